@@ -1,0 +1,32 @@
+"""The command line: the only place that reads arguments, prints, and shows progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from toledo.cli.common import BAD_INPUT, error_console
+from toledo.errors import ToledoError
+
+app = typer.Typer(
+    name="toledo",
+    help="Machine translation by expectation and consensus.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run a command; turn errors meant for the user into one message and exit code 2."""
+    try:
+        app()
+    except ToledoError as error:
+        error_console.print(f"toledo: error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:  # the reader (head, less) has gone: not an error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

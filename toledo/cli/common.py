@@ -1,0 +1,51 @@
+"""What all commands share: errors to exit codes, progress bars, messages, common options."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from toledo.kernels import available_threads
+from toledo.progress import Advance, Progress, silent
+
+BAD_INPUT = 2
+
+error_console = Console(stderr=True)
+
+Threads = Annotated[int, typer.Option(help="Threads to use.", min=1, default_factory=available_threads)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def set_up_messages(quiet: bool) -> None:
+    """Send log messages to standard error."""
+    handler = RichHandler(console=error_console, show_time=False, show_path=False, show_level=False)
+    logging.basicConfig(
+        level=logging.ERROR if quiet else logging.INFO, format="%(message)s", handlers=[handler], force=True
+    )
+
+
+def progress_for(quiet: bool) -> Progress:
+    """Bars on standard error if that is a terminal, otherwise nothing."""
+    return silent if quiet or not error_console.is_terminal else _bar
+
+
+@contextmanager
+def _bar(label: str, total: int) -> Iterator[Advance]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Bars(*columns, console=error_console) as bars:
+        task = bars.add_task(label, total=total)
+        yield lambda steps: bars.advance(task, steps)

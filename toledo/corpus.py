@@ -1,0 +1,180 @@
+"""Text as the toolkit sees it: encoded sentences for training, segments with references and documents for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.files import display_name, read_bytes_lines, read_lines
+from toledo.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
+
+LINES_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Encoded sentences: sentence i is `words[offsets[i]:offsets[i + 1]]`."""
+
+    words: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.offsets[0] != 0 or self.offsets[-1] != self.words.size or np.any(np.diff(self.offsets) < 0):
+            raise ValueError("offsets must rise from 0 to the number of words")
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.words[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each sentence."""
+        return np.diff(self.offsets)
+
+    def select(self, keep: NDArray[np.bool_]) -> Sentences:
+        """The sentences where `keep` is true."""
+        lengths = self.lengths
+        return sentences_from(self.words[np.repeat(keep, lengths)], lengths[keep])
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """Encoded sentence pairs with the vocabulary of each side; `lines[i]` is the line that pair i came from, from 1."""
+
+    source: Sentences
+    target: Sentences
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    lines: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if not len(self.source) == len(self.target) == self.lines.size:
+            raise ValueError("the two sides differ in length")
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def clean(self, max_length: int) -> ParallelCorpus:
+        """Only the pairs with 1 to `max_length` words on both sides."""
+        longer = np.maximum(self.source.lengths, self.target.lengths)
+        shorter = np.minimum(self.source.lengths, self.target.lengths)
+        keep = (longer <= max_length) & (shorter > 0)
+        return ParallelCorpus(
+            self.source.select(keep),
+            self.target.select(keep),
+            self.source_vocabulary,
+            self.target_vocabulary,
+            self.lines[keep],
+        )
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One line to translate: its number from 0, its words, its references (if known) and its document."""
+
+    index: int
+    words: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...] = ()
+    document: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Consecutive segments that belong together."""
+
+    identifier: str
+    segments: tuple[Segment, ...]
+
+
+def sentences_from(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> Sentences:
+    """Sentences from all their words and the length of each."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Sentences(words, offsets)
+
+
+def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Sentences:
+    """Encode a text file, one sentence per line; new words join the vocabulary if it may grow."""
+    words, lengths, done = [], [], 0
+    lines = read_bytes_lines(path)
+    while block := list(islice(lines, LINES_AT_ONCE)):
+        block_words, block_lengths = vocabulary.encode_lines(block, grow)
+        _refuse_reserved_words(path, done, block_words, block_lengths, UNKNOWN if grow else BEGIN)
+        words.append(block_words)
+        lengths.append(block_lengths)
+        done += len(block)
+    if not words:
+        raise InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
+    return sentences_from(np.concatenate(words), np.concatenate(lengths))
+
+
+def read_parallel(source: str | Path, target: str | Path) -> ParallelCorpus:
+    """Encode a source and a target text of the same number of lines."""
+    vocabularies = Vocabulary(), Vocabulary()
+    sides = read_sentences(source, vocabularies[0]), read_sentences(target, vocabularies[1])
+    _require_equal_counts({display_name(source): len(sides[0]), display_name(target): len(sides[1])})
+    return ParallelCorpus(*sides, *vocabularies, np.arange(1, len(sides[0]) + 1))
+
+
+def read_segments(
+    source: str | Path, references: Sequence[str | Path] = (), documents: str | Path | None = None
+) -> list[Segment]:
+    """Read lines to translate, with any number of references and a file of document ids, line by line."""
+    lines = list(read_lines(source))
+    reference_lines = [list(read_lines(path)) for path in references]
+    identifiers = [""] * len(lines) if documents is None else list(read_lines(documents))
+    counts = {display_name(source): len(lines)}
+    counts.update({display_name(path): len(text) for path, text in zip(references, reference_lines, strict=True)})
+    if documents is not None:
+        counts[display_name(documents)] = len(identifiers)
+    _require_equal_counts(counts)
+    if not lines:
+        raise InputError("the file is empty", file=display_name(source), remedy="give a text of one sentence per line")
+    split = [[tuple(split_words(line)) for line in text] for text in (lines, *reference_lines)]
+    return [
+        Segment(index, words, tuple(refs), identifier)
+        for index, (identifier, words, *refs) in enumerate(zip(identifiers, *split, strict=True))
+    ]
+
+
+def documents_of(segments: Sequence[Segment]) -> list[Document]:
+    """Group consecutive segments of the same document."""
+    return [Document(name, tuple(group)) for name, group in groupby(segments, key=lambda segment: segment.document)]
+
+
+def _require_equal_counts(counts: dict[str, int]) -> None:
+    if len(set(counts.values())) > 1:
+        listing = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise InputError(
+            f"the files differ in their number of lines: {listing}",
+            remedy="line i of each file must belong together; look for lost or added line ends",
+        )
+
+
+def _refuse_reserved_words(
+    path: str | Path, done: int, words: NDArray[np.int32], lengths: NDArray[np.int64], first: int
+) -> None:
+    """`first` is the first id to refuse: in a text that adds no words, UNKNOWN is any word not seen before."""
+    reserved = np.flatnonzero((words >= first) & (words <= END))
+    if not reserved.size:
+        return
+    line = int(np.searchsorted(np.cumsum(lengths), reserved[0], side="right"))
+    raise InputError(
+        f"the reserved word {RESERVED[words[reserved[0]]]} stands in the text",
+        file=display_name(path),
+        line=done + line + 1,
+        remedy="remove or escape it (toledo text escape)",
+    )

@@ -1,0 +1,154 @@
+"""Reading and writing files: gzip and standard streams are transparent, writes are atomic, errors name the line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from toledo.errors import InputError
+
+STANDARD_STREAM = "-"
+
+
+def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
+    """The lines of a file as valid UTF-8 bytes without line ends; `-` is standard input, `.gz` is unpacked."""
+    number = 0
+    try:
+        with _open_for_reading(path) as stream:
+            for number, line in enumerate(stream, start=1):  # noqa: B007 (the number is for the error below)
+                line.decode("utf-8")
+                yield line.rstrip(b"\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not valid UTF-8 (byte {error.start + 1} of the line)",
+            file=display_name(path),
+            line=number,
+            remedy="convert the file, for example with: iconv -f latin1 -t utf-8",
+        ) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"damaged gzip file after line {number} ({error})", file=display_name(path), remedy="copy or make it again"
+        ) from error
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without line ends; `-` is standard input, `.gz` is unpacked."""
+    for line in read_bytes_lines(path):
+        yield line.decode("utf-8")
+
+
+def display_name(path: str | Path) -> str:
+    """How to name a file to the user."""
+    return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
+
+
+@contextmanager
+def atomic_writer(path: str | Path) -> Iterator[io.TextIOBase]:
+    """A UTF-8 text stream that becomes the file `path` only if the block succeeds; `-` is standard output."""
+    if str(path) == STANDARD_STREAM:
+        yield cast(io.TextIOBase, sys.stdout)
+        sys.stdout.flush()
+        return
+    with _atomic_path(Path(path)) as temporary, _open_for_writing(path, temporary) as stream:
+        yield stream
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> None:
+    """Write lines atomically; `-` is standard output, `.gz` is packed."""
+    with atomic_writer(path) as stream:
+        for line in lines:
+            stream.write(line + "\n")
+
+
+@contextmanager
+def atomic_directory(path: str | Path) -> Iterator[Path]:
+    """A new directory to fill that takes the place of `path` only if the block succeeds."""
+    target = Path(path)
+    _require_parent(target)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        _replace_directory(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace_directory(new: Path, target: Path) -> None:
+    """Rename can replace only an empty directory, so an old one is first moved aside."""
+    if not target.exists():
+        new.rename(target)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    target.rename(aside / "old")
+    try:
+        new.rename(target)
+    except OSError:
+        (aside / "old").rename(target)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _open_for_reading(path: str | Path) -> BinaryIO:
+    if str(path) == STANDARD_STREAM:
+        return sys.stdin.buffer
+    try:
+        stream = Path(path).open("rb")
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, remedy="check the path") from None
+    except IsADirectoryError:
+        raise InputError("is a directory, not a file", file=path, remedy="name a file") from None
+    except PermissionError:
+        raise InputError("may not be read", file=path, remedy="check the file's permissions") from None
+    return cast(BinaryIO, gzip.open(stream, "rb")) if _is_gzip(stream) else stream
+
+
+def _is_gzip(stream: BinaryIO) -> bool:
+    """By its first bytes, not by its name: a packed file may have any name, and `.gz` may be a lie."""
+    return cast(io.BufferedReader, stream).peek(2)[:2] == b"\x1f\x8b"
+
+
+def _open_for_writing(path: str | Path, temporary: Path) -> io.TextIOWrapper:
+    if str(path).endswith(".gz"):
+        # No time stamp in the header: equal content gives equal bytes.
+        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=temporary.open("wb"), mtime=0)
+        return io.TextIOWrapper(cast(BinaryIO, packed), encoding="utf-8", newline="\n")
+    return temporary.open("w", encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def _atomic_path(target: Path) -> Iterator[Path]:
+    _require_parent(target)
+    if target.exists() and not target.is_file():  # a pipe or a device: nothing to rename
+        yield target
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _require_parent(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise InputError("no such directory", file=target.parent, remedy="create it first, or name another output")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,174 @@
+"""Compiled code: the one decorator, its cache on disk, and threads over sentences.
+
+A kernel takes arrays and named tuples of arrays and gives arrays; it runs without the interpreter lock.
+Numba's own cache notices a change in the file of a function, but not in the files of the functions that it
+calls. The cache here is keyed by the sources of a kernel *and of all kernels and constants it reaches*.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.dispatcher import Dispatcher
+
+from toledo.progress import Progress, silent
+
+log = logging.getLogger(__name__)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function on first use: no interpreter lock, IEEE arithmetic, cached on disk."""
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if isinstance(dispatcher, Dispatcher):  # a plain function where compilation is switched off for debugging
+        dispatcher._cache = _KernelCache(cast(FunctionType, function))
+    return cast(Function, dispatcher)
+
+
+def available_threads() -> int:
+    """The number of processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_chunks(
+    work: Callable[[int, int], Result],
+    total: int,
+    *,
+    chunk: int,
+    threads: int | None = None,
+    progress: Progress = silent,
+    label: str = "",
+) -> list[Result]:
+    """Call `work(begin, end)` for consecutive chunks of `range(total)` in threads; results in order of the chunks.
+
+    The chunks depend on `total` and `chunk` alone, so whatever is summed over them in order is the same for any
+    number of threads.
+    """
+    bounds = [(begin, min(begin + chunk, total)) for begin in range(0, total, chunk)]
+    threads = min(threads or available_threads(), max(len(bounds), 1))
+    with progress(label, total) as advance:
+        return list(_in_order(work, bounds, threads, advance))
+
+
+def _in_order(
+    work: Callable[[int, int], Result], bounds: list[tuple[int, int]], threads: int, advance: Callable[[int], None]
+) -> Iterator[Result]:
+    if threads == 1:
+        for begin, end in bounds:
+            yield work(begin, end)
+            advance(end - begin)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, begin, end) for begin, end in bounds]
+        try:
+            for future, (begin, end) in zip(futures, bounds, strict=True):
+                yield future.result()
+                advance(end - begin)
+        except BaseException:  # Ctrl-C too: do not start what is still waiting
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    """Puts compiled code below the user's cache directory, apart for each place that the sources lie in."""
+
+    def __init__(self, function: FunctionType, file: str) -> None:
+        self.file = file
+        self.name = f"{function.__module__}.{function.__qualname__}"
+
+    def get_cache_path(self) -> str:
+        return str(cache_directory() / self.get_suitable_cache_subpath(self.file))
+
+    def get_source_stamp(self) -> str:
+        return ""  # not known before all callees are defined: see _KernelCache
+
+    def get_disambiguator(self) -> str:
+        return hashlib.sha256(self.name.encode()).hexdigest()[:10]
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> _Locator:
+        return cls(function, file)
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _Implementation
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        self._cache_file._source_stamp = self.stamp()
+        found = super().load_overload(signature, target_context)
+        if found is None:
+            _announce_compilation()
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:  # a read-only home must not stop the work
+            log.warning("compiled kernels cannot be kept in %s: %s", cache_directory(), error)
+
+    def stamp(self) -> str:
+        """A digest of everything that the machine code of this kernel depends on."""
+        digest = hashlib.sha256()
+        for part in sorted(set(_dependencies(self._py_func, set()))):
+            digest.update(part.encode())
+        return digest.hexdigest()
+
+
+def _dependencies(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
+    seen.add(function)
+    yield _file_digest(inspect.getsourcefile(function) or function.__code__.co_filename)
+    for name in _names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, Dispatcher):
+            if value.py_func not in seen:
+                yield from _dependencies(value.py_func, seen)
+        elif isinstance(value, int | float | str | tuple):
+            yield f"{name}={value!r}"
+
+
+def _names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names(constant)
+    return names
+
+
+@cache
+def _file_digest(file: str) -> str:
+    path = Path(file)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
+
+
+@cache
+def _announce_compilation() -> None:
+    log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
+
+
+@cache
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: $TOLEDO_CACHE, or `toledo` in the user's cache directory."""
+    configured = os.environ.get("TOLEDO_CACHE")
+    if configured:
+        return Path(configured)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "toledo"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "toledo"

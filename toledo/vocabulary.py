@@ -1,0 +1,107 @@
+"""Words and their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+
+UNKNOWN, BEGIN, END = 0, 1, 2
+RESERVED = ("<unk>", "<s>", "</s>")
+
+_SPACE = re.compile(r"[ \t\r\n\f\v]+")
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a line. Only ASCII white space separates: a no-break or ideographic space is part of a word."""
+    return [word for word in _SPACE.split(line) if word]
+
+
+class Vocabulary:
+    """A growing list of distinct words; the first three are `<unk>`, `<s>` and `</s>`."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._ids = _Growing((word.encode(), number) for number, word in enumerate(RESERVED))
+        self._words: list[str] = list(RESERVED)
+        for word in words:
+            self.add(word)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, word: str) -> bool:
+        return word.encode() in self._ids
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all_words())
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words)"
+
+    def add(self, word: str) -> int:
+        """The id of a word, a new one if need be."""
+        return self._ids[word.encode()]
+
+    def id(self, word: str) -> int:
+        """The id of a word, UNKNOWN if there is none."""
+        return self._ids.get(word.encode(), UNKNOWN)
+
+    def word(self, number: int) -> str:
+        """The word of an id."""
+        return self._all_words()[number]
+
+    def ids(self, words: Iterable[str]) -> NDArray[np.int32]:
+        """The ids of words, UNKNOWN where there is none."""
+        return np.array([self.id(word) for word in words], np.int32)
+
+    def words(self, ids: Iterable[int]) -> list[str]:
+        """The words of ids."""
+        known = self._all_words()
+        return [known[number] for number in ids]
+
+    def encode_lines(self, lines: Sequence[bytes], grow: bool = True) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """All words of some lines as one array of ids, and the length of each line."""
+        split = [line.split() for line in lines]
+        lengths = np.fromiter(map(len, split), np.int64, len(split))
+        flat = chain.from_iterable(split)
+        numbers = map(self._ids.__getitem__, flat) if grow else (self._ids.get(word, UNKNOWN) for word in flat)
+        return np.fromiter(numbers, np.int32, int(lengths.sum())), lengths
+
+    def to_arrays(self) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
+        """The words as bytes and offsets, for saving."""
+        encoded = list(self._ids)
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "offsets": offsets}
+
+    @classmethod
+    def from_arrays(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
+        """What `to_arrays` gave."""
+        content, bounds = data.tobytes(), offsets.tolist()
+        vocabulary = cls()
+        words = (content[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True))
+        vocabulary._ids = _Growing((word, number) for number, word in enumerate(words))
+        vocabulary._words = []
+        if vocabulary._all_words()[: len(RESERVED)] != list(RESERVED) or len(vocabulary) != offsets.size - 1:
+            raise InputError("a stored vocabulary repeats words or lacks the reserved ones", remedy="make it again")
+        return vocabulary
+
+    def _all_words(self) -> list[str]:
+        """Decoded when first asked for: words are added as bytes, which is how files give them."""
+        if len(self._words) < len(self._ids):
+            known = len(self._words)
+            self._words.extend(word.decode("utf-8") for number, word in enumerate(self._ids) if number >= known)
+        return self._words
+
+
+class _Growing(dict[bytes, int]):
+    """Gives a missing word the next number."""
+
+    def __missing__(self, word: bytes) -> int:
+        self[word] = number = len(self)
+        return number
