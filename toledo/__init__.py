@@ -1,0 +1,1 @@
+"""Machine translation by expectation and consensus."""

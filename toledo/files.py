@@ -103,7 +103,7 @@ def _open_for_reading(path: str | Path) -> BinaryIO:
     if str(path) == STANDARD_STREAM:
         return sys.stdin.buffer
     try:
-        stream = Path(path).open("rb")
+        stream = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
     except FileNotFoundError:
         raise InputError("no such file", file=path, remedy="check the path") from None
     except IsADirectoryError:

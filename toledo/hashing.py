@@ -30,14 +30,14 @@ def pair_key(first: int, second: int) -> np.uint64:
 
 
 @kernel
-def home_slot(key: np.uint64, slots: int) -> int:
+def home_slot(key: np.uint64, slots: int) -> np.int64:
     """Where the search for a key starts; `slots` is a power of two."""
     mixed = (key ^ (key >> HALF)) * MULTIPLIER
     return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(slots - 1))
 
 
 @kernel
-def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> int:
+def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
     """The slot of a key, or the empty slot where it would go."""
     slot = home_slot(key, keys.size)
     while keys[slot] != key and keys[slot] != EMPTY:
@@ -46,11 +46,11 @@ def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> int:
 
 
 @kernel
-def find_pair(index: PairIndex, first: int, second: int) -> int:
+def find_pair(index: PairIndex, first: int, second: int) -> np.int64:
     """The value of a pair, or NOT_FOUND."""
     key = pair_key(first, second)
     slot = find_slot(index.keys, key)
-    return np.int64(index.values[slot]) if index.keys[slot] == key else NOT_FOUND
+    return np.int64(index.values[slot]) if index.keys[slot] == key else np.int64(NOT_FOUND)
 
 
 @kernel

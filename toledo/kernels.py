@@ -35,7 +35,7 @@ def kernel(function: Function) -> Function:
     """Compile a function on first use: no interpreter lock, IEEE arithmetic, cached on disk."""
     dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function where compilation is switched off for debugging
-        dispatcher._cache = _KernelCache(cast(FunctionType, function))
+        dispatcher._cache = _KernelCache(function)  # type: ignore[attr-defined]
     return cast(Function, dispatcher)
 
 

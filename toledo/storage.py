@@ -25,7 +25,7 @@ Table = dict[str, Any]
 
 
 def save(directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a directory atomically: `description` (a file name, such as model.toml) holds `content` and the manifest."""
+    """Write a directory atomically; the file `description` (say, model.toml) holds `content` and the manifest."""
     with atomic_directory(directory) as new:
         manifest = {name: _save_array(new / f"{name}.npy", array) for name, array in sorted(arrays.items())}
         text = tomli_w.dumps({**content, "arrays": manifest})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class Vocabulary:
         """What `to_arrays` gave."""
         content, bounds = data.tobytes(), offsets.tolist()
         vocabulary = cls()
-        words = (content[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True))
+        words = (content[begin:end] for begin, end in pairwise(bounds))
         vocabulary._ids = _Growing((word, number) for number, word in enumerate(words))
         vocabulary._words = []
         if vocabulary._all_words()[: len(RESERVED)] != list(RESERVED) or len(vocabulary) != offsets.size - 1:
