@@ -1,0 +1,20 @@
+"""Fixtures for all tests."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_folder() -> Path:
+    """Real data and the peers' files beside the checkout; tests that need them are skipped where they are absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs the folder ../shared with real data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def moses_files(shared_folder: Path) -> Path:
+    """Text, alignments, tables and language models that Moses and KenLM read and wrote."""
+    return shared_folder / "peers" / "moses-de-en"
