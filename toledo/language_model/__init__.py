@@ -1,0 +1,1 @@
+"""n-gram language models: estimation, queries from compiled code, interpolation."""

@@ -1,0 +1,1 @@
+"""From sentence pairs to a phrase table: word alignment, extraction, lexicons, scores, look-up."""
