@@ -12,7 +12,7 @@ from toledo.corpus import ParallelCorpus
 
 @dataclass(frozen=True)
 class Alignments:
-    """Links of each sentence pair: `links[offsets[i]:offsets[i + 1]]` are (source position, target position), sorted."""
+    """Links of each sentence pair: `links[offsets[i]:offsets[i + 1]]` are sorted (source, target) positions."""
 
     offsets: NDArray[np.int64]
     links: NDArray[np.int32]

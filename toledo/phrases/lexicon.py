@@ -41,4 +41,4 @@ def find_entry(lexicon: Lexicon, given: int, word: int) -> int:
 def word_probability(lexicon: Lexicon, given: int, word: int) -> float:
     """The probability p(word | given), 0 for a pair not in the lexicon."""
     entry = find_entry(lexicon, given, word)
-    return lexicon.probabilities[entry] if entry >= 0 else np.float32(0.0)
+    return float(lexicon.probabilities[entry]) if entry >= 0 else 0.0
