@@ -1,8 +1,14 @@
 """Fixtures for all tests."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Compilation makes the first example slow; where checks decide what lands, the same examples must be tried each time.
+settings.register_profile("toledo", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("toledo")
 
 
 @pytest.fixture(scope="session")

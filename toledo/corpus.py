@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby, islice, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +127,17 @@ def read_parallel(source: str | Path, target: str | Path) -> ParallelCorpus:
     sides = read_sentences(source, vocabularies[0]), read_sentences(target, vocabularies[1])
     _require_equal_counts({display_name(source): len(sides[0]), display_name(target): len(sides[1])})
     return ParallelCorpus(*sides, *vocabularies, np.arange(1, len(sides[0]) + 1))
+
+
+def read_line_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[str, str]]:
+    """The lines of two files side by side, without keeping them."""
+    counts = {display_name(source): 0, display_name(target): 0}
+    for left, right in zip_longest(read_lines(source), read_lines(target)):
+        counts[display_name(source)] += left is not None
+        counts[display_name(target)] += right is not None
+        if left is not None and right is not None:
+            yield left, right
+    _require_equal_counts(counts)
 
 
 def read_segments(

@@ -99,18 +99,28 @@ def _replace_directory(new: Path, target: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _open_for_reading(path: str | Path) -> BinaryIO:
+@contextmanager
+def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
     if str(path) == STANDARD_STREAM:
-        return sys.stdin.buffer
+        yield sys.stdin.buffer
+        return
+    with _open_raw(path) as stream:
+        if not _is_gzip(stream):
+            yield stream
+            return
+        with gzip.open(stream, "rb") as unpacked:
+            yield cast(BinaryIO, unpacked)
+
+
+def _open_raw(path: str | Path) -> BinaryIO:
     try:
-        stream = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise InputError("no such file", file=path, remedy="check the path") from None
     except IsADirectoryError:
         raise InputError("is a directory, not a file", file=path, remedy="name a file") from None
     except PermissionError:
         raise InputError("may not be read", file=path, remedy="check the file's permissions") from None
-    return cast(BinaryIO, gzip.open(stream, "rb")) if _is_gzip(stream) else stream
 
 
 def _is_gzip(stream: BinaryIO) -> bool:
@@ -118,12 +128,19 @@ def _is_gzip(stream: BinaryIO) -> bool:
     return cast(io.BufferedReader, stream).peek(2)[:2] == b"\x1f\x8b"
 
 
-def _open_for_writing(path: str | Path, temporary: Path) -> io.TextIOWrapper:
-    if str(path).endswith(".gz"):
+@contextmanager
+def _open_for_writing(path: str | Path, temporary: Path) -> Iterator[io.TextIOBase]:
+    if not str(path).endswith(".gz"):
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    with (
+        temporary.open("wb") as raw,
         # No time stamp in the header: equal content gives equal bytes.
-        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=temporary.open("wb"), mtime=0)
-        return io.TextIOWrapper(cast(BinaryIO, packed), encoding="utf-8", newline="\n")
-    return temporary.open("w", encoding="utf-8", newline="\n")
+        gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed,
+        io.TextIOWrapper(cast(BinaryIO, packed), encoding="utf-8", newline="\n") as stream,
+    ):
+        yield stream
 
 
 @contextmanager

@@ -113,7 +113,10 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         self._cache_file._source_stamp = self.stamp()
-        found = super().load_overload(signature, target_context)
+        try:
+            found = super().load_overload(signature, target_context)
+        except OSError:  # nothing can be read there: compile
+            found = None
         if found is None:
             _announce_compilation()
         return found

@@ -7,6 +7,7 @@ changed is refused. Arrays are mapped into memory, not read.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ from toledo.files import atomic_directory
 
 Array = NDArray[Any]
 Table = dict[str, Any]
+
+NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")  # no separators: a description must not reach out of its directory
 
 
 def save(directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -39,6 +42,9 @@ def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Arra
     manifest = content.pop("arrays", None)
     if not isinstance(manifest, dict):
         raise InputError("has no table [arrays]", file=folder / description, remedy="make the directory again")
+    for name in manifest:
+        if not NAME.fullmatch(name):
+            raise InputError(f"{name!r} is not a name of an array", file=folder / description, remedy="make it again")
     with ThreadPoolExecutor() as pool:  # checksums release the interpreter lock
         loaded = pool.map(lambda item: _load_array(folder / f"{item[0]}.npy", item[1]), manifest.items())
         return content, dict(zip(manifest, loaded, strict=True))

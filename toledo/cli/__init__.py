@@ -7,6 +7,7 @@ import sys
 
 import typer
 
+from toledo.cli import text
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -18,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(text.app, name="text")
 
 
 def main() -> None:

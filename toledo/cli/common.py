@@ -25,12 +25,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no m
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def set_up_messages(quiet: bool) -> None:
-    """Send log messages to standard error."""
+def set_up_messages(quiet: bool) -> logging.Logger:
+    """Send log messages to standard error; gives the logger for the command's own."""
     handler = RichHandler(console=error_console, show_time=False, show_path=False, show_level=False)
     logging.basicConfig(
         level=logging.ERROR if quiet else logging.INFO, format="%(message)s", handlers=[handler], force=True
     )
+    return logging.getLogger("toledo")
 
 
 def progress_for(quiet: bool) -> Progress:

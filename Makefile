@@ -1,0 +1,39 @@
+# Everything happens in .venv, made on first use. Needed beforehand: Python 3.11 or newer, make, git.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: help demo test check format bench clean
+
+help: ## Show this list.
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Toledo needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[development]'
+	@touch $@
+
+demo: $(READY) ## Train on the built-in sample and show what came out.
+	$(BIN)/toledo demo --output demo
+
+test: $(READY) ## Run all tests.
+	$(BIN)/python -m pytest
+
+check: $(READY) ## Lint, types, import layers.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Measure speed and memory; takes some minutes.
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean: ## Remove what the other targets made.
+	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,93 @@
+"""Reading and writing: gzip, encodings, atomicity."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toledo.errors import InputError
+from toledo.files import atomic_directory, read_lines, write_lines
+
+
+def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
+    text = "a\u2028b\u0085c\x0bd\r\n\ne"
+    (tmp_path / "text").write_bytes(text.encode())
+    assert list(read_lines(tmp_path / "text")) == ["a\u2028b\u0085c\x0bd", "", "e"]
+
+
+def test_gzip_is_recognised_by_content_and_written_by_name(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text.gz", ["eins", "zwei"])
+    (tmp_path / "text.gz").rename(tmp_path / "packed")
+    assert list(read_lines(tmp_path / "packed")) == ["eins", "zwei"]
+
+
+def test_equal_content_gives_equal_gzip_bytes(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        write_lines(tmp_path / name, ["eins"])
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_invalid_utf8_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin1"
+    path.write_bytes("gut\nschön\n".encode("latin1"))
+    with pytest.raises(InputError, match="not valid UTF-8") as caught:
+        list(read_lines(path))
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+    assert "iconv" in (caught.value.remedy or "")
+
+
+def test_a_truncated_gzip_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(b"eins\n" * 1000)[:-12])
+    with pytest.raises(InputError, match="damaged gzip"):
+        list(read_lines(path))
+
+
+def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        list(read_lines(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="is a directory"):
+        list(read_lines(tmp_path))
+    with pytest.raises(InputError, match="no such directory"):
+        write_lines(tmp_path / "nowhere" / "text", [])
+
+
+def interrupted_lines() -> Iterator[str]:
+    yield "new"
+    raise KeyboardInterrupt
+
+
+def interrupted_directory(path: Path) -> None:
+    with atomic_directory(path) as new:
+        (new / "new").touch()
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_lines(path, interrupted_lines())
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["text"]
+
+
+def test_an_interrupted_directory_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_directory(path)
+    assert [file.name for file in path.iterdir()] == ["old"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_directory_replaces_the_old_one_whole(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+    with atomic_directory(path) as new:
+        (new / "new").touch()
+    assert [file.name for file in path.iterdir()] == ["new"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]

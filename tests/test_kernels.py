@@ -1,0 +1,84 @@
+"""The compiler's cache must notice changed callees; threads must not change results."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toledo.kernels import kernel, map_chunks
+
+
+@kernel
+def square_sum(values: np.ndarray) -> float:
+    total = 0.0
+    for value in values:
+        total += value * value
+    return total
+
+
+def test_a_kernel_computes_what_its_python_source_says() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    assert square_sum(values) == square_sum.py_func(values) == 14.0
+
+
+def write_modules(folder: Path, callee: str, constant: str = "1") -> None:
+    (folder / "callee.py").write_text(
+        f"from toledo.kernels import kernel\nCONSTANT = {constant}\n@kernel\ndef inner(x):\n    return {callee}\n"
+    )
+    (folder / "caller.py").write_text(
+        textwrap.dedent("""
+            from callee import CONSTANT, inner
+            from toledo.kernels import kernel
+
+            @kernel
+            def outer(x):
+                return inner(x) * CONSTANT
+
+            print(outer(10), len(outer.stats.cache_hits))
+        """)
+    )
+
+
+def run_caller(folder: Path) -> str:
+    environment = {"TOLEDO_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(folder / "caller.py")]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_cache_is_used_and_notices_changed_callees_and_constants(tmp_path: Path) -> None:
+    write_modules(tmp_path, "x + 1")
+    assert run_caller(tmp_path) == "11 0"
+    assert run_caller(tmp_path) == "11 1"  # from the cache
+    write_modules(tmp_path, "x + 2")
+    assert run_caller(tmp_path) == "12 0"  # the caller's own file has not changed
+    write_modules(tmp_path, "x + 2", constant="3")
+    assert run_caller(tmp_path) == "36 0"
+
+
+def test_work_goes_on_where_nothing_can_be_cached(tmp_path: Path) -> None:
+    write_modules(tmp_path, "x + 1")
+    (tmp_path / "cache").write_text("a file where the directory should be")
+    assert run_caller(tmp_path) == "11 0"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_chunks_come_back_in_order_for_any_number_of_threads(threads: int) -> None:
+    assert map_chunks(lambda begin, end: (begin, end), 10, chunk=4, threads=threads) == [(0, 4), (4, 8), (8, 10)]
+
+
+def test_nothing_to_do_gives_nothing() -> None:
+    assert map_chunks(lambda begin, end: (begin, end), 0, chunk=4, threads=2) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_a_chunk_reaches_the_caller(threads: int) -> None:
+    def fail(begin: int, end: int) -> int:
+        if begin == 4:
+            raise ValueError("chunk 4")
+        return end
+
+    with pytest.raises(ValueError, match="chunk 4"):
+        map_chunks(fail, 100, chunk=4, threads=threads)
