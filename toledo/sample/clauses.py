@@ -1,0 +1,198 @@
+"""Clauses of the sample: one derivation, two word orders.
+
+Talvan against English: the finite verb is second in main clauses (so a fronted time inverts subject and verb), while
+infinitives, participles and particles go to the end; in subordinate clauses the whole verb goes to the end; questions
+put the verb first where English uses *do*; negation follows the finite verb, or precedes the verb at the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from toledo.sample import phrasebook, talvan
+from toledo.sample.lexicon import COPULA, Expression, Verb, expressions
+from toledo.sample.nominals import adposition, nominal, subject
+from toledo.sample.phrases import (
+    EnglishVerb,
+    VerbGroup,
+    expression_piece,
+    number_of,
+    predicate_adjective,
+    verb_group,
+)
+from toledo.sample.speaker import LAST, ONE, Phrase, SourcePart, Speaker, Subject, TargetPart
+from toledo.sample.talvan import ACCUSATIVE, DATIVE, NOMINATIVE
+
+MAIN, INVERTED, SUBORDINATE, QUESTION = range(4)  # INVERTED: something else than the subject comes first
+DEEPEST = 2
+TO = Expression(talvan.TO, ("to",))
+NOTHING = Phrase([], [])
+
+
+class VerbKeys(NamedTuple):
+    """The Talvan words that English verbs are linked to."""
+
+    finite: int
+    final: int
+    negation: int
+
+
+class Complement(NamedTuple):
+    """Objects and the like: before the final verb of Talvan (`middle`) or behind it (`after`)."""
+
+    middle: Phrase
+    after: Phrase
+
+
+def clause(speaker: Speaker, order: int, depth: int = 0, given: Subject | None = None) -> Phrase:
+    """A clause in one of the four orders, about a `given` subject (a relative pronoun) or a new one."""
+    scene, random = speaker.scene, speaker.random
+    verb = _verb(speaker, depth, given)
+    who = given or _subject(speaker, verb, depth)
+    tense = scene.tense()
+    group = verb_group(verb, tense, who.person, who.owner)
+    english = group.english[int(speaker.style() ** 2 * len(group.english))]
+    keys = VerbKeys(speaker.new_key(), speaker.new_key(), speaker.new_key())
+    negated = random() < 0.08
+    time = _expression(speaker, phrasebook.PAST_TIMES if tense == "past" and random() < 0.3 else phrasebook.TIMES, 0.22)
+    manner = _expression(speaker, phrasebook.MANNERS, 0.1)
+    complement = _complement(speaker, verb, english, who, depth)
+    place = _place(speaker, who)
+    first = time if time.source and order == MAIN and random() < 0.5 else NOTHING
+
+    middle = [] if first is time else list(time.source)
+    for phrase in (place, complement.middle) if random() < 0.5 else (complement.middle, place):
+        middle += phrase.source
+    middle += manner.source
+    source = _source_order(order, group, keys, negated, who.phrase.source, first.source, middle)
+
+    verb_words = _verb_words(group, english, keys, negated, order)
+    if order == QUESTION:
+        target = verb_words[:1] + who.phrase.target + verb_words[1:]
+    else:
+        target = who.phrase.target + verb_words
+    target = target + complement.middle.target + manner.target + place.target
+    target = time.target + target if given is None and speaker.style() < 0.4 else target + time.target
+    return Phrase(source + complement.after.source, target + complement.after.target)
+
+
+def _source_order(
+    order: int,
+    group: VerbGroup,
+    keys: VerbKeys,
+    negated: bool,
+    subject: list[SourcePart],
+    first: list[SourcePart],
+    middle: list[SourcePart],
+) -> list[SourcePart]:
+    negation = [(talvan.NEGATION, 1, keys.negation)] if negated else []
+    final = [(group.final, 1, keys.final)]
+    if order == SUBORDINATE:
+        final = final if group.compound else []
+        return [*subject, *middle, *negation, *final, (group.final_finite, 1, keys.finite)]
+    final = final if group.final else []
+    finite = (group.finite, 1, keys.finite)
+    if order == MAIN and not first:
+        return [*subject, finite, *negation, *middle, *final]
+    return [*first, finite, *negation, *subject, *middle, *final]
+
+
+def _verb_words(group: VerbGroup, english: EnglishVerb, keys: VerbKeys, negated: bool, order: int) -> list[TargetPart]:
+    """`eats`, `has eaten`, `does not eat`; the first part of a question stands before the subject."""
+    auxiliary, main = english.auxiliary, english.main
+    if auxiliary is None and (negated or order == QUESTION):
+        auxiliary, main = english.support, english.base
+    words: list[TargetPart] = []
+    if auxiliary:
+        words.append((*auxiliary, keys.finite))
+    if negated:
+        words.append(("not", 1, ONE, keys.negation))
+    if main:
+        words.append((*main, keys.final if group.compound else keys.finite))
+    if group.final and not group.compound and order != SUBORDINATE:
+        words.append(("", 0, LAST, keys.final))
+    return words
+
+
+def _verb(speaker: Speaker, depth: int, given: Subject | None) -> Verb:
+    scene = speaker.scene
+    for _ in range(20):
+        verb = scene.verb()
+        fits = given is None or given.kind in verb.subjects
+        if fits and (verb.frame != "clause" or depth < DEEPEST):
+            return verb
+    return COPULA
+
+
+def _subject(speaker: Speaker, verb: Verb, depth: int) -> Subject:
+    """Sometimes with a relative clause: `the boy who ...`."""
+    who = subject(speaker, speaker.scene.pick(verb.subjects))
+    plain_noun = who is speaker.last and who.phrase.source[0][1] > 1  # no name, no pronoun
+    if depth >= DEEPEST or not plain_noun or speaker.random() >= 0.09:
+        return who
+    words = ("who", "that") if who.kind == "person" else ("which", "that")
+    pronoun = speaker.word(talvan.WHO, words[speaker.style() < 0.4])
+    comma = speaker.untranslated(",")
+    relative = clause(speaker, SUBORDINATE, DEEPEST, who._replace(phrase=pronoun))
+    phrase = who.phrase
+    return who._replace(phrase=Phrase([*phrase.source, comma, *relative.source], phrase.target + relative.target))
+
+
+def _complement(speaker: Speaker, verb: Verb, english: EnglishVerb, who: Subject, depth: int) -> Complement:
+    scene, frame = speaker.scene, verb.frame
+    if frame == "transitive":
+        return Complement(nominal(speaker, scene.pick(verb.objects), ACCUSATIVE, who.owner).phrase, NOTHING)
+    if frame == "ditransitive":
+        return Complement(_two_objects(speaker, verb, who), NOTHING)
+    if frame == "motion":
+        return Complement(adposition(speaker, TO, "place", who.owner), NOTHING)
+    if frame == "clause":
+        return Complement(NOTHING, _that_clause(speaker, depth))
+    if frame == "copula":
+        return Complement(_predicate(speaker, who), NOTHING)
+    if frame == "idiom" and english.rest:
+        key = speaker.new_key()
+        return Complement(Phrase([(verb.fixed, verb.fixed.count(" ") + 1, key)], [(*english.rest, key)]), NOTHING)
+    return Complement(NOTHING, NOTHING)
+
+
+def _two_objects(speaker: Speaker, verb: Verb, who: Subject) -> Phrase:
+    """`gives the boy a book` or `gives a book to the boy`."""
+    receiver = nominal(speaker, "person", DATIVE, who.owner).phrase
+    thing = nominal(speaker, speaker.scene.pick(verb.objects), ACCUSATIVE, who.owner).phrase
+    source = receiver.source + thing.source
+    if speaker.style() < 0.5:
+        return Phrase(source, receiver.target + thing.target)
+    to = ("to", 1, ONE, receiver.source[0][2])
+    return Phrase(source, [*thing.target, to, *receiver.target])
+
+
+def _that_clause(speaker: Speaker, depth: int) -> Phrase:
+    comma = speaker.untranslated(",")
+    that = speaker.word(talvan.THAT, "that")
+    said = clause(speaker, SUBORDINATE, depth + 1)
+    target = that.target + said.target if speaker.style() < 0.65 else said.target
+    return Phrase([comma, *that.source, *said.source], target)
+
+
+def _predicate(speaker: Speaker, who: Subject) -> Phrase:
+    """`is tired`, `is a baker`."""
+    if who.kind == "person" and who.person == "3s" and speaker.random() < 0.3:
+        return nominal(speaker, "person", NOMINATIVE).phrase
+    adjective = speaker.scene.adjective(who.kind)
+    return speaker.say(predicate_adjective(adjective, who.gender, number_of(who.person)))
+
+
+def _expression(speaker: Speaker, table: str, chance: float) -> Phrase:
+    if speaker.random() >= chance:
+        return NOTHING
+    return speaker.say(expression_piece(speaker.scene.pick(expressions(table))))
+
+
+def _place(speaker: Speaker, who: Subject) -> Phrase:
+    chance = speaker.random()
+    if chance < 0.18:
+        return adposition(speaker, speaker.scene.pick(expressions(phrasebook.PLACES)), "place", who.owner)
+    if chance < 0.26:
+        return adposition(speaker, speaker.scene.pick(expressions(phrasebook.COMPANIONS)), "person", who.owner)
+    return NOTHING
