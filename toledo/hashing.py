@@ -46,11 +46,11 @@ def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
 
 
 @kernel
-def find_pair(index: PairIndex, first: int, second: int) -> np.int64:
+def find_pair(index: PairIndex, first: int, second: int) -> int:
     """The value of a pair, or NOT_FOUND."""
     key = pair_key(first, second)
     slot = find_slot(index.keys, key)
-    return np.int64(index.values[slot]) if index.keys[slot] == key else np.int64(NOT_FOUND)
+    return int(index.values[slot]) if index.keys[slot] == key else NOT_FOUND
 
 
 @kernel

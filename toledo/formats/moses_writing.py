@@ -1,0 +1,71 @@
+"""Lines of Moses' tables to write: sorted, with as many digits as it takes to read the same numbers back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.files import display_name, write_lines
+from toledo.formats.moses_order import line_order
+from toledo.phrases.pairs import Phrases
+from toledo.phrases.table import LOWEST_SCORE, PhraseTable
+from toledo.progress import Advance, Progress, silent
+from toledo.vocabulary import Vocabulary
+
+PAIRS_AT_ONCE = 10_000
+LEAST_DIGITS, MOST_DIGITS = 6, 9
+
+
+def write_pairs(
+    path: str | Path,
+    table: PhraseTable,
+    tails: Callable[[NDArray[np.int32]], Iterable[str]],
+    progress: Progress = silent,
+) -> None:
+    """Write `source ||| target ||| tail` for each pair; `tails` gives the ends of lines for some pairs."""
+    with progress(f"writing {display_name(path)}", len(table)) as advance:
+        write_lines(path, _lines(table, tails, advance))
+
+
+def probability_texts(logs: NDArray[np.float32]) -> Iterator[str]:
+    """Rows of natural logarithms as probabilities, 0 for LOWEST_SCORE.
+
+    Six digits, as Moses writes, where they give the same logarithm in single precision, otherwise up to nine.
+    """
+    values = np.where(logs > LOWEST_SCORE, np.exp(logs.astype(np.float64)), 0.0)
+    pairs = np.empty((*logs.shape, 2), object)
+    pairs[..., 0], pairs[..., 1] = _digits_needed(values, logs), values
+    template = " ".join(["%.*g"] * logs.shape[1])
+    return (template % tuple(row) for row in pairs.reshape(len(logs), -1).tolist())
+
+
+def _digits_needed(values: NDArray[np.float64], logs: NDArray[np.float32]) -> NDArray[np.int64]:
+    digits = np.full(values.shape, LEAST_DIGITS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        magnitude = np.floor(np.log10(values))
+        for fewer in range(LEAST_DIGITS, MOST_DIGITS):
+            unit = 10.0 ** (magnitude - (fewer - 1))
+            rounded = np.log(np.rint(values / unit) * unit).astype(np.float32)
+            digits[(rounded != logs) & (values > 0)] = fewer + 1
+    return digits
+
+
+def _lines(table: PhraseTable, tails: Callable[[NDArray[np.int32]], Iterable[str]], advance: Advance) -> Iterator[str]:
+    order, pairs = line_order(table), table.pairs
+    for begin in range(0, order.size, PAIRS_AT_ONCE):
+        chosen = order[begin : begin + PAIRS_AT_ONCE]
+        sources = _texts(pairs.sources, pairs.source[chosen], table.source_vocabulary)
+        targets = _texts(pairs.targets, pairs.target[chosen], table.target_vocabulary)
+        for source, target, tail in zip(sources, targets, tails(chosen), strict=True):
+            yield f"{source} ||| {target} ||| {tail}"
+        advance(chosen.size)
+
+
+def _texts(phrases: Phrases, chosen: NDArray[np.int32], vocabulary: Vocabulary) -> Iterator[str]:
+    """The words of some phrases; one that comes several times is put together once."""
+    distinct, place = np.unique(chosen, return_inverse=True)
+    texts = [" ".join(vocabulary.words(phrases[number].tolist())) for number in distinct.tolist()]
+    return (texts[number] for number in place.tolist())

@@ -1,0 +1,226 @@
+"""The phrase table: phrase pairs with their scores, and the look-up of all phrases of a sentence.
+
+Scores are natural logarithms as in Moses, −100 for a probability of 0 (Koehn, Och and Marcu 2003; Koehn et al. 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.hashing import PairIndex
+from toledo.phrases.checks import check_pairs, check_phrases, require_array
+from toledo.phrases.look_up import Spans, find_spans
+from toledo.phrases.pairs import PhrasePairs, Phrases
+from toledo.phrases.trie import Trie, build_trie, check_trie
+from toledo.vocabulary import Vocabulary
+
+LOWEST_SCORE = -100.0  # the logarithm that stands for a probability of 0
+SCORE_FEATURES = ("phrase.backward", "lexicon.backward", "phrase.forward", "lexicon.forward")  # Moses' columns
+REORDERING_FEATURES = tuple(
+    f"reordering.{side}.{orientation}"
+    for side in ("previous", "following")
+    for orientation in ("monotone", "swap", "discontinuous")
+)
+
+
+@dataclass(frozen=True)
+class PhrasePair:
+    """One entry to read: words, scores by feature name, links (source, target), and counts (0 where unknown)."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    scores: Mapping[str, float]
+    alignment: tuple[tuple[int, int], ...]
+    joint_count: float
+    source_count: float
+    target_count: float
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to translate the words from `begin` up to `end` of a sentence."""
+
+    begin: int
+    end: int
+    pair: PhrasePair
+
+
+@dataclass(frozen=True, eq=False)
+class PhraseTable:
+    """Phrase pairs with `scores[pair, feature]`; `reordering[pair, 6]` if there is a reordering model.
+
+    Counts are those of the training text, 0 where unknown. Make one with `create`, which builds the trie.
+    """
+
+    pairs: PhrasePairs
+    scores: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    source_counts: NDArray[np.float32]
+    target_counts: NDArray[np.float32]
+    reordering: NDArray[np.float32] | None
+    trie: Trie
+
+    @classmethod
+    def create(
+        cls,
+        pairs: PhrasePairs,
+        scores: NDArray[np.float32],
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        feature_names: Sequence[str] = SCORE_FEATURES,
+        source_counts: NDArray[np.float32] | None = None,
+        target_counts: NDArray[np.float32] | None = None,
+        reordering: NDArray[np.float32] | None = None,
+    ) -> PhraseTable:
+        """A table of some pairs; counts that are not given are unknown."""
+        check_phrases("source", pairs.sources, len(source_vocabulary))
+        return cls(
+            pairs,
+            scores,
+            tuple(feature_names),
+            source_vocabulary,
+            target_vocabulary,
+            np.zeros(len(pairs.sources), np.float32) if source_counts is None else source_counts,
+            np.zeros(len(pairs.targets), np.float32) if target_counts is None else target_counts,
+            reordering,
+            build_trie(pairs.sources),
+        )
+
+    def __post_init__(self) -> None:
+        check_phrases("source", self.pairs.sources, len(self.source_vocabulary))
+        check_phrases("target", self.pairs.targets, len(self.target_vocabulary))
+        check_pairs(self.pairs)
+        if len(set(self.feature_names)) != len(self.feature_names):
+            raise ValueError("two features have the same name")
+        count = len(self.pairs)
+        require_array("scores", self.scores, np.float32, (count, len(self.feature_names)))
+        require_array("source_counts", self.source_counts, np.float32, (len(self.pairs.sources),))
+        require_array("target_counts", self.target_counts, np.float32, (len(self.pairs.targets),))
+        numbers = [self.scores, self.source_counts, self.target_counts, self.pairs.joint_counts]
+        if self.reordering is not None:
+            require_array("reordering", self.reordering, np.float32, (count, len(REORDERING_FEATURES)))
+            numbers.append(self.reordering)
+        if not all(np.isfinite(array).all() for array in numbers):
+            raise ValueError("a score or a count is not a finite number")
+        check_trie(self.trie, self.pairs.sources)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, index: int) -> PhrasePair:
+        """An entry as an object to read."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        pairs, source, target = self.pairs, int(self.pairs.source[index]), int(self.pairs.target[index])
+        links = pairs.links[pairs.link_offsets[index] : pairs.link_offsets[index + 1]]
+        return PhrasePair(
+            tuple(self.source_vocabulary.words(pairs.sources[source].tolist())),
+            tuple(self.target_vocabulary.words(pairs.targets[target].tolist())),
+            dict(zip(self.all_feature_names, self._values(index), strict=True)),
+            tuple((first, second) for first, second in links.tolist()),
+            float(pairs.joint_counts[index]),
+            float(self.source_counts[source]),
+            float(self.target_counts[target]),
+        )
+
+    def __iter__(self) -> Iterator[PhrasePair]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def all_feature_names(self) -> tuple[str, ...]:
+        """The names of the scores, and of the reordering scores if there are any."""
+        return self.feature_names + (() if self.reordering is None else REORDERING_FEATURES)
+
+    @cached_property
+    def option_offsets(self) -> NDArray[np.int32]:
+        """The pairs of source phrase s are those from `option_offsets[s]` up to `option_offsets[s + 1]`."""
+        numbers = np.arange(len(self.pairs.sources) + 1)
+        return np.searchsorted(self.pairs.source, numbers).astype(np.int32)
+
+    @cached_property
+    def longest_source(self) -> int:
+        """The number of words of the longest source phrase."""
+        return int(np.diff(self.pairs.sources.offsets).max(initial=0))
+
+    def lookup(self, words: NDArray[np.int32]) -> Spans:
+        """The spans of an encoded sentence that have options, for compiled code."""
+        if words.size and words.min() < 0:
+            raise ValueError("word ids are not negative")
+        words = np.ascontiguousarray(words, np.int32)
+        return find_spans(self.trie, self.option_offsets, self.longest_source, words)
+
+    def options(self, words: Sequence[str]) -> list[Option]:
+        """All ways to translate the phrases of a sentence, by begin, end and pair."""
+        spans = self.lookup(self.source_vocabulary.ids(words))
+        ranges = zip(*(array.tolist() for array in spans[:4]), strict=True)
+        return [Option(begin, end, self[i]) for begin, end, first, stop in ranges for i in range(first, stop)]
+
+    def with_reordering(self, reordering: NDArray[np.float32]) -> PhraseTable:
+        """The same table with these reordering scores."""
+        return replace(self, reordering=reordering)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything but the vocabularies and the names of the features, for saving."""
+        pairs = self.pairs
+        arrays: dict[str, NDArray[Any]] = {
+            "source_offsets": pairs.sources.offsets,
+            "source_words": pairs.sources.words,
+            "source_counts": self.source_counts,
+            "target_offsets": pairs.targets.offsets,
+            "target_words": pairs.targets.words,
+            "target_counts": self.target_counts,
+            "pair_source": pairs.source,
+            "pair_target": pairs.target,
+            "joint_counts": pairs.joint_counts,
+            "link_offsets": pairs.link_offsets,
+            "links": pairs.links,
+            "scores": self.scores,
+            "trie_keys": self.trie.children.keys,
+            "trie_values": self.trie.children.values,
+            "trie_phrase": self.trie.phrase,
+        }
+        return arrays if self.reordering is None else {**arrays, "reordering": self.reordering}
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        feature_names: Sequence[str] = SCORE_FEATURES,
+    ) -> PhraseTable:
+        """What `to_arrays` gave; nothing is believed before it is checked."""
+        try:
+            pairs = PhrasePairs(
+                Phrases(arrays["source_offsets"], arrays["source_words"]),
+                Phrases(arrays["target_offsets"], arrays["target_words"]),
+                *(arrays[name] for name in ("pair_source", "pair_target", "joint_counts", "link_offsets", "links")),
+            )
+            return cls(
+                pairs,
+                arrays["scores"],
+                tuple(feature_names),
+                source_vocabulary,
+                target_vocabulary,
+                arrays["source_counts"],
+                arrays["target_counts"],
+                arrays.get("reordering"),
+                Trie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
+            )
+        except KeyError as error:
+            raise InputError(f"a stored phrase table lacks {error}", remedy="make it again") from None
+        except ValueError as error:
+            raise InputError(f"a stored phrase table is damaged: {error}", remedy="make it again") from None
+
+    def _values(self, index: int) -> list[float]:
+        values: list[float] = self.scores[index].tolist()
+        return values if self.reordering is None else values + self.reordering[index].tolist()

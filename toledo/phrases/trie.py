@@ -1,0 +1,166 @@
+"""A trie of phrases in flat arrays: (node, word) → node in one hash table, the root is node 0."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.hashing import EMPTY, HALF, LOAD, NOT_FOUND, PairIndex, find_pair, find_slot, pair_key, slots_for
+from toledo.kernels import kernel
+from toledo.phrases.pairs import Phrases
+
+ROOT = 0
+NO_PHRASE = -1
+MOST_NODES = 2**31 - 1
+
+
+class Trie(NamedTuple):
+    """Children of nodes, and `phrase[node]`: the number of the phrase that ends there, or NO_PHRASE."""
+
+    children: PairIndex
+    phrase: NDArray[np.int32]
+
+
+class TrieBuilder:
+    """Numbers phrases while they come: equal phrases end at the same node.
+
+    A parent is made before its children, so its number is smaller.
+    """
+
+    def __init__(self) -> None:
+        slots = slots_for(0)
+        self.children = PairIndex(np.full(slots, EMPTY, np.uint64), np.full(slots, NOT_FOUND, np.int32))
+        self.nodes = 1
+
+    def add(self, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The node of each phrase `words[offsets[i]:offsets[i + 1]]`; what is missing is added."""
+        self._reserve(int(offsets[-1] - offsets[0]))
+        nodes, self.nodes = _add_phrases(self.children, self.nodes, words, offsets)
+        return nodes
+
+    def phrases(self, ends: NDArray[np.int32]) -> tuple[Phrases, NDArray[np.int32]]:
+        """The distinct phrases that end at the nodes `ends`, in order of their nodes, and the number of each end."""
+        is_end = np.zeros(self.nodes, np.bool_)
+        is_end[ends] = True
+        number = np.cumsum(is_end, dtype=np.int64) - 1
+        offsets, words = _spell(*_parents(self.children, self.nodes), is_end)
+        return Phrases(offsets, words), number[ends].astype(np.int32)
+
+    def _reserve(self, extra: int) -> None:
+        if self.nodes + extra > MOST_NODES:
+            raise ValueError(f"a trie holds at most {MOST_NODES} nodes")
+        slots = slots_for(self.nodes + extra)
+        if slots > self.children.keys.size:
+            larger = PairIndex(np.full(slots, EMPTY, np.uint64), np.full(slots, NOT_FOUND, np.int32))
+            _copy_entries(self.children, larger)
+            self.children = larger
+
+
+def build_trie(phrases: Phrases) -> Trie:
+    """The trie of distinct phrases."""
+    builder = TrieBuilder()
+    ends = builder.add(phrases.words, phrases.offsets)
+    phrase = np.full(builder.nodes, NO_PHRASE, np.int32)
+    phrase[ends] = np.arange(len(phrases), dtype=np.int32)
+    return Trie(builder.children, phrase)
+
+
+def check_trie(trie: Trie, phrases: Phrases) -> None:
+    """Refuse a trie that could lead a walk out of bounds or make it endless, or that does not lead to the phrases."""
+    keys, values = trie.children
+    if keys.ndim != 1 or values.shape != keys.shape or keys.size.bit_count() != 1:
+        raise ValueError("the hash table of a trie needs a power of two of slots")
+    used = keys != EMPTY
+    if np.count_nonzero(used) > LOAD * keys.size:
+        raise ValueError("the hash table of a trie is too full")
+    if trie.phrase.ndim != 1 or not trie.phrase.size:
+        raise ValueError("a trie needs a root")
+    if np.any(used & ((values <= ROOT) | (values >= trie.phrase.size))):
+        raise ValueError("a trie leads to a node that does not exist")
+    if np.any((trie.phrase < NO_PHRASE) | (trie.phrase >= len(phrases))):
+        raise ValueError("a trie names a phrase that does not exist")
+    if not np.array_equal(find_phrases(trie, phrases.words, phrases.offsets), np.arange(len(phrases))):
+        raise ValueError("a trie does not lead to its phrases")
+
+
+@kernel
+def find_phrases(trie: Trie, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The number of each phrase `words[offsets[i]:offsets[i + 1]]`, or NO_PHRASE."""
+    found = np.empty(offsets.size - 1, np.int32)
+    for p in range(found.size):
+        node = ROOT
+        for i in range(offsets[p], offsets[p + 1]):
+            node = find_pair(trie.children, node, words[i])
+            if node < 0:
+                break
+        found[p] = trie.phrase[node] if node >= 0 else NO_PHRASE
+    return found
+
+
+@kernel
+def _add_phrases(
+    children: PairIndex, nodes: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    """There must be room for all the words."""
+    ends = np.empty(offsets.size - 1, np.int32)
+    for p in range(ends.size):
+        node = ROOT
+        for i in range(offsets[p], offsets[p + 1]):
+            key = pair_key(node, words[i])
+            slot = find_slot(children.keys, key)
+            if children.keys[slot] != key:
+                children.keys[slot] = key
+                children.values[slot] = nodes
+                nodes += 1
+            node = children.values[slot]
+        ends[p] = node
+    return ends, nodes
+
+
+@kernel
+def _copy_entries(small: PairIndex, large: PairIndex) -> None:
+    for i in range(small.keys.size):
+        if small.keys[i] != EMPTY:
+            slot = find_slot(large.keys, small.keys[i])
+            large.keys[slot] = small.keys[i]
+            large.values[slot] = small.values[i]
+
+
+@kernel
+def _parents(children: PairIndex, nodes: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The parent of each node, the word that leads to it, and its depth."""
+    parent, word, depth = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+    for i in range(children.keys.size):
+        key = children.keys[i]
+        if key != EMPTY:
+            node = children.values[i]
+            parent[node] = np.int64(key >> HALF)
+            word[node] = np.int64(key & np.uint64(0xFFFF_FFFF))
+    for node in range(1, nodes):
+        depth[node] = depth[parent[node]] + 1
+    return parent, word, depth
+
+
+@kernel
+def _spell(
+    parent: NDArray[np.int32], word: NDArray[np.int32], depth: NDArray[np.int32], is_end: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The words on the way to each end, one phrase after the other."""
+    phrases, total = 0, 0
+    for node in range(is_end.size):
+        if is_end[node]:
+            phrases += 1
+            total += depth[node]
+    offsets, words = np.zeros(phrases + 1, np.int64), np.empty(total, np.int32)
+    filled = 0
+    for end in range(is_end.size):
+        if is_end[end]:
+            offsets[filled + 1] = offsets[filled] + depth[end]
+            node = end
+            for place in range(offsets[filled + 1] - 1, offsets[filled] - 1, -1):
+                words[place] = word[node]
+                node = parent[node]
+            filled += 1
+    return offsets, words
