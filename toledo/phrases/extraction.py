@@ -1,0 +1,112 @@
+"""Phrase extraction: all phrase pairs of an aligned corpus that are consistent with the word alignment.
+
+The same pairs, counts and alignments as Moses' `extract` and `score` (Koehn, Och and Marcu 2003). Substrings are
+numbered first, so that an occurrence of a phrase pair is a few numbers and counting is sorting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import ParallelCorpus, Sentences
+from toledo.errors import InputError
+from toledo.kernels import map_chunks
+from toledo.phrases.alignments import Alignments
+from toledo.phrases.grouping import LONGEST, Groups, group_instances
+from toledo.phrases.instances import Instances, find_instances
+from toledo.phrases.pairs import PhrasePairs, Phrases
+from toledo.phrases.spans import AlignedText, align_text, links_at
+from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
+from toledo.progress import Progress, silent
+
+SENTENCES_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Phrase pairs with what scoring needs.
+
+    `source_counts` and `target_counts` count the occurrences of each phrase in any pair, `orientations` those of each
+    pair in each of six orientations (none if not asked for). Where several alignments of a pair are equally frequent,
+    Moses may take another one backwards: those are the pairs number `ties`, with their backward links in `tied`.
+    """
+
+    pairs: PhrasePairs
+    source_counts: NDArray[np.float64]
+    target_counts: NDArray[np.float64]
+    orientations: NDArray[np.int32]
+    ties: NDArray[np.int64]
+    tied: PhrasePairs
+
+
+def extract_phrases(
+    corpus: ParallelCorpus,
+    alignments: Alignments,
+    max_length: int = 5,
+    *,
+    reordering: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Extraction:
+    """Extract all consistent phrase pairs of at most `max_length` words on either side."""
+    if not 1 <= max_length <= LONGEST:
+        raise InputError(f"a maximum phrase length of {max_length}", remedy=f"choose 1 to {LONGEST} words")
+    text = align_text(corpus, alignments)
+    sides = (corpus.source, corpus.target)
+    numbered = map_chunks(lambda side, _: number_substrings(sides[side], max_length), 2, chunk=1, threads=threads)
+    parts = _find_all(text, numbered, max_length, threads, progress)
+    numbered = [without_positions(substrings) for substrings in numbered]
+    bases = numbered[0].bases, numbered[1].bases
+    groups = group_instances(parts, text, bases, reordering=reordering, threads=threads)
+    sources, source = _used_phrases(corpus.source, numbered[0], groups.source)
+    targets, target = _used_phrases(corpus.target, numbered[1], groups.target)
+    return _result(text, groups, sources, targets, source, target)
+
+
+def _find_all(
+    text: AlignedText, numbered: list[Substrings], max_length: int, threads: int | None, progress: Progress
+) -> list[Instances]:
+    def find(begin: int, end: int) -> Instances:
+        return find_instances(text, numbered[0], numbered[1], begin, end, max_length)
+
+    sentences = text.source_offsets.size - 1
+    return map_chunks(
+        find, sentences, chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="extracting phrases"
+    )
+
+
+def _used_phrases(
+    sentences: Sentences, substrings: Substrings, numbers: NDArray[np.int32]
+) -> tuple[Phrases, NDArray[np.int32]]:
+    """The phrases among all substrings, in the same order, and the new number of each pair's phrase."""
+    used = np.zeros(substrings.first.size, np.bool_)
+    used[numbers] = True
+    renumbered = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return phrases_of(substrings, sentences, np.flatnonzero(used)), renumbered[numbers]
+
+
+def _result(
+    text: AlignedText,
+    groups: Groups,
+    sources: Phrases,
+    targets: Phrases,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+) -> Extraction:
+    lengths = np.diff(sources.offsets)
+    counts = groups.counts.astype(np.float32)
+    links = links_at(text, groups.forward, lengths[source])
+    pairs = PhrasePairs(sources, targets, source, target, counts, *links)
+    ties = groups.differing
+    other_links = links_at(text, groups.backward, lengths[source[ties]])
+    return Extraction(
+        pairs,
+        np.bincount(source, counts, len(sources)).astype(np.float64),
+        np.bincount(target, counts, len(targets)).astype(np.float64),
+        groups.orientations,
+        ties,
+        PhrasePairs(sources, targets, source[ties], target[ties], counts[ties], *other_links),
+    )

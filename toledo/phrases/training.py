@@ -1,0 +1,102 @@
+"""From an aligned corpus to the content of a phrase table, in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import ParallelCorpus
+from toledo.phrases.alignments import Alignments
+from toledo.phrases.extraction import extract_phrases
+from toledo.phrases.filtering import select_pairs
+from toledo.phrases.lexicon import Lexicons, lexicons_from
+from toledo.phrases.pairs import PhrasePairs
+from toledo.phrases.scoring import LexicalWeights, score_phrases, score_reordering
+from toledo.phrases.significance import EPSILON, significance, threshold
+from toledo.phrases.smoothing import Smoothing
+from toledo.phrases.table import PhraseTable
+from toledo.progress import Progress, silent
+from toledo.vocabulary import Vocabulary
+
+Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
+
+
+@dataclass(frozen=True)
+class PhraseTraining:
+    """How to make a phrase table; `lexicon_decimals` rounds word probabilities (Moses keeps 7 digits in its files)."""
+
+    max_length: int = 5
+    smoothing: Smoothing = "none"
+    lexical: LexicalWeights = "alignment"
+    lexicon_decimals: int | None = None
+    reordering: bool = False
+    pruning: Pruning | float = "none"
+
+
+@dataclass(frozen=True)
+class TrainedPhrases:
+    """Phrase pairs with what a table holds: scores are natural logarithms in the order of SCORE_FEATURES.
+
+    `keep` marks the pairs that pruning leaves; None means all.
+    """
+
+    pairs: PhrasePairs
+    scores: NDArray[np.float32]
+    source_counts: NDArray[np.float32]
+    target_counts: NDArray[np.float32]
+    lexicons: Lexicons
+    reordering: NDArray[np.float32] | None
+    keep: NDArray[np.bool_] | None
+
+    def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> PhraseTable:
+        """The phrase table of the pairs that are left."""
+        table = PhraseTable.create(
+            self.pairs,
+            self.scores,
+            source_vocabulary,
+            target_vocabulary,
+            source_counts=self.source_counts,
+            target_counts=self.target_counts,
+            reordering=self.reordering,
+        )
+        return table if self.keep is None else select_pairs(table, self.keep)
+
+
+def train_phrases(
+    corpus: ParallelCorpus,
+    alignments: Alignments,
+    config: PhraseTraining = PhraseTraining(),  # noqa: B008 (frozen)
+    *,
+    lexicons: Lexicons | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> TrainedPhrases:
+    """Extract and score phrase pairs; `lexicons` are used instead of those that the alignment implies."""
+    extraction = extract_phrases(
+        corpus, alignments, config.max_length, reordering=config.reordering, threads=threads, progress=progress
+    )
+    if lexicons is None:
+        lexicons = lexicons_from(corpus, alignments, config.lexicon_decimals)
+    scores = score_phrases(extraction, lexicons, smoothing=config.smoothing, lexical=config.lexical, threads=threads)
+    keep = None
+    if config.pruning != "none":
+        values = significance(extraction.pairs, corpus, threads=threads, progress=progress)
+        keep = values >= _threshold(config.pruning, len(corpus))
+    return TrainedPhrases(
+        extraction.pairs,
+        scores,
+        extraction.source_counts.astype(np.float32),
+        extraction.target_counts.astype(np.float32),
+        lexicons,
+        score_reordering(extraction) if config.reordering else None,
+        keep,
+    )
+
+
+def _threshold(pruning: Pruning | float, sentences: int) -> float:
+    if isinstance(pruning, str):
+        return threshold(sentences, EPSILON if pruning == "alpha+epsilon" else -EPSILON)
+    return pruning
