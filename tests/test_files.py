@@ -2,12 +2,14 @@
 
 import gzip
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory, read_lines, write_lines
+from toledo.files import atomic_directory, read_blocks, read_lines, write_lines
+from toledo.progress import Advance
 
 
 def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
@@ -51,6 +53,24 @@ def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
         list(read_lines(tmp_path))
     with pytest.raises(InputError, match="no such directory"):
         write_lines(tmp_path / "nowhere" / "text", [])
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 1000])
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+def test_blocks_end_at_line_ends_and_report_progress(tmp_path: Path, size: int, name: str) -> None:
+    lines = ["eins", "", "ein sehr langer satz", "ö", "ende"]
+    write_lines(tmp_path / name, lines)
+    seen: list[int] = []
+
+    @contextmanager
+    def progress(label: str, total: int) -> Iterator[Advance]:
+        seen.append(-total)
+        yield seen.append
+
+    blocks = list(read_blocks(tmp_path / name, progress, size))
+    assert b"".join(blocks).decode() == "".join(f"{line}\n" for line in lines)
+    assert all(block.endswith(b"\n") for block in blocks)
+    assert sum(seen) == 0
 
 
 def interrupted_lines() -> Iterator[str]:
