@@ -1,0 +1,1 @@
+"""Forests: one search space, its exact expectations, one gradient."""
