@@ -1,0 +1,135 @@
+"""Is a difference of scores more than chance? Paired bootstrap resampling and approximate randomisation.
+
+Bootstrap (Koehn 2004, with the null distribution of sacreBLEU and Moses): draw test sets with replacement; p is the
+share of samples whose difference exceeds its own mean by more than the observed difference. Randomisation (Riezler and
+Maxwell 2005): swap the two systems' outputs segment by segment at random; p is the share of shuffles whose difference
+exceeds the observed one. With the same seed the draws are those of sacreBLEU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import kernel
+from toledo.metrics.metric import Metric
+
+SEED = 12345  # of sacreBLEU
+SAMPLES_AT_ONCE = 32  # a multiple of 32: the generator makes 32 coin tosses at once and drops the rest after each call
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The mean of resampled scores and the bounds that hold 95 % of them."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """What stands after ±."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The score of a system, the score of the baseline, and the probability of such a difference by chance."""
+
+    score: float
+    baseline: float
+    p_value: float
+
+
+def confidence_interval(metric: Metric, statistics: NDArray[np.float64], samples: int, seed: int) -> Interval:
+    """The spread of the score over resampled test sets; `statistics` has a row for each segment."""
+    scores = np.sort(bootstrap_scores(metric, [statistics], samples, seed)[0])
+    outside = samples // 40
+    return Interval(float(scores.mean()), float(scores[outside]), float(scores[samples - outside - 1]))
+
+
+def paired_bootstrap(
+    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
+) -> Comparison:
+    """Compare two systems on the same segments by resampling the segments."""
+    _check_pair(system, baseline)
+    differences = np.abs(np.subtract(*bootstrap_scores(metric, [system, baseline], samples, seed)))
+    return _comparison(metric, system, baseline, differences - differences.mean())
+
+
+def approximate_randomisation(
+    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
+) -> Comparison:
+    """Compare two systems on the same segments by swapping their outputs."""
+    _check_pair(system, baseline)
+    generator = np.random.default_rng(seed)
+    both = system + baseline
+    differences = []
+    for count in _batches(samples):
+        kept = generator.integers(2, size=(count, len(system)), dtype=bool)
+        first = _masked_sums(system, baseline, kept)
+        second = both.sum(axis=0) - first
+        differences.append(np.abs(metric.scores(first) - metric.scores(second)))
+    return _comparison(metric, system, baseline, np.concatenate(differences))
+
+
+def bootstrap_scores(
+    metric: Metric, systems: list[NDArray[np.float64]], samples: int, seed: int
+) -> list[NDArray[np.float64]]:
+    """The scores of each system on the same resampled test sets."""
+    if samples < 1 or not len(systems[0]):
+        raise ValueError("resampling needs at least one sample and one segment")
+    generator = np.random.default_rng(seed)
+    segments = len(systems[0])
+    scores: list[list[NDArray[np.float64]]] = [[] for _ in systems]
+    for count in _batches(samples):
+        drawn = generator.choice(segments, size=(count, segments), replace=True)
+        for number, statistics in enumerate(systems):
+            scores[number].append(metric.scores(_drawn_sums(statistics, drawn)))
+    return [np.concatenate(parts) for parts in scores]
+
+
+def _batches(samples: int) -> Iterator[int]:
+    """Draws need memory for samples × segments: take few samples at once."""
+    for begin in range(0, samples, SAMPLES_AT_ONCE):
+        yield min(SAMPLES_AT_ONCE, samples - begin)
+
+
+def _check_pair(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> None:
+    if system.shape != baseline.shape:
+        raise ValueError(f"statistics of different shapes cannot be compared: {system.shape} and {baseline.shape}")
+
+
+def _comparison(
+    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], chance: NDArray[np.float64]
+) -> Comparison:
+    """One is added to both counts: so the test never rejects more often than its level says."""
+    score, base = metric.score(system.sum(axis=0)), metric.score(baseline.sum(axis=0))
+    p_value = (int(np.sum(chance > abs(score - base))) + 1) / (chance.size + 1)
+    return Comparison(score, base, p_value)
+
+
+@kernel
+def _drawn_sums(statistics: NDArray[np.float64], drawn: NDArray[np.int64]) -> NDArray[np.float64]:
+    sums = np.zeros((drawn.shape[0], statistics.shape[1]))
+    for sample in range(drawn.shape[0]):
+        for segment in drawn[sample]:
+            for k in range(statistics.shape[1]):
+                sums[sample, k] += statistics[segment, k]
+    return sums
+
+
+@kernel
+def _masked_sums(
+    first: NDArray[np.float64], second: NDArray[np.float64], mask: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Sum rows of `first` where the mask is true and rows of `second` elsewhere."""
+    sums = np.zeros((mask.shape[0], first.shape[1]))
+    for sample in range(mask.shape[0]):
+        for segment in range(first.shape[0]):
+            for k in range(first.shape[1]):
+                sums[sample, k] += first[segment, k] if mask[sample, segment] else second[segment, k]
+    return sums
