@@ -65,7 +65,7 @@ class _Lines:
     def __init__(self, source: Vocabulary, target: Vocabulary, feature_names: Sequence[str] | None) -> None:
         self.vocabularies = source, target
         self.feature_names = None if feature_names is None else tuple(feature_names)
-        self.tries = TrieBuilder(), TrieBuilder()
+        self.tries = [TrieBuilder(), TrieBuilder()]
         self.ends: tuple[list[NDArray[np.int32]], list[NDArray[np.int32]]] = [], []
         self.scores: list[NDArray[np.float32]] = []
         self.counts: list[NDArray[np.float32]] = []
@@ -90,13 +90,13 @@ class _Lines:
         self.with_sparse_features += int(np.count_nonzero(np.diff(block.field(SPARSE).offsets)))
 
     def table(self, path: str | Path) -> PhraseTable:
-        """Sort the pairs and put everything together."""
+        """Sort the pairs and put everything together; what was collected is let go on the way."""
         if self.feature_names is None:
             raise InputError("has no phrase pairs", file=display_name(path), remedy="give a phrase table in text form")
         if self.with_sparse_features:
             log.warning("%s: sparse features in %d lines are left out", path, self.with_sparse_features)
-        sources, source = self.tries[SOURCE].phrases(_joined(self.ends[SOURCE]))
-        targets, target = self.tries[TARGET].phrases(_joined(self.ends[TARGET]))
+        targets, target = self.tries.pop().phrases(_joined(self.ends[TARGET]))
+        sources, source = self.tries.pop().phrases(_joined(self.ends[SOURCE]))
         order = sort_pairs(source, target)
         _refuse_duplicates(path, source, target, order)
         counts = _joined(self.counts)

@@ -14,6 +14,7 @@ from toledo.phrases.pairs import Phrases
 ROOT = 0
 NO_PHRASE = -1
 MOST_NODES = 2**31 - 1
+PHRASES_AT_ONCE = 10_000  # room is made for all their words, most of which turn out to be known
 
 
 class Trie(NamedTuple):
@@ -36,9 +37,12 @@ class TrieBuilder:
 
     def add(self, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
         """The node of each phrase `words[offsets[i]:offsets[i + 1]]`; what is missing is added."""
-        self._reserve(int(offsets[-1] - offsets[0]))
-        nodes, self.nodes = _add_phrases(self.children, self.nodes, words, offsets)
-        return nodes
+        ends = np.empty(offsets.size - 1, np.int32)
+        for first in range(0, ends.size, PHRASES_AT_ONCE):
+            part = offsets[first : first + PHRASES_AT_ONCE + 1]
+            self._reserve(int(part[-1] - part[0]))
+            ends[first : first + PHRASES_AT_ONCE], self.nodes = _add_phrases(self.children, self.nodes, words, part)
+        return ends
 
     def phrases(self, ends: NDArray[np.int32]) -> tuple[Phrases, NDArray[np.int32]]:
         """The distinct phrases that end at the nodes `ends`, in order of their nodes, and the number of each end."""
