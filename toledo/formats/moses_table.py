@@ -145,7 +145,7 @@ def _refuse_duplicates(
             f"the phrase pair of line {earlier} comes again",
             file=display_name(path),
             line=later,
-            remedy="keep one line for each pair, for example: awk -F ' [|]{3} ' '!seen[$1 FS $2]++'",
+            remedy="keep one line for each pair, for example: awk -F ' [|][|][|] ' '!seen[$1 FS $2]++'",
         )
 
 
