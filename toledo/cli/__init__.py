@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from toledo.cli import sample, text
+from toledo.cli import evaluate, sample, text
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 
 app.add_typer(text.app, name="text")
+app.command()(evaluate.evaluate)
 app.command()(sample.sample)
 
 

@@ -13,14 +13,21 @@ from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from toledo.kernels import available_threads
 from toledo.progress import Advance, Progress, silent
 
 BAD_INPUT = 2
 
 error_console = Console(stderr=True)
 
-Threads = Annotated[int, typer.Option(help="Threads to use.", min=1, default_factory=available_threads)]
+
+def _all_threads() -> int:
+    """Compiled code is imported only where a command needs it: `--help` should be quick."""
+    from toledo.kernels import available_threads
+
+    return available_threads()
+
+
+Threads = Annotated[int, typer.Option(help="Threads to use.", min=1, default_factory=_all_threads)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
