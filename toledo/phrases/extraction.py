@@ -15,10 +15,11 @@ from toledo.corpus import ParallelCorpus, Sentences
 from toledo.errors import InputError
 from toledo.kernels import map_chunks
 from toledo.phrases.alignments import Alignments
-from toledo.phrases.grouping import LONGEST, Groups, group_instances
+from toledo.phrases.grouping import Groups, Shape, group_instances
 from toledo.phrases.instances import Instances, find_instances
+from toledo.phrases.matrices import LONGEST, SMALL, decode_links
 from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.spans import AlignedText, align_text, links_at
+from toledo.phrases.spans import AlignedText, align_text
 from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
 from toledo.progress import Progress, silent
 
@@ -59,11 +60,11 @@ def extract_phrases(
     numbered = map_chunks(lambda side, _: number_substrings(sides[side], max_length), 2, chunk=1, threads=threads)
     parts = _find_all(text, numbered, max_length, threads, progress)
     numbered = [without_positions(substrings) for substrings in numbered]
-    bases = numbered[0].bases, numbered[1].bases
-    groups = group_instances(parts, text, bases, reordering=reordering, threads=threads)
+    shape = Shape(numbered[0].bases, numbered[1].bases, max_length <= SMALL)
+    groups = group_instances(parts, text, shape, reordering=reordering, threads=threads)
     sources, source = _used_phrases(corpus.source, numbered[0], groups.source)
     targets, target = _used_phrases(corpus.target, numbered[1], groups.target)
-    return _result(text, groups, sources, targets, source, target)
+    return _result(text, groups, shape.small, sources, targets, source, target)
 
 
 def _find_all(
@@ -91,6 +92,7 @@ def _used_phrases(
 def _result(
     text: AlignedText,
     groups: Groups,
+    small: bool,
     sources: Phrases,
     targets: Phrases,
     source: NDArray[np.int32],
@@ -98,10 +100,10 @@ def _result(
 ) -> Extraction:
     lengths = np.diff(sources.offsets)
     counts = groups.counts.astype(np.float32)
-    links = links_at(text, groups.forward, lengths[source])
+    links = decode_links(text, groups.forward, small, lengths[source])
     pairs = PhrasePairs(sources, targets, source, target, counts, *links)
     ties = groups.differing
-    other_links = links_at(text, groups.backward, lengths[source[ties]])
+    other_links = decode_links(text, groups.backward, small, lengths[source[ties]])
     return Extraction(
         pairs,
         np.bincount(source, counts, len(sources)).astype(np.float64),

@@ -17,40 +17,42 @@ from numpy.typing import NDArray
 
 from toledo.kernels import kernel, map_chunks
 from toledo.phrases.instances import Instances, concatenate, select
+from toledo.phrases.matrices import comes_later, same_links
 from toledo.phrases.reordering import ORIENTATIONS
 from toledo.phrases.spans import AlignedText
-from toledo.sorting import sort_pairs
+from toledo.sorting import MOST_ITEMS, sort_pairs
 
 BUCKET = 1 << 20  # occurrences sorted at once
 SAMPLE = 64  # one occurrence in this many is looked at to make buckets of equal size
-LONGEST = 20  # words in a phrase
 
 
 class Groups(NamedTuple):
-    """Distinct phrase pairs, sorted: substring numbers, counts, orientation counts, where the chosen links stand.
+    """Distinct phrase pairs, sorted: substring numbers, counts, orientation counts, the links chosen.
 
-    `forward` and `backward` are the first source and target word of an occurrence with the alignment chosen in either
-    direction; `backward` is for the pairs `differing` only, where it is another one.
+    `backward` are the links chosen for p(f|e), for the pairs `differing` only, where they are others than `forward`.
     """
 
     source: NDArray[np.int32]
     target: NDArray[np.int32]
     counts: NDArray[np.int32]
     orientations: NDArray[np.int32]
-    forward: NDArray[np.int32]
-    backward: NDArray[np.int32]
+    forward: NDArray[np.uint64]
+    backward: NDArray[np.uint64]
     differing: NDArray[np.int64]
 
 
+class Shape(NamedTuple):
+    """What lengths and links are read off with: the bases of both sides' substrings, and if matrices are small."""
+
+    source_bases: NDArray[np.int64]
+    target_bases: NDArray[np.int64]
+    small: bool
+
+
 def group_instances(
-    parts: list[Instances],
-    text: AlignedText,
-    bases: tuple[NDArray[np.int64], NDArray[np.int64]],
-    *,
-    reordering: bool,
-    threads: int | None,
+    parts: list[Instances], text: AlignedText, shape: Shape, *, reordering: bool, threads: int | None
 ) -> Groups:
-    """Sort and count occurrences; `bases` are those of both sides' substrings. Empties `parts` to save memory."""
+    """Sort and count occurrences. Empties `parts` to save memory."""
     buckets = _split(parts, threads)
     width = 2 * ORIENTATIONS if reordering else 0
 
@@ -58,8 +60,8 @@ def group_instances(
         pieces, buckets[begin] = buckets[begin], []
         bucket = concatenate(pieces)
         pieces.clear()
-        order = sort_pairs(bucket.source - bucket.source.min(initial=0), bucket.target)
-        return _group(bucket, order, text, *bases, width)
+        order = sort_pairs(bucket.source - bucket.source.min(initial=MOST_ITEMS), bucket.target)
+        return _group(select(bucket, order), text, shape, width)
 
     return _join(map_chunks(group, len(buckets), chunk=1, threads=threads))
 
@@ -111,120 +113,76 @@ def _bucket_order(source: NDArray[np.int32], bounds: NDArray[np.int32]) -> tuple
 
 
 @kernel
-def _group(
-    instances: Instances,
-    order: NDArray[np.int32],
-    text: AlignedText,
-    source_bases: NDArray[np.int64],
-    target_bases: NDArray[np.int64],
-    width: int,
-) -> Groups:
-    bounds = _group_bounds(instances, order)
+def _group(instances: Instances, text: AlignedText, shape: Shape, width: int) -> Groups:
+    """Sum up sorted occurrences."""
+    bounds = _group_bounds(instances)
     size, longest = bounds.size - 1, 0
     for g in range(size):
         longest = max(longest, bounds[g + 1] - bounds[g])
-    source, target, count = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    forward, backward = np.empty((size, 2), np.int32), np.empty((size, 2), np.int32)
+    source, target, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    forward, backward = np.empty(size, np.uint64), np.empty(size, np.uint64)
     orientations = np.zeros((size, width), np.int32)
-    kinds, kind_counts = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    masks = np.empty((2, LONGEST), np.uint32)
+    kinds, kind_counts = np.empty(longest, np.uint64), np.empty(longest, np.int32)
     for g in range(size):
-        members = order[bounds[g] : bounds[g + 1]]
-        source[g], target[g], count[g] = instances.source[members[0]], instances.target[members[0]], members.size
-        if width:
-            for m in members:
-                orientations[g, instances.orientation[m] // ORIENTATIONS] += 1
-                orientations[g, ORIENTATIONS + instances.orientation[m] % ORIENTATIONS] += 1
-        different = _alignments(instances.code, members, kinds, kind_counts)
-        for inverse in range(2):
+        begin, end = bounds[g], bounds[g + 1]
+        source[g], target[g], counts[g] = instances.source[begin], instances.target[begin], end - begin
+        for i in range(begin, end if width else begin):
+            orientations[g, instances.orientation[i] // ORIENTATIONS] += 1
+            orientations[g, ORIENTATIONS + instances.orientation[i] % ORIENTATIONS] += 1
+        if end - begin == 1:
+            forward[g] = backward[g] = instances.links[begin]
+            continue
+        source_length = np.searchsorted(shape.source_bases, source[g], side="right")
+        target_length = np.searchsorted(shape.target_bases, target[g], side="right")
+        different = _count_kinds(instances.links[begin:end], text, shape.small, source_length, kinds, kind_counts)
+        for inverse in (False, True):
             best = 0
             for k in range(1, different):
                 if kind_counts[k] > kind_counts[best] or (
                     kind_counts[k] == kind_counts[best]
-                    and _is_greater(
-                        text, instances, kinds[k], kinds[best], source_bases, target_bases, inverse == 1, masks
-                    )
+                    and comes_later(text, kinds[k], kinds[best], shape.small, source_length, target_length, inverse)
                 ):
                     best = k
-            chosen = backward if inverse else forward
-            chosen[g, 0], chosen[g, 1] = instances.source_first[kinds[best]], instances.target_first[kinds[best]]
-    differing = np.flatnonzero((forward[:, 0] != backward[:, 0]) | (forward[:, 1] != backward[:, 1]))
-    return Groups(source, target, count, orientations, forward, backward[differing], differing)
+            if inverse:
+                backward[g] = kinds[best]
+            else:
+                forward[g] = kinds[best]
+    differing = np.flatnonzero(forward != backward)
+    return Groups(source, target, counts, orientations, forward, backward[differing], differing)
 
 
 @kernel
-def _group_bounds(instances: Instances, order: NDArray[np.int32]) -> NDArray[np.int64]:
-    bounds = np.empty(order.size + 1, np.int64)
+def _group_bounds(instances: Instances) -> NDArray[np.int64]:
+    source, target = instances.source, instances.target
+    bounds = np.empty(source.size + 1, np.int64)
     groups = 0
-    for i in range(order.size):
-        here, before = order[i], order[max(i - 1, 0)]
-        if (
-            i == 0
-            or instances.source[here] != instances.source[before]
-            or (instances.target[here] != instances.target[before])
-        ):
+    for i in range(source.size):
+        if i == 0 or source[i] != source[i - 1] or target[i] != target[i - 1]:
             bounds[groups] = i
             groups += 1
-    bounds[groups] = order.size
+    bounds[groups] = source.size
     return bounds[: groups + 1].copy()
 
 
 @kernel
-def _alignments(
-    codes: NDArray[np.uint64], members: NDArray[np.int32], kinds: NDArray[np.int32], counts: NDArray[np.int32]
+def _count_kinds(
+    links: NDArray[np.uint64],
+    text: AlignedText,
+    small: bool,
+    source_length: int,
+    kinds: NDArray[np.uint64],
+    counts: NDArray[np.int32],
 ) -> int:
-    """Count the different alignments of a group: an occurrence of each, and how often it occurs."""
+    """Count the different alignments of a group. There are few, so each is compared with those found."""
     different = 0
     last = 0
-    for m in members:
-        if not (different and codes[kinds[last]] == codes[m]):
+    for one in links:
+        if not (different and same_links(text, kinds[last], one, small, source_length)):
             last = 0
-            while last < different and codes[kinds[last]] != codes[m]:
+            while last < different and not same_links(text, kinds[last], one, small, source_length):
                 last += 1
             if last == different:
-                kinds[last], counts[last] = m, 0
+                kinds[last], counts[last] = one, 0
                 different += 1
         counts[last] += 1
     return different
-
-
-@kernel
-def _is_greater(
-    text: AlignedText,
-    instances: Instances,
-    one: int,
-    other: int,
-    source_bases: NDArray[np.int64],
-    target_bases: NDArray[np.int64],
-    inverse: bool,
-    masks: NDArray[np.uint32],
-) -> bool:
-    """Whether the links of one occurrence come after those of another of the same phrase pair."""
-    source_length = np.searchsorted(source_bases, instances.source[one], side="right")
-    target_length = np.searchsorted(target_bases, instances.target[one], side="right")
-    masks[:] = 0
-    for row, which in enumerate((one, other)):
-        for s in range(source_length):
-            i = instances.source_first[which] + s
-            for k in range(text.bounds[i], text.bounds[i + 1]):
-                t = text.linked[k] - instances.target_first[which]
-                if inverse:
-                    masks[row, s] |= np.uint32(1) << np.uint32(t)
-                else:
-                    masks[row, t] |= np.uint32(1) << np.uint32(s)
-    for w in range(source_length if inverse else target_length):
-        first, second = masks[0, w], masks[1, w]
-        if first != second:
-            return _is_later_set(first, second)
-    return False
-
-
-@kernel
-def _is_later_set(first: np.uint32, second: np.uint32) -> bool:
-    """Compare different sets of bit positions like words: by the first position in which their sorted lists differ."""
-    shift = np.uint32(0)
-    while (first >> shift) & np.uint32(1) == (second >> shift) & np.uint32(1):
-        shift += np.uint32(1)
-    if (first >> shift) & np.uint32(1):
-        return not second >> shift  # the second list has ended; otherwise it goes on with a later position
-    return bool(first >> shift)

@@ -79,26 +79,6 @@ def _links_by_word(
 
 
 @kernel
-def links_at(
-    text: AlignedText, places: NDArray[np.int32], lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Offsets and links within phrases, given the first source and target word of each and the source lengths."""
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    for p in range(lengths.size):
-        offsets[p + 1] = offsets[p] + text.bounds[places[p, 0] + lengths[p]] - text.bounds[places[p, 0]]
-    links = np.empty((offsets[-1], 2), np.uint8)
-    for p in range(lengths.size):
-        filled = offsets[p]
-        for s in range(lengths[p]):
-            i = places[p, 0] + s
-            for k in range(text.bounds[i], text.bounds[i + 1]):
-                links[filled, 0] = s
-                links[filled, 1] = text.linked[k] - places[p, 1]
-                filled += 1
-    return offsets, links
-
-
-@kernel
 def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int) -> Spans:
     """The consistent pairs of spans of at most `max_length` words in the sentence pairs `begin` to `end`."""
     hulls = _hulls(text, begin, end)
