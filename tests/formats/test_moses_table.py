@@ -93,6 +93,7 @@ def test_two_counts_are_target_and_source(tmp_path: Path) -> None:
         ("a ||| b ||| 1 1 1 1 ||| 0:0", "'0:0' is not a link"),
         ("a ||| b ||| 1 1 1 1 ||| ||| 1", "1 counts"),
         ("a ||| b ||| 1 1 1 1 ||| ||| 1 x 1", "'x' is not a number"),
+        ("a ||| b ||| 1 1 1 1 ||| ||| 1 1e39 1", "'1e39' is too large"),
         ("das  haus ||| the house ||| 1 1 1 1", "the phrase pair of line 1 comes again"),
     ],
 )

@@ -29,6 +29,7 @@ from toledo.progress import Progress, silent
 from toledo.vocabulary import END, RESERVED, Vocabulary
 
 SOURCE, TARGET, SCORES, ALIGNMENT, COUNTS, SPARSE = range(6)
+LARGEST = 1e38  # what single precision holds
 LAYOUT = "write: source ||| target ||| scores"
 
 
@@ -79,9 +80,9 @@ class LineBlock:
         return logs.astype(np.float32).reshape(-1, columns)
 
     def numbers(self, tokens: Tokens) -> NDArray[np.float64]:
-        """Finite numbers that are not negative."""
+        """Numbers from 0 up to LARGEST."""
         values = parse_numbers(self.data, tokens)
-        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        bad = np.flatnonzero(~((values >= 0) & (values <= LARGEST)))
         if bad.size:
             value = values[bad[0]]
             what = "not a number" if np.isnan(value) else "too large" if value > 0 else "negative"
