@@ -72,7 +72,8 @@ def clause(speaker: Speaker, order: int, depth: int = 0, given: Subject | None =
     else:
         target = who.phrase.target + verb_words
     target = target + complement.middle.target + manner.target + place.target
-    target = time.target + target if given is None and speaker.style() < 0.4 else target + time.target
+    early = order in (MAIN, INVERTED) and speaker.style() < 0.4
+    target = time.target + target if early else target + time.target
     return Phrase(source + complement.after.source, target + complement.after.target)
 
 

@@ -18,7 +18,7 @@ from toledo.sample.sentences import sentence
 from toledo.sample.speaker import Speaker, length_of, written
 
 TRAIN, TUNE, TEST = 10_000, 300, 300
-SHORTEST, LONGEST = 4, 24  # of the source, so that English has at most about 30 words
+SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
 SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 6, 14
 
 

@@ -95,6 +95,13 @@ def everyday_words() -> Topic:
 
 
 @cache
+def modifiers() -> list[Noun]:
+    """The nouns that compounds begin with, each once: so most compounds are rare."""
+    kinds = ("thing", "food", "place", "animal")
+    return [noun for topic in all_topics() for kind in kinds for noun in dict.fromkeys(topic.nouns[kind])]
+
+
+@cache
 def idioms() -> list[Verb]:
     """Verb phrases that mean something else than their words."""
     return _frequent_first([_idiom(*fields) for fields in _fields(phrasebook.IDIOMS)])

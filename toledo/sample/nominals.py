@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toledo.sample import english, talvan
 from toledo.sample.lexicon import Expression
-from toledo.sample.phrases import NONE, NUMERALS, OWN, THE, A, Piece, expression_piece, noun_phrase
+from toledo.sample.phrases import NONE, NUMERALS, OWN, THE, A, expression_piece, noun_phrase
 from toledo.sample.scene import Name
 from toledo.sample.speaker import ONE, Phrase, Speaker, Subject, join
 from toledo.sample.talvan import DATIVE, GENITIVE, NOMINATIVE, PLURAL, SINGULAR
@@ -24,11 +24,12 @@ def nominal(speaker: Speaker, kind: str, case: int, owner: str = "") -> Subject:
     number = PLURAL if random() < (0.1 if kind == "food" else 0.25) else SINGULAR
     determiner = _determiner(speaker, number, owner)
     adjective = scene.adjective(kind) if random() < 0.3 else None
-    if determiner == THE and random() < 0.1:
-        pieces = (noun_phrase(noun, number, case, THE, adjective, "", bare) for bare in (False, True))
-        phrase = _owned(speaker, *pieces)
-    else:
-        phrase = speaker.say(noun_phrase(noun, number, case, determiner, adjective, owner, False))
+    owned = determiner == THE and random() < 0.1
+    swapped = owned and speaker.style() < 0.5
+    whose = owner if determiner == OWN else ""
+    phrase = speaker.say(noun_phrase(noun, number, case, determiner, adjective, whose, swapped))
+    if owned:
+        phrase = _with_owner(speaker, phrase, swapped)
     natural = "p" if number == PLURAL else noun.gender if kind == "person" else "n"
     return Subject(phrase, kind, "3p" if number == PLURAL else "3s", natural, noun.gender)
 
@@ -42,11 +43,9 @@ def _determiner(speaker: Speaker, number: int, owner: str) -> str:
     return determiner
 
 
-def _owned(speaker: Speaker, full: Piece, bare: Piece) -> Phrase:
-    """The owner follows in the genitive: `the house of the king` or `the king 's house`."""
-    owner = noun_phrase(speaker.scene.noun("person"), SINGULAR, GENITIVE, THE, None, "", False)
-    swapped = speaker.style() < 0.5
-    thing, person = speaker.say(bare if swapped else full), speaker.say(owner)
+def _with_owner(speaker: Speaker, thing: Phrase, swapped: bool) -> Phrase:
+    """The owner follows in the genitive: `the house of the king`, or swapped `the king 's house`."""
+    person = speaker.say(noun_phrase(speaker.scene.noun("person"), SINGULAR, GENITIVE, THE, None, "", False))
     key = person.source[0][2]
     if swapped:
         target = [*person.target, ("'s", 1, ((1, 0),), key), *thing.target]

@@ -4,7 +4,7 @@
 # to talk nonsense), and their words also occur with their plain meanings. OWN is his, her, its or their.
 IDIOMS = """
 vend  ; fumon                 ; talk nonsense
-perd  ; lon norton            ; lose|lost|lost OWN head / panic
+perd  ; lon norton            ; lose|lost|lost OWN head / lose|lost|lost control
 manj  ; panon nigron          ; go|went|gone through hard times
 kos   ; lan bukan             ; keep|kept|kept silent / hold|held|held OWN tongue
 kapt  ; lan lunan             ; ask for too much / hope for the impossible

@@ -142,6 +142,12 @@ def diminutive(noun: Noun) -> Noun:
     return Noun(noun.stem + "ett", noun.gender, noun.kind, forms)
 
 
+@lru_cache(CACHED_PIECES)
+def superlative(adjective: Adjective) -> Adjective:
+    """`grandisimo`, very big."""
+    return Adjective(adjective.stem + "isim", tuple(f"very {text}" for text in adjective.english))
+
+
 # Tense: Talvan auxiliary (stem, endings) or none, ending of the final part; English auxiliary.
 COMPOUND_TENSES = {
     "perfect": ("hav", talvan.PRESENT, "ado"),

@@ -18,15 +18,15 @@ from toledo.sample.lexicon import (
     everyday_words,
     expressions,
     idioms,
+    modifiers,
 )
-from toledo.sample.phrases import compound, diminutive
+from toledo.sample.phrases import compound, diminutive, superlative
 
 Random = Callable[[], float]  # uniform in [0, 1)
 Item = TypeVar("Item")
 
 PEOPLE = 3
 FAVOURITES = 2  # nouns of each kind that come back
-MODIFIERS = ("thing", "food", "place", "animal")
 
 
 class Name(NamedTuple):
@@ -44,7 +44,7 @@ class Scene:
         self.random = random
         self.topic: Topic = self.pick(all_topics())
         self.past = random() < 0.6
-        self.people = [self._person(rare=number == 0 and random() < 0.35) for number in range(PEOPLE)]
+        self.people = [self._person(rare=number == 0 and random() < 0.5) for number in range(PEOPLE)]
         self.town = self._town()
         self.favourites = {kind: [self._new_noun(kind) for _ in range(FAVOURITES)] for kind in KINDS}
 
@@ -56,16 +56,17 @@ class Scene:
         """A noun of a kind: often one of the document's own, seldom a compound or a diminutive."""
         chance = self.random()
         noun = self.pick(self.favourites[kind]) if chance < 0.4 else self._new_noun(kind)
-        if chance > 0.90 and kind in ("thing", "place", "idea"):
-            return compound(self._new_noun(self.pick(MODIFIERS)), noun)
-        if chance > 0.88 and kind != "idea":
+        if chance > 0.84 and kind in ("thing", "place", "idea"):
+            return compound(self.pick(modifiers()), noun)
+        if chance > 0.82 and kind != "idea":
             return diminutive(noun)
         return noun
 
     def adjective(self, kind: str) -> Adjective:
-        """An adjective for nouns of a kind."""
-        own = self.topic.adjectives[kind]
-        return self.pick(own if own and self.random() < 0.3 else everyday_words().adjectives[kind])
+        """An adjective for nouns of a kind, sometimes strengthened."""
+        own, chance = self.topic.adjectives[kind], self.random()
+        adjective = self.pick(own if own and chance < 0.3 else everyday_words().adjectives[kind])
+        return superlative(adjective) if chance > 0.85 else adjective
 
     def verb(self) -> Verb:
         """A verb of the topic, of everyday life, an idiom, or to be."""

@@ -54,7 +54,8 @@ class Speaker:
         text, length, renderings = piece
         chance = self.style()
         english, words, links = renderings[int(chance * chance * len(renderings))]
-        key = self.new_key()
+        key = self.keys
+        self.keys = key + 1
         return Phrase([(text, length, key)], [(english, words, links, key)])
 
     def word(self, text: str, translation: str) -> Phrase:
