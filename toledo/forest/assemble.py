@@ -52,7 +52,7 @@ def from_edges(
     tail_offsets, tails = gather_rows(edges.tail_offsets, edges.tails, chosen)
     head_edges = np.searchsorted(heads, np.arange(order.size + 1)).astype(np.int32)
     shape = Shape(np.array([0, order.size]), head_edges, tail_offsets, number[tails])
-    sparse = None if edges.sparse is None else SparseFeatures(tuple(sparse_names), _sparse_rows(edges.sparse, chosen))
+    sparse = None if edges.sparse is None else SparseFeatures(tuple(sparse_names), sparse_rows(edges.sparse, chosen))
     return Forest(
         shape=shape,
         yields=Yields(*gather_rows(edges.yields.offsets, edges.yields.words, chosen)),
@@ -81,7 +81,7 @@ def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
         yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, chosen)),
         features=forest.features[chosen],
         base=None if forest.base is None else forest.base[chosen],
-        sparse=None if forest.sparse is None else _sparse_rows(forest.sparse.arrays, chosen),
+        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, chosen),
         provenance=None if forest.provenance is None else forest.provenance[chosen],
     )
     names = forest.sparse.names if forest.sparse else ()
@@ -201,6 +201,7 @@ def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -
     return new_offsets, new_data
 
 
-def _sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:
+def sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:
+    """The sparse features of some edges, in the order given."""
     offsets, ids = gather_rows(sparse.offsets, sparse.ids, rows)
     return SparseArrays(offsets, ids, gather_rows(sparse.offsets, sparse.values, rows)[1])

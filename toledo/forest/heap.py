@@ -1,0 +1,71 @@
+"""A priority queue for compiled code: a binary heap of scores with a number each, best first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import kernel
+
+
+class Heap(NamedTuple):
+    """`size[0]` entries; among equal scores the smaller number comes first, so that results are reproducible."""
+
+    size: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    numbers: NDArray[np.int32]
+
+
+@kernel
+def new_heap(room: int) -> Heap:
+    """An empty heap."""
+    return Heap(np.zeros(1, np.int64), np.empty(room), np.empty(room, np.int32))
+
+
+@kernel
+def _before(heap: Heap, i: int, j: int) -> bool:
+    if heap.scores[i] != heap.scores[j]:
+        return bool(heap.scores[i] > heap.scores[j])
+    return bool(heap.numbers[i] < heap.numbers[j])
+
+
+@kernel
+def _swap(heap: Heap, i: int, j: int) -> None:
+    heap.scores[i], heap.scores[j] = heap.scores[j], heap.scores[i]
+    heap.numbers[i], heap.numbers[j] = heap.numbers[j], heap.numbers[i]
+
+
+@kernel
+def push(heap: Heap, score: float, number: int) -> Heap:
+    """Add an entry; gives the heap, which may have moved to get room."""
+    place = heap.size[0]
+    if place == heap.scores.size:
+        scores = np.concatenate((heap.scores, np.empty_like(heap.scores)))
+        heap = Heap(heap.size, scores, np.concatenate((heap.numbers, np.empty_like(heap.numbers))))
+    heap.scores[place], heap.numbers[place] = score, number
+    heap.size[0] = place + 1
+    while place > 0 and _before(heap, place, (place - 1) // 2):
+        _swap(heap, place, (place - 1) // 2)
+        place = (place - 1) // 2
+    return heap
+
+
+@kernel
+def pop(heap: Heap) -> int:
+    """Remove the best entry and give its number (the heap must not be empty)."""
+    number = heap.numbers[0]
+    last = heap.size[0] - 1
+    heap.size[0] = last
+    heap.scores[0], heap.numbers[0] = heap.scores[last], heap.numbers[last]
+    place = 0
+    while True:
+        best = place
+        for child in (2 * place + 1, 2 * place + 2):
+            if child < last and _before(heap, child, best):
+                best = child
+        if best == place:
+            return int(number)
+        _swap(heap, place, best)
+        place = best

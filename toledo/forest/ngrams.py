@@ -1,0 +1,251 @@
+"""Forests whose edges know the n-grams they complete: expected counts, and the chance that an n-gram occurs at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
+from toledo.forest.context import boundary_needs, buffer_for
+from toledo.forest.inside_outside import Distribution
+from toledo.forest.joining import join, split
+from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
+from toledo.forest.splitting import Split, Task, split_nodes
+from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.kernels import kernel, map_chunks
+from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
+
+if TYPE_CHECKING:
+    from toledo.language_model import LanguageModel
+
+UNLIMITED = 2**62
+NGRAMS_AT_ONCE = 64  # one sweep follows this many n-grams side by side, a cache line's worth of vector lanes each
+
+
+@dataclass(frozen=True)
+class NGramForest:
+    """A forest whose edge h completes the n-grams `ids[offsets[h]:offsets[h + 1]]`.
+
+    The n-grams of sentence i are numbered `sentences[i]:sentences[i + 1]`; `orders` are their lengths.
+    """
+
+    forest: Forest
+    order: int
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    sentences: NDArray[np.int64]
+    orders: NDArray[np.uint8]
+    indexes: tuple[NGramIndex, ...]
+
+    def __repr__(self) -> str:
+        return f"NGramForest({self.forest!r}, {self.orders.size} n-grams up to order {self.order})"
+
+    def number(self, sentence: int, ngram: Sequence[int]) -> int:
+        """The number of an n-gram of a sentence, given by word ids; −1 if no derivation has it."""
+        found = number_of(self.indexes[sentence], ngram)
+        return found if found < 0 else found + int(self.sentences[sentence])
+
+    def ngrams(self, sentence: int) -> Iterator[tuple[int, ...]]:
+        """The n-grams of a sentence as word ids, in the order of their numbers."""
+        index = self.indexes[sentence]
+        return (words_of(index, number) for number in range(int(index.used[0])))
+
+    def expected_counts(self, distribution: Distribution) -> NDArray[np.float64]:
+        """The expected number of occurrences of each n-gram."""
+        return expected_counts(self.offsets, self.ids, distribution.posteriors, self.orders.size)
+
+    def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
+        """The probability of each n-gram to occur at least once."""
+        edges = self.forest.shape.head_edges[self.forest.shape.sentences]
+
+        def work(first: int, last: int) -> list[NDArray[np.float64]]:
+            return [
+                _occurrence(
+                    self.forest.shape, sentence, self.offsets[edges[sentence] : edges[sentence + 1] + 1], self.ids,
+                    distribution.conditional, int(self.sentences[sentence]), int(self.sentences[sentence + 1]),
+                )
+                for sentence in range(first, last)
+            ]  # fmt: skip
+
+        parts = map_chunks(work, len(self.forest), chunk=1, threads=threads)
+        return np.concatenate([chance for part in parts for chance in part])
+
+
+def localise(
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    *,
+    beam: int | None = None,
+    threads: int | None = None,
+) -> NGramForest:
+    """Split nodes by boundary words so that every n-gram up to `order` is completed at one edge.
+
+    With a `beam`, at most that many edges are kept for each node of the forest, the best by `scores` (cube pruning).
+    """
+    parts = split(forest)
+
+    def work(first: int, last: int) -> list[NGramForest]:
+        return [_localise_one(part, scores[begin:end], order, beam, None, "") for part, begin, end in parts[first:last]]
+
+    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
+
+
+def rescore(
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    model: LanguageModel,
+    feature: str,
+    weight: float,
+    *,
+    beam: int | None = None,
+    threads: int | None = None,
+) -> NGramForest:
+    """As `localise`, and a language model scores the edges in the same pass: a new dense feature (natural logs).
+
+    `weight` is what the feature weighs where the beam chooses; `<s>` and `</s>` are around each text.
+    """
+    if feature in forest.feature_names:
+        raise ValueError(f"the forest has a feature {feature} already")
+    parts = split(forest)
+
+    def work(first: int, last: int) -> list[NGramForest]:
+        return [
+            _localise_one(part, scores[begin:end], order, beam, (model, weight), feature)
+            for part, begin, end in parts[first:last]
+        ]
+
+    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
+
+
+def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
+    """Several in a row."""
+    if len({part.order for part in parts}) != 1:
+        raise ValueError("n-gram forests of different orders cannot be joined")
+    shifts = np.cumsum([0] + [part.orders.size for part in parts])
+    ends = np.cumsum([0] + [int(part.offsets[-1]) for part in parts])
+    return NGramForest(
+        forest=join([part.forest for part in parts]),
+        order=parts[0].order,
+        offsets=np.concatenate([np.zeros(1, np.int64), *(part.offsets[1:] + ends[i] for i, part in enumerate(parts))]),
+        ids=np.concatenate([part.ids + np.int32(shifts[i]) for i, part in enumerate(parts)]),
+        sentences=np.concatenate(
+            [np.zeros(1, np.int64), *(part.sentences[1:] + shifts[i] for i, part in enumerate(parts))]
+        ),
+        orders=np.concatenate([part.orders for part in parts]),
+        indexes=tuple(index for part in parts for index in part.indexes),
+    )
+
+
+def _localise_one(
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    beam: int | None,
+    rescoring: tuple[LanguageModel, float] | None,
+    feature: str,
+) -> NGramForest:
+    model_order = rescoring[0].order if rescoring else 0
+    context = max(order, model_order) - 1
+    task = Task(
+        shape=forest.shape,
+        yields=forest.yields,
+        needs=boundary_needs(forest.shape, forest.yields),
+        scores=scores,
+        order=order,
+        context=context,
+        beam=UNLIMITED if beam is None else beam,
+        model=rescoring[0].automaton if rescoring else _no_model(),
+        model_order=model_order,
+        weight=rescoring[1] if rescoring else 0.0,
+    )
+    return _assemble(
+        forest, split_nodes(task, buffer_for(forest.shape, forest.yields, context), empty_index()), order, feature
+    )
+
+
+def _no_model() -> Automaton:
+    return Automaton(np.zeros(1, TRANSITION), np.zeros(1, UNIGRAM), np.zeros(1, CONTEXT))
+
+
+def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramForest:
+    """Sort the new edges into a forest and give them what the old ones had."""
+    origins = found.origins
+    features = forest.features[origins]
+    if feature:
+        features = np.column_stack([features, found.model_scores])
+    edges = Edges(
+        heads=found.heads,
+        tail_offsets=found.tail_offsets,
+        tails=found.tails,
+        yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, origins)),
+        features=features,
+        base=None if forest.base is None else forest.base[origins],
+        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, origins),
+        provenance=np.arange(origins.size),
+    )
+    names = (*forest.feature_names, feature) if feature else forest.feature_names
+    sparse_names = forest.sparse.names if forest.sparse else ()
+    ordered = from_edges(edges, max(found.goal, 0), names, forest.vocabulary, sparse_names)
+    order_of = np.arange(0) if ordered.provenance is None else ordered.provenance
+    offsets, ids = gather_rows(found.ngram_offsets, found.ngram_ids, order_of)
+    old = None if forest.provenance is None else forest.provenance[origins[order_of]]
+    count = int(found.ngrams.used[0])
+    return NGramForest(
+        forest=replace(ordered, provenance=old),
+        order=order,
+        offsets=offsets,
+        ids=ids,
+        sentences=np.array([0, count]),
+        orders=found.ngrams.orders[:count].copy(),
+        indexes=(found.ngrams,),
+    )
+
+
+@kernel
+def expected_counts(
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], posteriors: Scores, size: int
+) -> NDArray[np.float64]:
+    """The sum of the posteriors of the edges that complete each n-gram."""
+    counts = np.zeros(size)
+    for h in range(posteriors.size):
+        for i in range(offsets[h], offsets[h + 1]):
+            counts[ids[i]] += posteriors[h]
+    return counts
+
+
+@kernel
+def _occurrence(
+    shape: Shape,
+    sentence: int,
+    offsets: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    conditional: Scores,
+    first: int,
+    last: int,
+) -> NDArray[np.float64]:
+    """One minus the probability that no edge completes the n-gram, q(v) = Σ_h p(h | v) [not at h] Π q(tails)."""
+    begin, end = shape.sentences[sentence], shape.sentences[sentence + 1]
+    first_edge = shape.head_edges[begin]
+    result = np.zeros(last - first)
+    without = np.empty((end - begin, NGRAMS_AT_ONCE))
+    product = np.empty(NGRAMS_AT_ONCE)
+    for block in range(first, last, NGRAMS_AT_ONCE):
+        for v in range(begin, end):
+            without[v - begin, :] = 0.0
+            for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
+                product[:] = conditional[h]
+                for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
+                    product *= without[shape.tails[t] - begin]
+                for i in range(offsets[h - first_edge], offsets[h - first_edge + 1]):
+                    if block <= ids[i] < block + NGRAMS_AT_ONCE:
+                        product[ids[i] - block] = 0.0
+                without[v - begin] += product
+        for number in range(block, min(block + NGRAMS_AT_ONCE, last)):
+            result[number - first] = max(0.0, 1.0 - without[end - begin - 1, number - block])
+    return result

@@ -1,0 +1,24 @@
+"""What training maximises: functions of expectations, with exact gradients."""
+
+from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
+from toledo.objectives.gains import Entropy, ExpectedGain
+from toledo.objectives.gleu import ConsensusGLEU
+from toledo.objectives.linear_bleu import LinearBLEU
+from toledo.objectives.matching import MatchedForest, match
+from toledo.objectives.objective import ExpectedCounts, Objective, WeightedSum
+from toledo.objectives.xbleu import XBLEU
+
+__all__ = [
+    "XBLEU",
+    "CoBLEU",
+    "ConsensusGLEU",
+    "ConsensusPrecision",
+    "Entropy",
+    "ExpectedCounts",
+    "ExpectedGain",
+    "LinearBLEU",
+    "MatchedForest",
+    "Objective",
+    "WeightedSum",
+    "match",
+]

@@ -1,0 +1,70 @@
+"""Consensus BLEU and consensus n-gram precision (Pauls, DeNero and Klein 2009).
+
+    CoBLEU = min(0, 1 − |R| / C_1) + (1/N) Σ_n ln(C_n^clip / C_n)
+
+with C_n = Σ_i Σ_g E_i[c_g] and C_n^clip = Σ_i Σ_g min(E_i[c_g], c_g(r_i)). The derivative of a clipped count is 1 where
+E[c_g] ≤ c_g(r), the kink included, and 0 elsewhere (the paper's appendix prints another term, which is no derivative).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.objectives.matching import MatchedForest
+from toledo.objectives.objective import ExpectedCounts
+from toledo.objectives.precision import mean_log_precision
+
+
+@dataclass(frozen=True)
+class CoBLEU(ExpectedCounts):
+    """The logarithm of BLEU with expected counts; at most 0."""
+
+    order: int = 4
+
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """See the formula above."""
+        clipped = np.minimum(expected, matched.reference_counts)
+        value, derivatives = mean_log_precision(matched, expected, clipped, _unclipped(matched, expected), self.order)
+        brevity, slope = _brevity(matched, expected)
+        derivatives[matched.ngrams.orders == 1] += slope
+        return value + brevity, derivatives
+
+
+@dataclass(frozen=True)
+class ConsensusPrecision(ExpectedCounts):
+    """The expected share of n-grams of one order that the references have; CoBP of the paper for order 2."""
+
+    order: int = 2
+
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The clipped expected count over the expected count."""
+        chosen = matched.ngrams.orders == self.order
+        total = float(expected[chosen].sum())
+        if total <= 0.0:
+            return 0.0, np.zeros(expected.size)
+        precision = float(np.minimum(expected, matched.reference_counts)[chosen].sum()) / total
+        return precision, np.where(chosen, (_unclipped(matched, expected) - precision) / total, 0.0)
+
+
+def _unclipped(matched: MatchedForest, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The derivative of each clipped count by the expected count: 1 or 0."""
+    wanted = matched.reference_counts
+    return ((expected <= wanted) & (wanted > 0.0)).astype(np.float64)
+
+
+def _brevity(matched: MatchedForest, expected: NDArray[np.float64]) -> tuple[float, float]:
+    """The brevity term, and its derivative by the expected length."""
+    length, closest = matched.lengths(expected)
+    target = float(closest.sum())
+    if length > target:
+        return 0.0, 0.0
+    if length <= 0.0:
+        return -np.inf, 0.0
+    return 1.0 - target / length, target / length**2

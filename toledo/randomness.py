@@ -1,0 +1,36 @@
+"""Random numbers in compiled code that are the same on every machine: SplitMix64 (Steele, Lea and Flood 2014)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import kernel
+
+GAMMA = np.uint64(0x9E37_79B9_7F4A_7C15)
+MIX_1, MIX_2 = np.uint64(0xBF58_476D_1CE4_E5B9), np.uint64(0x94D0_49BB_1331_11EB)
+SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+LOW_BITS = np.uint64(11)  # a double has 53 bits of the 64
+
+RandomState = NDArray[np.uint64]
+
+
+def random_state(seed: int) -> RandomState:
+    """A generator, for one sentence or one chain; give each its own seed."""
+    return np.array([seed & 0xFFFF_FFFF_FFFF_FFFF], np.uint64)
+
+
+@kernel
+def next_bits(state: RandomState) -> np.uint64:
+    """The next 64 random bits."""
+    state[0] += GAMMA
+    mixed = state[0]
+    mixed = (mixed ^ (mixed >> SHIFT_1)) * MIX_1
+    mixed = (mixed ^ (mixed >> SHIFT_2)) * MIX_2
+    return np.uint64(mixed ^ (mixed >> SHIFT_3))
+
+
+@kernel
+def next_uniform(state: RandomState) -> float:
+    """The next random number, at least 0 and less than 1."""
+    return float(next_bits(state) >> LOW_BITS) * 2.0**-53
