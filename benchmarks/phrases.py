@@ -149,7 +149,7 @@ def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -
     """Sentence pairs of 20 words in five chunks that repeat as words of a language do, with a noisy alignment.
 
     A chunk has its four words translated in another order; one word in ten is replaced, one link in twenty is lost, and
-    one source word in eight is linked to the next target word as well.
+    one source word in five is linked to the next target word as well.
     """
     random = np.random.default_rng(seed)
     zipf = lambda shape, most: (most ** random.random(shape)).astype(np.int32) - 1  # noqa: E731
@@ -163,7 +163,7 @@ def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -
     np.put_along_axis(target, place, source, axis=1)
     target = np.where(random.random(target.shape) < 0.1, zipf(target.shape, words), target)
     first = random.random(source.shape) > 0.05
-    second = (random.random(source.shape) < 0.125) & (place < 19)
+    second = (random.random(source.shape) < 0.2) & (place < 19)
     where = np.stack([first, second], axis=2)
     sentence, position, extra = np.nonzero(where)
     links = np.stack([position, place[sentence, position] + extra], axis=1).astype(np.int32)

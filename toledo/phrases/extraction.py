@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toledo.corpus import ParallelCorpus, Sentences
 from toledo.errors import InputError
-from toledo.kernels import map_chunks
+from toledo.kernels import kernel, map_chunks
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.grouping import Groups, Shape, group_instances
 from toledo.phrases.instances import Instances, find_instances
@@ -36,8 +36,8 @@ class Extraction:
     """
 
     pairs: PhrasePairs
-    source_counts: NDArray[np.float64]
-    target_counts: NDArray[np.float64]
+    source_counts: NDArray[np.float32]
+    target_counts: NDArray[np.float32]
     orientations: NDArray[np.int32]
     ties: NDArray[np.int64]
     tied: PhrasePairs
@@ -64,7 +64,9 @@ def extract_phrases(
     groups = group_instances(parts, text, shape, reordering=reordering, threads=threads)
     sources, source = _used_phrases(corpus.source, numbered[0], groups.source)
     targets, target = _used_phrases(corpus.target, numbered[1], groups.target)
-    return _result(text, groups, shape.small, sources, targets, source, target)
+    groups = groups._replace(source=source, target=target)
+    del numbered  # memory is scarcest now
+    return _result(text, groups, shape.small, sources, targets)
 
 
 def _find_all(
@@ -89,26 +91,25 @@ def _used_phrases(
     return phrases_of(substrings, sentences, np.flatnonzero(used)), renumbered[numbers]
 
 
-def _result(
-    text: AlignedText,
-    groups: Groups,
-    small: bool,
-    sources: Phrases,
-    targets: Phrases,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-) -> Extraction:
-    lengths = np.diff(sources.offsets)
+def _result(text: AlignedText, groups: Groups, small: bool, sources: Phrases, targets: Phrases) -> Extraction:
+    source, target, ties = groups.source, groups.target, groups.differing
     counts = groups.counts.astype(np.float32)
-    links = decode_links(text, groups.forward, small, lengths[source])
-    pairs = PhrasePairs(sources, targets, source, target, counts, *links)
-    ties = groups.differing
-    other_links = decode_links(text, groups.backward, small, lengths[source[ties]])
+    links = decode_links(text, groups.forward, small, source, sources.offsets)
+    other_links = decode_links(text, groups.backward, small, source[ties], sources.offsets)
     return Extraction(
-        pairs,
-        np.bincount(source, counts, len(sources)).astype(np.float64),
-        np.bincount(target, counts, len(targets)).astype(np.float64),
+        PhrasePairs(sources, targets, source, target, counts, *links),
+        _totals(source, groups.counts, len(sources)),
+        _totals(target, groups.counts, len(targets)),
         groups.orientations,
         ties,
         PhrasePairs(sources, targets, source[ties], target[ties], counts[ties], *other_links),
     )
+
+
+@kernel
+def _totals(phrase: NDArray[np.int32], counts: NDArray[np.int32], size: int) -> NDArray[np.float32]:
+    """The sum of the counts of each phrase."""
+    totals = np.zeros(size, np.float64)
+    for p in range(phrase.size):
+        totals[phrase[p]] += counts[p]
+    return totals.astype(np.float32)

@@ -9,14 +9,13 @@ p(e|f) and its inverted files, hence the links of source words, for p(f|e): the 
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.kernels import kernel, map_chunks
-from toledo.phrases.instances import Instances, concatenate, select
+from toledo.phrases.instances import Instances, empty_instances, select
 from toledo.phrases.matrices import comes_later, same_links
 from toledo.phrases.reordering import ORIENTATIONS
 from toledo.phrases.spans import AlignedText
@@ -53,17 +52,20 @@ def group_instances(
     parts: list[Instances], text: AlignedText, shape: Shape, *, reordering: bool, threads: int | None
 ) -> Groups:
     """Sort and count occurrences. Empties `parts` to save memory."""
-    buckets = _split(parts, threads)
-    width = 2 * ORIENTATIONS if reordering else 0
+    return _join(_group_buckets(parts, text, shape, 2 * ORIENTATIONS if reordering else 0, threads))
+
+
+def _group_buckets(
+    parts: list[Instances], text: AlignedText, shape: Shape, width: int, threads: int | None
+) -> list[Groups]:
+    instances, offsets = _into_buckets(parts, threads)
 
     def group(begin: int, end: int) -> Groups:
-        pieces, buckets[begin] = buckets[begin], []
-        bucket = concatenate(pieces)
-        pieces.clear()
+        bucket = select(instances, slice(offsets[begin], offsets[end]))
         order = sort_pairs(bucket.source - bucket.source.min(initial=MOST_ITEMS), bucket.target)
         return _group(select(bucket, order), text, shape, width)
 
-    return _join(map_chunks(group, len(buckets), chunk=1, threads=threads))
+    return map_chunks(group, offsets.size - 1, chunk=1, threads=threads)
 
 
 def _join(groups: list[Groups]) -> Groups:
@@ -79,37 +81,47 @@ def _join(groups: list[Groups]) -> Groups:
     return Groups(*joined)
 
 
-def _split(parts: list[Instances], threads: int | None) -> list[list[Instances]]:
-    """Ranges of source substrings with about BUCKET occurrences each."""
+def _into_buckets(parts: list[Instances], threads: int | None) -> tuple[Instances, NDArray[np.int64]]:
+    """All occurrences by ranges of source substrings, about BUCKET occurrences each, and where each range begins."""
     total = sum(part.source.size for part in parts)
     sample = np.sort(np.concatenate([part.source[::SAMPLE] for part in parts]))
     quantiles = np.arange(1, total // BUCKET + 1) * BUCKET // SAMPLE
     bounds = np.unique(sample[quantiles[quantiles < sample.size]])
-    nothing = np.empty(0, np.int32)
+    counts = np.array(
+        map_chunks(lambda i, _: _bucket_sizes(parts[i].source, bounds), len(parts), chunk=1, threads=threads)
+    )
+    offsets = np.zeros(bounds.size + 2, np.int64)
+    np.cumsum(counts.sum(axis=0), out=offsets[1:])
+    places = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+    instances = empty_instances(total)
 
-    def split(begin: int, end: int) -> list[Instances]:
-        part, parts[begin] = parts[begin], select(parts[begin], nothing)
-        order, offsets = _bucket_order(part.source, bounds)
-        return [select(part, order[low:high]) for low, high in pairwise(offsets)]
+    def distribute(begin: int, end: int) -> None:
+        part, parts[begin] = parts[begin], empty_instances(0)
+        _distribute(part, bounds, places[begin], instances)
 
-    split_parts = map_chunks(split, len(parts), chunk=1, threads=threads)
-    parts.clear()
-    return [list(pieces) for pieces in zip(*split_parts, strict=True)]
+    map_chunks(distribute, len(parts), chunk=1, threads=threads)
+    return instances, offsets
 
 
 @kernel
-def _bucket_order(source: NDArray[np.int32], bounds: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    bucket = np.searchsorted(bounds, source, side="right")
-    offsets = np.zeros(bounds.size + 2, np.int64)
-    for i in range(source.size):
-        offsets[bucket[i] + 1] += 1
-    for b in range(1, offsets.size):
-        offsets[b] += offsets[b - 1]
-    place, order = offsets[:-1].copy(), np.empty(source.size, np.int32)
-    for i in range(source.size):
-        order[place[bucket[i]]] = i
-        place[bucket[i]] += 1
-    return order, offsets
+def _bucket_sizes(source: NDArray[np.int32], bounds: NDArray[np.int32]) -> NDArray[np.int64]:
+    sizes = np.zeros(bounds.size + 1, np.int64)
+    for number in source:
+        sizes[np.searchsorted(bounds, number, side="right")] += 1
+    return sizes
+
+
+@kernel
+def _distribute(part: Instances, bounds: NDArray[np.int32], places: NDArray[np.int64], instances: Instances) -> None:
+    """Copy each occurrence to the next place of its bucket."""
+    for i in range(part.source.size):
+        bucket = np.searchsorted(bounds, part.source[i], side="right")
+        place = places[bucket]
+        places[bucket] += 1
+        instances.source[place] = part.source[i]
+        instances.target[place] = part.target[i]
+        instances.links[place] = part.links[i]
+        instances.orientation[place] = part.orientation[i]
 
 
 @kernel

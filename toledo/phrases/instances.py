@@ -23,14 +23,15 @@ class Instances(NamedTuple):
     orientation: NDArray[np.uint8]
 
 
-def concatenate(parts: list[Instances]) -> Instances:
-    """Several lists of occurrences as one."""
-    columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Instances(*columns)
+def empty_instances(size: int) -> Instances:
+    """Room for some occurrences."""
+    return Instances(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint64), np.empty(size, np.uint8)
+    )
 
 
-def select(instances: Instances, chosen: NDArray[np.int32]) -> Instances:
-    """Some occurrences, as copies."""
+def select(instances: Instances, chosen: NDArray[np.int32] | slice) -> Instances:
+    """Some occurrences."""
     columns: list[Any] = [column[chosen] for column in instances]
     return Instances(*columns)
 

@@ -76,13 +76,17 @@ def comes_later(
 
 @kernel
 def decode_links(
-    text: AlignedText, codes: NDArray[np.uint64], small: bool, lengths: NDArray[np.int64]
+    text: AlignedText,
+    codes: NDArray[np.uint64],
+    small: bool,
+    source: NDArray[np.int32],
+    source_offsets: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Offsets and links (source position, target position) of phrase pairs with these source lengths."""
+    """Offsets and links (source position, target position) of phrase pairs with these source phrases."""
     offsets = np.zeros(codes.size + 1, np.int64)
     for p in range(codes.size):
         offsets[p + 1] = offsets[p]
-        for s in range(lengths[p]):
+        for s in range(source_offsets[source[p] + 1] - source_offsets[source[p]]):
             row = row_of(text, codes[p], small, s)
             while row:
                 row &= row - np.uint64(1)
@@ -90,7 +94,7 @@ def decode_links(
     links = np.empty((offsets[-1], 2), np.uint8)
     for p in range(codes.size):
         filled = offsets[p]
-        for s in range(lengths[p]):
+        for s in range(source_offsets[source[p] + 1] - source_offsets[source[p]]):
             row, t = row_of(text, codes[p], small, s), 0
             while row:
                 if row & np.uint64(1):

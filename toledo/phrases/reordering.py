@@ -19,11 +19,21 @@ ORIENTATIONS = 3
 SMOOTHING = 0.5
 
 
-def reordering_probabilities(counts: NDArray[np.int32], smoothing: float = SMOOTHING) -> NDArray[np.float64]:
-    """Six probabilities per phrase pair from its six counts (previous, next × orientation): add `smoothing`, divide."""
-    smoothed = counts.reshape(-1, 2, ORIENTATIONS) + smoothing
-    probabilities: NDArray[np.float64] = smoothed / smoothed.sum(axis=2, keepdims=True)
-    return probabilities.reshape(-1, 2 * ORIENTATIONS)
+@kernel
+def reordering_scores(counts: NDArray[np.int32], smoothing: float = SMOOTHING) -> NDArray[np.float32]:
+    """Logarithms of six probabilities per phrase pair from its six counts (previous, next × orientation).
+
+    `smoothing` is added to each count.
+    """
+    scores = np.empty(counts.shape, np.float32)
+    for p in range(counts.shape[0]):
+        for first in range(0, counts.shape[1], ORIENTATIONS):
+            total = ORIENTATIONS * smoothing
+            for kind in range(first, first + ORIENTATIONS):
+                total += counts[p, kind]
+            for kind in range(first, first + ORIENTATIONS):
+                scores[p, kind] = np.log((counts[p, kind] + smoothing) / total)
+    return scores
 
 
 @kernel

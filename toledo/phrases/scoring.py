@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from toledo.phrases.extraction import Extraction
 from toledo.phrases.lexical_weights import Weights, alignment_weights, model1_weights
 from toledo.phrases.lexicon import Lexicons
-from toledo.phrases.reordering import reordering_probabilities
+from toledo.phrases.reordering import reordering_scores
 from toledo.phrases.smoothing import Counts, Smoothing, phrase_probabilities
 from toledo.phrases.table import LOWEST_SCORE, SCORE_FEATURES
 
@@ -42,19 +42,20 @@ def score_phrases(
 
 def score_reordering(extraction: Extraction) -> NDArray[np.float32]:
     """The logarithms of the six reordering probabilities, in the order of REORDERING_FEATURES."""
-    return np.log(reordering_probabilities(extraction.orientations)).astype(np.float32)
+    return reordering_scores(extraction.orientations)
 
 
 def counts_of(extraction: Extraction) -> Counts:
     """The counts that probabilities are made of."""
     pairs = extraction.pairs
-    joint = pairs.joint_counts.astype(np.float64)
-    return Counts(joint, pairs.source, pairs.target, extraction.source_counts, extraction.target_counts)
+    marginals = extraction.source_counts, extraction.target_counts
+    return Counts(pairs.joint_counts, pairs.source, pairs.target, *marginals)
 
 
-def logarithms(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def logarithms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
     """Natural logarithms, at least LOWEST_SCORE."""
-    return np.log(np.maximum(probabilities, np.exp(LOWEST_SCORE)))
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probabilities), np.float32(LOWEST_SCORE))
 
 
 def _lexical(extraction: Extraction, lexicons: Lexicons, kind: LexicalWeights, threads: int | None) -> Weights:

@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.kernels import kernel
+
 log = logging.getLogger(__name__)
 
 Smoothing = Literal["none", "kneser-ney", "good-turing"]
@@ -26,31 +28,58 @@ LARGEST_DISCOUNTS = (0.9, 1.9, 2.9)
 class Counts(NamedTuple):
     """Counts of pairs, the numbers of their two phrases, and the counts of the phrases."""
 
-    joint: NDArray[np.float64]
+    joint: NDArray[np.float32]
     source: NDArray[np.int32]
     target: NDArray[np.int32]
-    of_source: NDArray[np.float64]
-    of_target: NDArray[np.float64]
+    of_source: NDArray[np.float32]
+    of_target: NDArray[np.float32]
 
 
 class Probabilities(NamedTuple):
     """Of each pair: forward p(target | source), backward p(source | target)."""
 
-    forward: NDArray[np.float64]
-    backward: NDArray[np.float64]
+    forward: NDArray[np.float32]
+    backward: NDArray[np.float32]
 
 
 def phrase_probabilities(counts: Counts, smoothing: Smoothing = "none") -> Probabilities:
     """Both directions, smoothed as asked for."""
-    if smoothing == "kneser-ney":
-        return _kneser_ney(counts)
-    joint = counts.joint
+    factors, taken = np.ones(LARGEST_ADJUSTED + 2), np.zeros(LARGEST_ADJUSTED + 2)
     if smoothing == "good-turing":
-        joint = joint * good_turing_factors(counts.joint)
-    return Probabilities(joint / counts.of_source[counts.source], joint / counts.of_target[counts.target])
+        factors = good_turing_factors(counts.joint)
+    elif smoothing == "kneser-ney":
+        taken[1], taken[2], taken[3:] = discounts(counts.joint)
+    joint, source, target, of_source, of_target = counts
+    return Probabilities(
+        _conditional(joint, source, target, of_source, of_target.size, factors, taken),
+        _conditional(joint, target, source, of_target, of_source.size, factors, taken),
+    )
 
 
-def discounts(joint: NDArray[np.float64]) -> tuple[float, float, float]:
+@kernel
+def _conditional(
+    joint: NDArray[np.float32],
+    given: NDArray[np.int32],
+    predicted: NDArray[np.int32],
+    totals: NDArray[np.float32],
+    predicted_size: int,
+    factors: NDArray[np.float64],
+    taken: NDArray[np.float64],
+) -> NDArray[np.float32]:
+    """(factor(c) c − D(c) + mass taken from the given phrase · the predicted phrase's share in all pairs) / total."""
+    mass, pairs = np.zeros(totals.size, np.float64), np.zeros(predicted_size, np.int64)
+    for p in range(joint.size):
+        mass[given[p]] += taken[min(int(joint[p]), taken.size - 1)]
+        pairs[predicted[p]] += 1
+    probabilities = np.empty(joint.size, np.float32)
+    for p in range(joint.size):
+        c = min(int(joint[p]), taken.size - 1)
+        lower = mass[given[p]] * pairs[predicted[p]] / joint.size
+        probabilities[p] = (factors[c] * joint[p] - taken[c] + lower) / totals[given[p]]
+    return probabilities
+
+
+def discounts(joint: NDArray[np.float32]) -> tuple[float, float, float]:
     """D1, D2, D3+ of modified Kneser-Ney (Chen and Goodman 1998), within bounds; usual ones for a tiny table."""
     n1, n2, n3, n4 = (float(np.count_nonzero(joint == count)) for count in range(1, 5))
     if 0 in (n1, n2, n3, n4):
@@ -62,34 +91,12 @@ def discounts(joint: NDArray[np.float64]) -> tuple[float, float, float]:
     return d1, d2, d3
 
 
-def _kneser_ney(counts: Counts) -> Probabilities:
-    by_count = np.array([0.0, *discounts(counts.joint)])
-    discount = np.minimum(by_count[np.minimum(counts.joint, 3).astype(np.int64)], counts.joint)
-    return Probabilities(
-        _backed_off(counts.joint, discount, counts.source, counts.of_source, counts.target),
-        _backed_off(counts.joint, discount, counts.target, counts.of_target, counts.source),
-    )
-
-
-def _backed_off(
-    joint: NDArray[np.float64],
-    discount: NDArray[np.float64],
-    given: NDArray[np.int32],
-    totals: NDArray[np.float64],
-    predicted: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    mass = np.bincount(given, discount, totals.size)[given]
-    lower = (np.bincount(predicted) / joint.size)[predicted]
-    probabilities: NDArray[np.float64] = (joint - discount + mass * lower) / totals[given]
-    return probabilities
-
-
-def good_turing_factors(joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(c + 1) n_{c+1} / (c n_c) for counts c up to 8, at most 1 and rising with c; Moses adds 0.1 to each n."""
+def good_turing_factors(joint: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(c + 1) n_{c+1} / (c n_c) for counts c up to 8, at most 1 and rising with c, then 1; Moses adds 0.1 to each n."""
     seen = np.array([np.count_nonzero(joint == count) for count in range(LARGEST_ADJUSTED + 2)]) + 0.1
     factors = np.ones(LARGEST_ADJUSTED + 2)
     factors[0] = 0.01
     for count in range(1, LARGEST_ADJUSTED + 1):
         estimate = (count + 1) / count * seen[count + 1] / seen[count]
         factors[count] = max(min(estimate, 1.0), factors[count - 1])
-    return factors[np.minimum(joint, LARGEST_ADJUSTED + 1).astype(np.int64)]
+    return factors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -78,6 +78,8 @@ def train_phrases(
     extraction = extract_phrases(
         corpus, alignments, config.max_length, reordering=config.reordering, threads=threads, progress=progress
     )
+    reordering = score_reordering(extraction) if config.reordering else None
+    extraction = replace(extraction, orientations=np.empty((0, 0), np.int32))  # large, and no longer needed
     if lexicons is None:
         lexicons = lexicons_from(corpus, alignments, config.lexicon_decimals)
     scores = score_phrases(extraction, lexicons, smoothing=config.smoothing, lexical=config.lexical, threads=threads)
@@ -88,10 +90,10 @@ def train_phrases(
     return TrainedPhrases(
         extraction.pairs,
         scores,
-        extraction.source_counts.astype(np.float32),
-        extraction.target_counts.astype(np.float32),
+        extraction.source_counts,
+        extraction.target_counts,
         lexicons,
-        score_reordering(extraction) if config.reordering else None,
+        reordering,
         keep,
     )
 
