@@ -8,6 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.metrics import BLEU
 from toledo.sample import generate
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sample.md").read_text("utf-8")
@@ -48,7 +49,11 @@ def test_the_numbers_are_true():
     known = set(source)
     words = Counter(word for line in corpus.test.source for word in line.split())
     unknown = sum(count for word, count in words.items() if word not in known)
-    assert f"{100 * unknown / words.total():.1f} % of the source words" in PAGE.replace("\n", " ")
+    text = PAGE.replace("\n", " ")
+    assert f"{100 * unknown / words.total():.1f} % of the source words" in text
+    first, second = ([line.split() for line in lines] for lines in corpus.test.references)
+    score = BLEU().score(BLEU().corpus_statistics(second, [[line] for line in first]).sum(axis=0))
+    assert f"one reference scores {score:.0f} BLEU against the other" in text
 
 
 def test_bad_options_are_refused():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toledo.sample import english, talvan
 from toledo.sample.lexicon import Expression
-from toledo.sample.phrases import NONE, NUMERALS, OWN, THE, A, expression_piece, noun_phrase
+from toledo.sample.phrases import NONE, NUMERALS, OWN, THE, A, expression_piece, link, noun_phrase
 from toledo.sample.scene import Name
 from toledo.sample.speaker import ONE, Phrase, Speaker, Subject, join
 from toledo.sample.talvan import DATIVE, GENITIVE, NOMINATIVE, PLURAL, SINGULAR
@@ -48,7 +48,7 @@ def _with_owner(speaker: Speaker, thing: Phrase, swapped: bool) -> Phrase:
     person = speaker.say(noun_phrase(speaker.scene.noun("person"), SINGULAR, GENITIVE, THE, None, "", False))
     key = person.source[0][2]
     if swapped:
-        target = [*person.target, ("'s", 1, ((1, 0),), key), *thing.target]
+        target = [*person.target, ("'s", 1, (link(1, 0),), key), *thing.target]
     else:
         target = [*thing.target, ("of", 1, ONE, key), *person.target]
     return Phrase(thing.source + person.source, target)

@@ -20,15 +20,21 @@ THE, A, OWN, NONE = "the", "a", "own", ""
 NUMERALS = {"dua": "two", "tri": "three", "kvar": "four", "penta": "five"}
 OWN_STEMS = {"1s": "mi", "1p": "nostr"}
 BEFORE_NOUN = frozenset({"bon", "bell", "yov", "fals"})  # the few adjectives that do not follow their noun
-Links = tuple[tuple[int, int], ...]
+Links = tuple[int, ...]  # each link is `link(i, j)`: Talvan position i, English position j, from the start of the piece
+POSITIONS = 64  # more than any sentence has
 
 
 class Rendering(NamedTuple):
-    """English words, their number, and links (Talvan position, English position) within the piece."""
+    """English words, their number, and the links between the words of both languages."""
 
     text: str
     length: int
     links: Links
+
+
+def link(talvan_position: int, english_position: int) -> int:
+    """A link as one number: numbers of links in different pieces differ by a constant."""
+    return POSITIONS * talvan_position + english_position
 
 
 class Piece(NamedTuple):
@@ -96,10 +102,10 @@ def _render(places: dict[str, int], determiner: str, adjective: str, noun: str, 
     elif determiner:
         parts.insert(0, ("determiner", english.OWN[owner] if determiner == OWN else NUMERALS[determiner]))
     words: list[str] = []
-    links: list[tuple[int, int]] = []
+    links: list[int] = []
     for role, text in parts:
         for word in text.split():
-            links.append((places[role], len(words)))
+            links.append(link(places[role], len(words)))
             words.append(word)
     return Rendering(" ".join(words), len(words), tuple(links))
 
@@ -124,7 +130,7 @@ def fixed_piece(text: str, translations: tuple[str, ...]) -> Piece:
 
 def _fixed_rendering(length: int, text: str) -> Rendering:
     words = len(text.split())
-    return Rendering(text, words, tuple(product(range(length), range(words))))
+    return Rendering(text, words, tuple(link(i, j) for i, j in product(range(length), range(words))))
 
 
 @lru_cache(CACHED_PIECES)
@@ -203,7 +209,7 @@ def _idiom_rest(fixed_words: int, rest: str, owner: str) -> Rendering | None:
     if not fixed_words:
         return None
     if not rest:
-        return Rendering("", 0, tuple((place, -1) for place in range(fixed_words)))
+        return Rendering("", 0, tuple(link(place, -1) for place in range(fixed_words)))
     return _fixed_rendering(fixed_words, rest.replace("OWN", english.OWN[owner]))
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toledo.sample.phrases import Links, Piece
+from toledo.sample.phrases import POSITIONS, Links, Piece, link
 from toledo.sample.scene import Random, Scene
 
 SourcePart = tuple[str, int, int]  # words, their number, key
 TargetPart = tuple[str, int, Links, int]  # words, their number, links, key of the source part that the links count from
-ONE: Links = ((0, 0),)
-LAST: Links = ((0, -1),)  # for a part without words: linked to the English word before it
+ONE: Links = (link(0, 0),)
+LAST: Links = (link(0, -1),)  # for a part without words: linked to the English word before it
+PHARAOH = [f"{i}-{j}" for i in range(POSITIONS) for j in range(POSITIONS)]
 
 
 class Phrase(NamedTuple):
@@ -60,7 +61,8 @@ class Speaker:
 
     def word(self, text: str, translation: str) -> Phrase:
         """A word and its translation."""
-        key = self.new_key()
+        key = self.keys
+        self.keys = key + 1
         return Phrase([(text, 1, key)], [(translation, 1, ONE, key)])
 
     def untranslated(self, text: str) -> SourcePart:
@@ -86,19 +88,17 @@ def length_of(phrase: Phrase) -> int:
 def written(phrase: Phrase, keys: int) -> tuple[str, str, str]:
     """Talvan text, English text and the links in Pharaoh format."""
     starts = [0] * keys
-    words, place = [], 0
-    for text, length, key in phrase.source:
+    place = 0
+    for _, length, key in phrase.source:
         starts[key] = place
+        place += POSITIONS * length
+    links: list[int] = []
+    place = 0
+    for _, length, own_links, key in phrase.target:
+        start = starts[key] + place
+        links += [start + own for own in own_links]
         place += length
-        words.append(text)
-    source = " ".join(words)
-    words, place, links = [], 0, []
-    for text, length, pairs, key in phrase.target:
-        start = starts[key]
-        for i, j in pairs:
-            links.append((start + i, place + j))
-        if length:
-            place += length
-            words.append(text)
     links.sort()
-    return source, " ".join(words), " ".join([f"{i}-{j}" for i, j in links])
+    source = " ".join([part[0] for part in phrase.source])
+    target = " ".join([part[0] for part in phrase.target if part[1]])
+    return source, target, " ".join([PHARAOH[number] for number in links])
