@@ -45,9 +45,13 @@ def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Arra
     for name in manifest:
         if not NAME.fullmatch(name):
             raise InputError(f"{name!r} is not a name of an array", file=folder / description, remedy="make it again")
+    files = [folder / f"{name}.npy" for name in manifest]
+    arrays = [_load_array(file, expected) for file, expected in zip(files, manifest.values(), strict=True)]
     with ThreadPoolExecutor() as pool:  # checksums release the interpreter lock
-        loaded = pool.map(lambda item: _load_array(folder / f"{item[0]}.npy", item[1]), manifest.items())
-        return content, dict(zip(manifest, loaded, strict=True))
+        for file, expected, digest in zip(files, manifest.values(), pool.map(_digest, files), strict=True):
+            if digest != expected.get("sha256"):
+                raise _damaged(file, "its content has changed since it was written")
+    return content, dict(zip(manifest, arrays, strict=True))
 
 
 def read_toml(path: Path) -> Table:
@@ -78,8 +82,6 @@ def _load_array(path: Path, expected: Table) -> Array:
         raise _damaged(path, str(error)) from None
     if array.dtype.str != expected.get("type") or list(array.shape) != expected.get("shape"):
         raise _damaged(path, f"it holds {array.dtype.str}{list(array.shape)}")
-    if _digest(path) != expected.get("sha256"):
-        raise _damaged(path, "its content has changed since it was written")
     return array
 
 

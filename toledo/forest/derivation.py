@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Forest, Shape, Yields
+from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.forest.viterbi import best_below, best_derivation
 from toledo.kernels import kernel
 
 
@@ -53,6 +54,16 @@ class Derivation:
 
     def __repr__(self) -> str:
         return f"Derivation({' '.join(self.words)!r}, score {self.score:.6g}, {self.edges.size} edges)"
+
+
+def viterbi(forest: Forest, scores: Scores) -> list[Derivation | None]:
+    """The best derivation of each segment, or None where there is none."""
+    best = best_below(forest.shape, scores)
+    found = []
+    for goal in (forest.shape.sentences[1:] - 1).tolist():
+        edges = best_derivation(forest.shape, best, goal)
+        found.append(Derivation(forest, float(best.scores[goal]), edges) if edges.size else None)
+    return found
 
 
 @kernel

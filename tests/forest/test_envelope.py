@@ -1,0 +1,53 @@
+"""The best derivation along a line, against enumeration at many points."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.envelope import envelope
+from toledo.vocabulary import Vocabulary
+
+
+@given(st.data())
+def test_the_envelope_is_the_maximum_over_all_derivations_everywhere(data: st.DataObject) -> None:
+    forest = data.draw(oracle.forests(max_nodes=4))
+    intercepts = data.draw(oracle.edge_scores(forest))
+    slopes = np.array(data.draw(st.lists(st.floats(-3, 3), min_size=forest.edges, max_size=forest.edges)))
+    possible = [tree for tree in oracle.derivations(forest) if tree.score(intercepts) > -math.inf]
+    found = envelope(forest, intercepts, slopes)
+    if not possible:
+        assert len(found) == 0
+        return
+    assert found.starts[0] == -math.inf
+    assert np.all(np.diff(found.starts) >= 0)
+    assert np.all(np.diff(found.slopes) > 0)
+    inner = found.starts[1:].tolist()
+    middles = [(left + right) / 2 for left, right in pairwise(inner)]
+    points = [*inner, *middles, -1e4, -1.0, 0.0, 1.0, 1e4]
+    for gamma in points:
+        best = max(tree.score(intercepts) + gamma * tree.score(slopes) for tree in possible)
+        number = found.at(gamma)
+        edges = found.derivation(number)
+        assert intercepts[edges].sum() + gamma * slopes[edges].sum() == pytest.approx(best, rel=1e-7, abs=1e-6)
+        assert found.intercepts[number] == pytest.approx(intercepts[edges].sum(), abs=1e-7)
+        assert found.slopes[number] == pytest.approx(slopes[edges].sum(), abs=1e-9)
+        assert tuple(edges.tolist()) in {tree.edges for tree in possible}
+
+
+def test_an_nbest_list() -> None:
+    entries = [
+        Hypothesis(["a"], {"x": 0.0, "y": 0.0}),
+        Hypothesis(["b"], {"x": -1.0, "y": 1.0}),
+        Hypothesis(["c"], {"x": -9.0}),
+    ]
+    forest = from_nbest(entries, ["x", "y"], Vocabulary())
+    found = envelope(forest, forest.scores({"x": 1.0, "y": 0.0}), forest.scores({"x": 0.0, "y": 1.0}))
+    assert found.starts.tolist() == [-math.inf, 1.0]
+    assert [found.derivation(i).tolist() for i in range(2)] == [[0], [1]]
+    assert [found.at(gamma) for gamma in (-5.0, 0.9, 1.0, 7.0)] == [0, 0, 1, 1]
