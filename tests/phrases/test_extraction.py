@@ -14,6 +14,7 @@ from toledo.phrases import grouping
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.checks import check_pairs
 from toledo.phrases.extraction import Extraction, extract_phrases
+from toledo.phrases.training import PhraseTraining, train_phrases
 
 LENGTHS = (1, 2, 3, 5, 8, 9, 20)  # up to 8 the links are kept as bits, above as a mix
 
@@ -86,10 +87,13 @@ def test_a_tie_may_be_settled_differently_backwards() -> None:
 
 
 def test_sentences_without_links_give_nothing() -> None:
-    corpus, alignments = encode([([], [], []), ([3], [], []), ([3], [4], [])])
-    result = extract_phrases(corpus, alignments, reordering=True)
-    assert len(result.pairs) == len(result.pairs.sources) == len(result.pairs.targets) == 0
-    assert result.orientations.shape == (0, 6)
+    for sentences in ([], [([], [], []), ([3], [], []), ([3], [4], [])]):
+        corpus, alignments = encode(sentences)
+        result = extract_phrases(corpus, alignments, reordering=True)
+        assert len(result.pairs) == len(result.pairs.sources) == len(result.pairs.targets) == 0
+        assert result.orientations.shape == (0, 6)
+        trained = train_phrases(corpus, alignments, PhraseTraining(reordering=True, pruning=1.0))
+        assert len(trained.table(corpus.source_vocabulary, corpus.target_vocabulary)) == 0
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:

@@ -84,12 +84,11 @@ def _join(groups: list[Groups]) -> Groups:
 def _into_buckets(parts: list[Instances], threads: int | None) -> tuple[Instances, NDArray[np.int64]]:
     """All occurrences by ranges of source substrings, about BUCKET occurrences each, and where each range begins."""
     total = sum(part.source.size for part in parts)
-    sample = np.sort(np.concatenate([part.source[::SAMPLE] for part in parts]))
+    sample = np.sort(np.concatenate([np.empty(0, np.int32), *(part.source[::SAMPLE] for part in parts)]))
     quantiles = np.arange(1, total // BUCKET + 1) * BUCKET // SAMPLE
     bounds = np.unique(sample[quantiles[quantiles < sample.size]])
-    counts = np.array(
-        map_chunks(lambda i, _: _bucket_sizes(parts[i].source, bounds), len(parts), chunk=1, threads=threads)
-    )
+    sizes = map_chunks(lambda i, _: _bucket_sizes(parts[i].source, bounds), len(parts), chunk=1, threads=threads)
+    counts = np.array(sizes, np.int64).reshape(len(parts), bounds.size + 1)
     offsets = np.zeros(bounds.size + 2, np.int64)
     np.cumsum(counts.sum(axis=0), out=offsets[1:])
     places = offsets[:-1] + np.cumsum(counts, axis=0) - counts

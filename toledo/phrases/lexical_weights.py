@@ -62,6 +62,9 @@ def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None =
 
 
 def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> Weights:
+    for phrases in (pairs.sources, pairs.targets):
+        if np.diff(phrases.offsets).max(initial=0) > LONGEST:
+            raise ValueError(f"a phrase has more than {LONGEST} words")
     word_pairs, weigh = _index(lexicons), _with_links if with_links else _without_links
     sides = (pairs.sources.offsets, pairs.sources.words, pairs.targets.offsets, pairs.targets.words)
     arrays = _Pairs(*sides, pairs.source, pairs.target, pairs.link_offsets, pairs.links)

@@ -20,7 +20,7 @@ from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.trie import ROOT, Trie, build_trie
 from toledo.progress import Progress, silent
 
-EPSILON = 0.01
+EPSILON = 1e-3  # far above rounding, far below the next possible value
 PAIRS_AT_ONCE = 1 << 15
 NEGLIGIBLE = 1e-17  # of the largest term
 
