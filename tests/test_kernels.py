@@ -58,6 +58,24 @@ def test_the_cache_is_used_and_notices_changed_callees_and_constants(tmp_path: P
     assert run_caller(tmp_path) == "36 0"
 
 
+def test_the_cache_survives_a_type_that_is_gone(tmp_path: Path) -> None:
+    program = """
+        from typing import NamedTuple
+        from toledo.kernels import kernel
+
+        class {name}(NamedTuple):
+            value: int
+
+        @kernel
+        def twice(pair):
+            return 2 * pair.value
+    """
+    (tmp_path / "caller.py").write_text("import library\nprint(library.twice(library.NAME(4)))")
+    for name in ("Old", "New"):
+        (tmp_path / "library.py").write_text(textwrap.dedent(program.format(name=name)) + f"\nNAME = {name}\n")
+        assert run_caller(tmp_path) == "8"
+
+
 def test_work_goes_on_where_nothing_can_be_cached(tmp_path: Path) -> None:
     write_modules(tmp_path, "x + 1")
     (tmp_path / "cache").write_text("a file where the directory should be")

@@ -117,6 +117,9 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
             found = super().load_overload(signature, target_context)
         except OSError:  # nothing can be read there: compile
             found = None
+        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
+            self._cache_file.flush()
+            found = None
         if found is None:
             _announce_compilation()
         return found
