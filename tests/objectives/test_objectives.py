@@ -27,7 +27,8 @@ from toledo.objectives import (
     match,
 )
 from toledo.objectives.matching import closest_lengths
-from toledo.objectives.xbleu import smooth_brevity, smooth_clip
+from toledo.objectives.precision import clip
+from toledo.objectives.xbleu import smooth_brevity
 from toledo.vocabulary import Vocabulary
 
 ORDER = 3
@@ -148,7 +149,7 @@ def test_cobleu_equals_its_formula_by_enumeration(data: st.DataObject) -> None:
 
 
 def test_smooth_clip_and_brevity_do_not_overflow_and_have_their_limits() -> None:
-    values, slopes = smooth_clip(np.array([0.0, 0.5, 1.0, 50.0, 1e6]), np.array([1.0, 1.0, 1.0, 1.0, 1.0]))
+    values, slopes = np.transpose([clip(count, 1.0, True) for count in (0.0, 0.5, 1.0, 50.0, 1e6)])
     np.testing.assert_allclose(values, [0.0, 0.5, 1.0, 1.0, 1.0], atol=1e-3)
     np.testing.assert_allclose(slopes, [1.0, 1.0, 0.5, 0.0, 0.0], atol=1e-3)
     assert smooth_brevity(-1.0) == pytest.approx((math.exp(-1.0), math.exp(-1.0)))
@@ -191,7 +192,9 @@ def test_a_forest_split_for_too_low_an_order_is_refused() -> None:
 class ExpectedLength(ExpectedCounts):
     """An objective that a user might write in a minute."""
 
-    def value_and_derivatives(self, matched: MatchedForest, expected: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: np.ndarray, threads: int | None = None
+    ) -> tuple[float, np.ndarray]:
         single = (matched.ngrams.orders == 1).astype(float)
         return float(single @ expected), single
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.context import boundary_needs, buffer_for
-from toledo.forest.inside_outside import Distribution
+from toledo.forest.inside_outside import SENTENCES_AT_ONCE, Distribution
 from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.splitting import Split, Task, split_nodes
-from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.forest.structure import Forest, Scores, Shape, Yields, edges_of_sentences
 from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
 
@@ -54,9 +54,30 @@ class NGramForest:
         index = self.indexes[sentence]
         return (words_of(index, number) for number in range(int(index.used[0])))
 
-    def expected_counts(self, distribution: Distribution) -> NDArray[np.float64]:
+    def expected_counts(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
         """The expected number of occurrences of each n-gram."""
-        return expected_counts(self.offsets, self.ids, distribution.posteriors, self.orders.size)
+        counts = np.zeros(self.orders.size)
+        self._for_edges(
+            lambda begin, end: _add_expected(self.offsets, self.ids, distribution.posteriors, begin, end, counts),
+            threads,
+        )
+        return counts
+
+    def edge_sums(self, values: NDArray[np.float64], threads: int | None = None) -> Scores:
+        """For each edge the sum of some value over the n-grams that it completes."""
+        sums = np.empty(self.forest.edges)
+        self._for_edges(lambda begin, end: _add_values(self.offsets, self.ids, values, begin, end, sums), threads)
+        return sums
+
+    def _for_edges(self, work: Callable[[int, int], None], threads: int | None) -> None:
+        """Over edges in threads, sentence by sentence: no two sentences share an n-gram."""
+        edges = edges_of_sentences(self.forest.shape)
+        map_chunks(
+            lambda first, last: work(int(edges[first]), int(edges[last])),
+            len(self.forest),
+            chunk=SENTENCES_AT_ONCE,
+            threads=threads,
+        )
 
     def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
         """The probability of each n-gram to occur at least once."""
@@ -208,15 +229,23 @@ def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramFo
 
 
 @kernel
-def expected_counts(
-    offsets: NDArray[np.int64], ids: NDArray[np.int32], posteriors: Scores, size: int
-) -> NDArray[np.float64]:
-    """The sum of the posteriors of the edges that complete each n-gram."""
-    counts = np.zeros(size)
-    for h in range(posteriors.size):
+def _add_expected(
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], posteriors: Scores, begin: int, end: int, counts: Scores
+) -> None:
+    for h in range(begin, end):
         for i in range(offsets[h], offsets[h + 1]):
             counts[ids[i]] += posteriors[h]
-    return counts
+
+
+@kernel
+def _add_values(
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], values: Scores, begin: int, end: int, sums: Scores
+) -> None:
+    for h in range(begin, end):
+        total = 0.0
+        for i in range(offsets[h], offsets[h + 1]):
+            total += values[ids[i]]
+        sums[h] = total
 
 
 @kernel

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.kernels import kernel
+from toledo.kernels import kernel, map_chunks
 from toledo.weights import Weights
+
+EDGES_AT_ONCE = 65_536
 
 
 class SparseArrays(NamedTuple):
@@ -43,16 +45,29 @@ class SparseFeatures:
             raise InputError("a sparse feature has no name", remedy="make the forest again")
 
 
-@kernel
-def dense_scores(features: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def dense_scores(
+    features: NDArray[np.float32], weights: NDArray[np.float64], threads: int | None = None
+) -> NDArray[np.float64]:
     """Features times weights in double precision, without a copy of the features."""
     scores = np.empty(features.shape[0])
-    for h in range(features.shape[0]):
+    map_chunks(
+        lambda begin, end: _dense_scores(features, weights, begin, end, scores),
+        scores.size,
+        chunk=EDGES_AT_ONCE,
+        threads=threads,
+    )
+    return scores
+
+
+@kernel
+def _dense_scores(
+    features: NDArray[np.float32], weights: NDArray[np.float64], begin: int, end: int, scores: NDArray[np.float64]
+) -> None:
+    for h in range(begin, end):
         total = 0.0
-        for k in range(features.shape[1]):
+        for k in range(weights.size):
             total += features[h, k] * weights[k]
         scores[h] = total
-    return scores
 
 
 @kernel
@@ -63,14 +78,27 @@ def sparse_scores(sparse: SparseArrays, weights: NDArray[np.float64], scores: ND
             scores[h] += sparse.values[i] * weights[sparse.ids[i]]
 
 
-@kernel
-def dense_gradient(features: NDArray[np.float32], advantage: NDArray[np.float64]) -> NDArray[np.float64]:
+def dense_gradient(
+    features: NDArray[np.float32], advantage: NDArray[np.float64], threads: int | None = None
+) -> NDArray[np.float64]:
     """The chain rule from edges to weights: features transposed times advantage."""
+    parts = map_chunks(
+        lambda begin, end: _dense_gradient(features, advantage, begin, end),
+        advantage.size,
+        chunk=EDGES_AT_ONCE,
+        threads=threads,
+    )
+    return sum(parts, start=np.zeros(features.shape[1]))
+
+
+@kernel
+def _dense_gradient(
+    features: NDArray[np.float32], advantage: NDArray[np.float64], begin: int, end: int
+) -> NDArray[np.float64]:
     gradient = np.zeros(features.shape[1])
-    for h in range(features.shape[0]):
-        if advantage[h] != 0.0:
-            for k in range(features.shape[1]):
-                gradient[k] += features[h, k] * advantage[h]
+    for h in range(begin, end):
+        for k in range(gradient.size):
+            gradient[k] += features[h, k] * advantage[h]
     return gradient
 
 

@@ -79,10 +79,10 @@ class Forest:
         features = f"{len(self.feature_names)} dense{sparse} features"
         return f"Forest({segments}{self.nodes} nodes, {self.edges} edges, {features})"
 
-    def scores(self, weights: Weights | Mapping[str, float]) -> Scores:
+    def scores(self, weights: Weights | Mapping[str, float], threads: int | None = None) -> Scores:
         """The score of each edge: its base score plus features times weights, in one product."""
         named = weights if isinstance(weights, Weights) else Weights(weights)
-        scores = dense_scores(self.features, named.array(self.feature_names))
+        scores = dense_scores(self.features, named.array(self.feature_names), threads)
         if self.base is not None:
             scores += self.base
         if self.sparse is not None:

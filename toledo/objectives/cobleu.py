@@ -25,14 +25,16 @@ class CoBLEU(ExpectedCounts):
     order: int = 4
 
     def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64]
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """See the formula above."""
-        clipped = np.minimum(expected, matched.reference_counts)
-        value, derivatives = mean_log_precision(matched, expected, clipped, _unclipped(matched, expected), self.order)
-        brevity, slope = _brevity(matched, expected)
-        derivatives[matched.ngrams.orders == 1] += slope
-        return value + brevity, derivatives
+        found = mean_log_precision(matched, expected, self.order, False, threads)
+        if found.length <= 0.0:
+            return -np.inf, np.zeros(expected.size)
+        brief = found.length <= found.closest
+        brevity = 1.0 - found.closest / found.length if brief else 0.0
+        per_word = found.closest / found.length**2 if brief else 0.0
+        return found.value + brevity, found.derivatives(matched, expected, False, 1.0, per_word, threads)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class ConsensusPrecision(ExpectedCounts):
     order: int = 2
 
     def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64]
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """The clipped expected count over the expected count."""
         chosen = matched.ngrams.orders == self.order
@@ -50,21 +52,5 @@ class ConsensusPrecision(ExpectedCounts):
         if total <= 0.0:
             return 0.0, np.zeros(expected.size)
         precision = float(np.minimum(expected, matched.reference_counts)[chosen].sum()) / total
-        return precision, np.where(chosen, (_unclipped(matched, expected) - precision) / total, 0.0)
-
-
-def _unclipped(matched: MatchedForest, expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The derivative of each clipped count by the expected count: 1 or 0."""
-    wanted = matched.reference_counts
-    return ((expected <= wanted) & (wanted > 0.0)).astype(np.float64)
-
-
-def _brevity(matched: MatchedForest, expected: NDArray[np.float64]) -> tuple[float, float]:
-    """The brevity term, and its derivative by the expected length."""
-    length, closest = matched.lengths(expected)
-    target = float(closest.sum())
-    if length > target:
-        return 0.0, 0.0
-    if length <= 0.0:
-        return -np.inf, 0.0
-    return 1.0 - target / length, target / length**2
+        unclipped = (expected <= matched.reference_counts) & (matched.reference_counts > 0.0)
+        return precision, np.where(chosen, (unclipped - precision) / total, 0.0)

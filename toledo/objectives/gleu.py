@@ -23,7 +23,7 @@ class ConsensusGLEU(ExpectedCounts):
     order: int = 4
 
     def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64]
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """The quotient rule; where the references have more n-grams, only matches count."""
         closest = matched.lengths(expected)[1]

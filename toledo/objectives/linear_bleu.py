@@ -30,7 +30,7 @@ class LinearBLEU(ExpectedCounts):
         return np.concatenate([[-1.0], 1.0 / (self.order * self.precision * self.ratio**steps)])
 
     def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64]
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """See the formula above."""
         orders, factors = matched.ngrams.orders, self.factors()

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from toledo.forest.inside_outside import Distribution, advantage, distribution
 from toledo.forest.scoring import dense_gradient, sparse_gradient
 from toledo.forest.structure import Forest, Scores
-from toledo.kernels import kernel
 from toledo.objectives.matching import MatchedForest
 from toledo.weights import Weights
 
@@ -55,8 +54,8 @@ class Objective(ABC):
     ) -> tuple[float, dict[str, float]]:
         """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
         forest = matched.ngrams.forest
-        value, edges = self.value_and_advantage(matched, forest.scores(weights), threads)
-        return value, weight_gradient(forest, edges)
+        value, edges = self.value_and_advantage(matched, forest.scores(weights, threads), threads)
+        return value, weight_gradient(forest, edges, threads)
 
 
 class ExpectedCounts(Objective):
@@ -64,17 +63,16 @@ class ExpectedCounts(Objective):
 
     @abstractmethod
     def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64]
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """The value, and its derivative by the expected count of each n-gram."""
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
         """Each n-gram pays its derivative to the edges that complete it."""
         ngrams = situation.matched.ngrams
-        value, derivatives = self.value_and_derivatives(
-            situation.matched, ngrams.expected_counts(situation.distribution)
-        )
-        return value, _pay(ngrams.offsets, ngrams.ids, derivatives)
+        expected = ngrams.expected_counts(situation.distribution, situation.threads)
+        value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
+        return value, ngrams.edge_sums(derivatives, situation.threads)
 
 
 @dataclass(frozen=True)
@@ -93,20 +91,11 @@ class WeightedSum(Objective):
         return total, rewards
 
 
-def weight_gradient(forest: Forest, edges: Scores) -> dict[str, float]:
+def weight_gradient(forest: Forest, edges: Scores, threads: int | None = None) -> dict[str, float]:
     """The chain rule from edge scores to named weights."""
-    dense = dense_gradient(forest.features, edges)
+    dense = dense_gradient(forest.features, edges, threads)
     gradient = dict(zip(forest.feature_names, dense.tolist(), strict=True))
     if forest.sparse is not None:
         sparse = sparse_gradient(forest.sparse.arrays, edges, len(forest.sparse.names))
         gradient.update(zip(forest.sparse.names, sparse.tolist(), strict=True))
     return gradient
-
-
-@kernel
-def _pay(offsets: NDArray[np.int64], ids: NDArray[np.int32], derivatives: NDArray[np.float64]) -> NDArray[np.float64]:
-    rewards = np.zeros(offsets.size - 1)
-    for h in range(rewards.size):
-        for i in range(offsets[h], offsets[h + 1]):
-            rewards[h] += derivatives[ids[i]]
-    return rewards
