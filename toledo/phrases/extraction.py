@@ -65,7 +65,7 @@ def extract_phrases(
     sources, source = _used_phrases(corpus.source, numbered[0], groups.source)
     targets, target = _used_phrases(corpus.target, numbered[1], groups.target)
     groups = groups._replace(source=source, target=target)
-    del numbered  # memory is scarcest now
+    del numbered, source, target  # memory is scarcest now
     return _result(text, groups, shape.small, sources, targets)
 
 
@@ -87,19 +87,20 @@ def _used_phrases(
     """The phrases among all substrings, in the same order, and the new number of each pair's phrase."""
     used = np.zeros(substrings.first.size, np.bool_)
     used[numbers] = True
-    renumbered = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    renumbered = np.cumsum(used, dtype=np.int32)
+    renumbered -= 1
     return phrases_of(substrings, sentences, np.flatnonzero(used)), renumbered[numbers]
 
 
 def _result(text: AlignedText, groups: Groups, small: bool, sources: Phrases, targets: Phrases) -> Extraction:
     source, target, ties = groups.source, groups.target, groups.differing
-    counts = groups.counts.astype(np.float32)
+    counts = groups.counts
     links = decode_links(text, groups.forward, small, source, sources.offsets)
     other_links = decode_links(text, groups.backward, small, source[ties], sources.offsets)
     return Extraction(
         PhrasePairs(sources, targets, source, target, counts, *links),
-        _totals(source, groups.counts, len(sources)),
-        _totals(target, groups.counts, len(targets)),
+        _totals(source, counts, len(sources)),
+        _totals(target, counts, len(targets)),
         groups.orientations,
         ties,
         PhrasePairs(sources, targets, source[ties], target[ties], counts[ties], *other_links),
@@ -107,7 +108,7 @@ def _result(text: AlignedText, groups: Groups, small: bool, sources: Phrases, ta
 
 
 @kernel
-def _totals(phrase: NDArray[np.int32], counts: NDArray[np.int32], size: int) -> NDArray[np.float32]:
+def _totals(phrase: NDArray[np.int32], counts: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     """The sum of the counts of each phrase."""
     totals = np.zeros(size, np.float64)
     for p in range(phrase.size):

@@ -33,7 +33,7 @@ class Groups(NamedTuple):
 
     source: NDArray[np.int32]
     target: NDArray[np.int32]
-    counts: NDArray[np.int32]
+    counts: NDArray[np.float32]
     orientations: NDArray[np.int32]
     forward: NDArray[np.uint64]
     backward: NDArray[np.uint64]
@@ -130,7 +130,7 @@ def _group(instances: Instances, text: AlignedText, shape: Shape, width: int) ->
     size, longest = bounds.size - 1, 0
     for g in range(size):
         longest = max(longest, bounds[g + 1] - bounds[g])
-    source, target, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    source, target, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
     forward, backward = np.empty(size, np.uint64), np.empty(size, np.uint64)
     orientations = np.zeros((size, width), np.int32)
     kinds, kind_counts = np.empty(longest, np.uint64), np.empty(longest, np.int32)

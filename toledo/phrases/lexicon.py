@@ -35,6 +35,19 @@ class Lexicons(NamedTuple):
     backward: Lexicon
 
 
+def check_lexicon(lexicon: Lexicon, given_words: int, words: int) -> None:
+    """Refuse arrays that look-up could not read safely, or that hold no probabilities."""
+    offsets, ids, probabilities = lexicon
+    if not offsets.size or offsets.size > given_words + 1 or offsets[0] != 0 or offsets[-1] != ids.size:
+        raise ValueError("the rows of a lexicon do not fit its words")
+    if np.any(np.diff(offsets) < 0) or ids.size != probabilities.size:
+        raise ValueError("the rows of a lexicon do not fit its words")
+    if ids.size and (ids.min() < 0 or ids.max() >= words):
+        raise ValueError("a lexicon has words that are not in the vocabulary")
+    if not np.isfinite(probabilities).all() or (probabilities < 0).any():
+        raise ValueError("a lexicon has a probability that is none")
+
+
 def lexicons_from(corpus: ParallelCorpus, alignments: Alignments, decimals: int | None = None) -> Lexicons:
     """The lexicons that an alignment implies, rounded to `decimals` (Moses: 7) or as they are."""
     if (bad := alignments.first_outside(corpus)) is not None:

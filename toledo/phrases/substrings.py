@@ -49,10 +49,10 @@ def number_substrings(sentences: Sentences, max_length: int) -> Substrings:
 
 
 def phrases_of(substrings: Substrings, sentences: Sentences, chosen: NDArray[np.int64]) -> Phrases:
-    """The words of some substrings, given by their numbers."""
-    lengths = np.searchsorted(substrings.bases, chosen, side="right")
+    """The words of some substrings, given by their numbers in rising order."""
+    of_each_length = np.diff(np.searchsorted(chosen, substrings.bases))
     offsets = np.zeros(chosen.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    np.cumsum(np.repeat(np.arange(1, substrings.bases.size, dtype=np.uint8), of_each_length), out=offsets[1:])
     return Phrases(offsets, _gather_words(sentences.words, substrings.first[chosen], offsets))
 
 
