@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice, zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.encoding import Encoder
 from toledo.errors import InputError
-from toledo.files import display_name, read_bytes_lines, read_lines
+from toledo.files import display_name, read_blocks, read_lines
 from toledo.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
-
-LINES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,14 @@ class ParallelCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
-    def clean(self, max_length: int) -> ParallelCorpus:
-        """Only the pairs with 1 to `max_length` words on both sides."""
+    def usable(self, max_length: int) -> NDArray[np.bool_]:
+        """Which pairs have 1 to `max_length` words on both sides."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         shorter = np.minimum(self.source.lengths, self.target.lengths)
-        keep = (longer <= max_length) & (shorter > 0)
+        return (longer <= max_length) & (shorter > 0)
+
+    def select(self, keep: NDArray[np.bool_]) -> ParallelCorpus:
+        """The pairs where `keep` is true."""
         return ParallelCorpus(
             self.source.select(keep),
             self.target.select(keep),
@@ -108,17 +110,22 @@ def sentences_from(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> Sent
 
 def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Sentences:
     """Encode a text file, one sentence per line; new words join the vocabulary if it may grow."""
-    words, lengths, done = [], [], 0
-    lines = read_bytes_lines(path)
-    while block := list(islice(lines, LINES_AT_ONCE)):
-        block_words, block_lengths = vocabulary.encode_lines(block, grow)
-        _refuse_reserved_words(path, done, block_words, block_lengths, UNKNOWN if grow else BEGIN)
-        words.append(block_words)
-        lengths.append(block_lengths)
-        done += len(block)
-    if not words:
+    blocks = list(read_sentence_blocks(path, vocabulary, grow))
+    if not blocks:
         raise InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
-    return sentences_from(np.concatenate(words), np.concatenate(lengths))
+    return sentences_from(
+        np.concatenate([block.words for block in blocks]), np.concatenate([block.lengths for block in blocks])
+    )
+
+
+def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Iterator[Sentences]:
+    """Encode a text file block by block, for files that need not fit in memory."""
+    encoder, done = Encoder(vocabulary, grow), 0
+    for block in read_blocks(path):
+        words, lengths = encoder.encode(block)
+        _refuse_reserved_words(path, done, words, lengths, UNKNOWN if grow else BEGIN)
+        yield sentences_from(words, lengths)
+        done += lengths.size
 
 
 def read_parallel(source: str | Path, target: str | Path) -> ParallelCorpus:

@@ -39,6 +39,11 @@ def kernel(function: Function) -> Function:
     return cast(Function, dispatcher)
 
 
+def inlined(function: Function) -> Function:
+    """Compile a part of kernels by copying it into each: for small functions, where handing on arrays costs most."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
+
+
 def available_threads() -> int:
     """The number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,219 @@
+"""Text to word ids in compiled code: what reading corpora, ARPA files and lines to score has in common.
+
+Words lie in an open-addressing table. A word of up to 8 bytes is its own key, a longer one has a hash as its key and is
+compared byte by byte: look-up is exact. Text is read 8 bytes at a time (Mycroft's test for a byte below n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.hashing import HALF, MULTIPLIER
+from toledo.kernels import inlined, kernel
+from toledo.vocabulary import UNKNOWN, Vocabulary
+
+SPACE, FIRST_SPACE, LAST_SPACE, LINE_END = 32, 9, 13, 10  # white space is a blank and \t \n \v \f \r
+EIGHT = 8
+PADDING = 2 * EIGHT
+ABOVE_SPACE = np.uint64(0x2121_2121_2121_2121)
+TOP_BITS = np.uint64(0x8080_8080_8080_8080)
+BYTE_NUMBERS = np.uint64(0x0001_0203_0405_0607)
+MISSING = -1
+FIRST_PIECE = 1 << 16  # bytes; nearly all words are new at first, so the index is made again soon, then less often
+
+LOAD = 0.4  # words are few: room is cheap, and a search that ends at its first slot is easy to foresee
+SLOT = np.dtype([("key", np.uint64), ("length", np.int32), ("id", np.int32)], align=True)  # length 0: empty
+
+
+class WordIndex(NamedTuple):
+    """A table of words by key; word i is `bytes[offsets[i]:offsets[i + 1]]`."""
+
+    slots: NDArray[Any]
+    bytes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+class Text(NamedTuple):
+    """Some bytes, and the same memory as numbers of 8 bytes; at least PADDING line ends follow the text."""
+
+    bytes: NDArray[np.uint8]
+    eights: NDArray[np.uint64]
+
+
+class Encoder:
+    """Turns blocks of lines into word ids; new words join the vocabulary, or are UNKNOWN where it may not grow."""
+
+    def __init__(self, vocabulary: Vocabulary, grow: bool) -> None:
+        self._vocabulary = vocabulary
+        self._grow = grow
+        self._piece = FIRST_PIECE
+        self._index = build_word_index(vocabulary)
+
+    def encode(self, block: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """All words of a block of lines as one array of ids, and the length of each line."""
+        parts = [self._encode(piece) for piece in self._pieces(block)]
+        return np.concatenate([words for words, _ in parts]), np.concatenate([lengths for _, lengths in parts])
+
+    def _pieces(self, block: bytes) -> Iterator[bytes]:
+        while self._grow and self._piece < len(block):
+            end = block.find(b"\n", self._piece) + 1 or len(block)
+            self._piece *= 2
+            yield block[:end]
+            block = block[end:]
+        yield block
+
+    def _encode(self, block: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        words, lengths, begins, ends = encode_text(self._index, padded(block), len(block))
+        new = words == MISSING
+        if not self._grow:
+            words[new] = UNKNOWN
+        elif begins.size:
+            spelt = [block[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+            words[new] = self._vocabulary.encode_lines([b" ".join(spelt)])[0]
+            self._index = build_word_index(self._vocabulary)
+        return words, lengths
+
+
+def padded(block: bytes) -> Text:
+    """A block for compiled readers."""
+    room = np.full((len(block) + PADDING + EIGHT - 1) // EIGHT * EIGHT, LINE_END, np.uint8)
+    room[: len(block)] = np.frombuffer(block, np.uint8)
+    return Text(room, room.view(np.uint64))
+
+
+def build_word_index(vocabulary: Vocabulary) -> WordIndex:
+    """The index of all words that a vocabulary has now."""
+    arrays: dict[str, Any] = {**vocabulary.to_arrays()}
+    index = WordIndex(np.zeros(int(len(vocabulary) / LOAD) + 1, SLOT), arrays["bytes"], arrays["offsets"])
+    _insert_words(index, padded(arrays["bytes"].tobytes()))
+    return index
+
+
+@kernel
+def encode_text(
+    index: WordIndex, text: Text, size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Word ids, the length of each line, and where the words begin and end that are MISSING in the index."""
+    words, lengths = np.empty(size // 2 + 1, np.int32), np.empty(_count_lines(text, size), np.int64)
+    begins, ends = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
+    filled, line, line_begin, missing = 0, 0, 0, 0
+    place = 0
+    while place < size:
+        if is_space(text.bytes[place]):
+            if text.bytes[place] == LINE_END:
+                lengths[line] = filled - line_begin
+                line, line_begin = line + 1, filled
+            place += 1
+            continue
+        end = word_end(text, place)
+        word = find_word(index, text, place, end - place)
+        words[filled] = word
+        filled += 1
+        if word == MISSING:
+            begins[missing], ends[missing] = place, end
+            missing += 1
+        place = end
+    if line < lengths.size:
+        lengths[line] = filled - line_begin
+    return words[:filled].copy(), lengths, begins[:missing].copy(), ends[:missing].copy()
+
+
+@inlined
+def find_word(index: WordIndex, text: Text, begin: int, length: int) -> int:
+    """The id of the word at a place of a text, or MISSING."""
+    slots = index.slots
+    key = word_key(text, begin, length)
+    slot = _home_slot(key, slots.size)
+    while slots[slot]["length"] != 0:
+        if slots[slot]["key"] == key and slots[slot]["length"] == length:
+            word = int(slots[slot]["id"])
+            if length <= EIGHT or _same_bytes(index.bytes, index.offsets[word], text.bytes, begin, length):
+                return word
+        slot += 1
+        if slot == slots.size:
+            slot = 0
+    return MISSING
+
+
+@inlined
+def word_end(text: Text, place: int) -> int:
+    """Where the word at a place ends; a byte below a blank that is no white space is part of a word."""
+    while True:
+        eight = _load_eight(text.eights, place)
+        low = (eight - ABOVE_SPACE) & ~eight & TOP_BITS  # its lowest bit marks the first byte below 0x21
+        if low == 0:
+            place += EIGHT
+            continue
+        marker = (low & (~low + np.uint64(1))) >> np.uint64(7)
+        place += int(np.int64((marker * BYTE_NUMBERS) >> np.uint64(56)))
+        if is_space(text.bytes[place]):
+            return place
+        place += 1
+
+
+@inlined
+def word_key(text: Text, begin: int, length: int) -> np.uint64:
+    """A word of up to 8 bytes as a number, or the hash of a longer one."""
+    key = np.uint64(0)
+    while length > EIGHT:
+        key = (key ^ _load_eight(text.eights, begin)) * MULTIPLIER
+        key ^= key >> HALF
+        begin += EIGHT
+        length -= EIGHT
+    unused = np.uint64(8 * (EIGHT - length))
+    return key ^ ((_load_eight(text.eights, begin) << unused) >> unused)
+
+
+@kernel
+def is_space(byte: int) -> bool:
+    """Whether a byte is ASCII white space."""
+    return byte == SPACE or FIRST_SPACE <= byte <= LAST_SPACE
+
+
+@kernel
+def _load_eight(eights: NDArray[np.uint64], place: int) -> np.uint64:
+    """The 8 bytes from any place on, as a number (the first byte lowest)."""
+    shift = np.uint64((place & 7) << 3)
+    low = eights[place >> 3] >> shift
+    high = (eights[(place >> 3) + 1] << np.uint64(1)) << (np.uint64(63) - shift)  # two steps: 64 would be too far
+    return np.uint64(low | high)
+
+
+@kernel
+def _home_slot(key: np.uint64, slots: int) -> int:
+    mixed = (key ^ (key >> HALF)) * MULTIPLIER
+    return int(np.int64(((mixed >> HALF) * np.uint64(slots)) >> HALF))
+
+
+@kernel
+def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], there: int, length: int) -> bool:
+    for i in range(length):  # noqa: SIM110 (compiled code has no generators)
+        if one[here + i] != other[there + i]:
+            return False
+    return True
+
+
+@kernel
+def _count_lines(text: Text, size: int) -> int:
+    lines = 0
+    for i in range(size):
+        lines += text.bytes[i] == LINE_END
+    return lines + (size > 0 and text.bytes[size - 1] != LINE_END)
+
+
+@kernel
+def _insert_words(index: WordIndex, text: Text) -> None:
+    slots = index.slots
+    for word in range(index.offsets.size - 1):
+        begin, length = index.offsets[word], index.offsets[word + 1] - index.offsets[word]
+        key = word_key(text, begin, length)
+        slot = _home_slot(key, slots.size)
+        while slots[slot]["length"] != 0:
+            slot += 1
+            if slot == slots.size:
+                slot = 0
+        slots[slot]["key"], slots[slot]["length"], slots[slot]["id"] = key, length, word

@@ -1,0 +1,160 @@
+"""A back-off model as an automaton: state and word in, log10 probability and next state out, in compiled code.
+
+A state is the longest context that can still matter, as one number; 0 is the empty context. A context that no n-gram
+extends and whose back-off weight is 1 is no state (Li and Khudanpur 2008; Heafield 2011): the longest suffix that is
+one takes its place. Transitions lie in one open-addressing table, four to a cache line.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.hashing import EMPTY, HALF, MULTIPLIER, pair_key
+from toledo.kernels import inlined, kernel
+from toledo.language_model.backoff import BackoffModel
+from toledo.vocabulary import BEGIN, UNKNOWN
+
+NO_CONTEXT = 0
+NOT_A_WORD = -1  # the next state of ids that are no words of the model
+
+TRANSITION = np.dtype([("key", np.uint64), ("score", np.float32), ("next", np.int32)], align=True)
+UNIGRAM = np.dtype([("score", np.float32), ("next", np.int32)], align=True)
+CONTEXT = np.dtype([("backoff", np.float32), ("shorter", np.int32)], align=True)
+
+CACHE_LINE = 64
+BUCKET = np.uint64(CACHE_LINE // TRANSITION.itemsize)  # slots are unsigned: no test for negative indices
+ONE = np.uint64(1)
+LOAD = 0.5  # a search that fails then seldom goes on to a second cache line
+
+
+class Automaton(NamedTuple):
+    """Look-up tables: transitions by (state, word), unigrams by word, and what to do where there is no transition."""
+
+    transitions: NDArray[Any]
+    unigrams: NDArray[Any]
+    contexts: NDArray[Any]
+
+
+@kernel
+def advance(automaton: Automaton, state: int, word: int) -> tuple[float, int]:
+    """The log10 probability of a word after a state, and the state after the word; any number may be a word."""
+    transitions, unigrams, contexts = automaton
+    if word < 0 or word >= unigrams.size:
+        word = UNKNOWN
+    while True:
+        context, score = np.uint64(state), 0.0
+        while context != NO_CONTEXT:
+            key = pair_key(int(context), word)
+            slot = find_slot(transitions, key)
+            if transitions[slot]["key"] == key:
+                return score + transitions[slot]["score"], int(transitions[slot]["next"])
+            score += contexts[context]["backoff"]
+            context = np.uint64(contexts[context]["shorter"])
+        if unigrams[word]["next"] != NOT_A_WORD:
+            return score + unigrams[word]["score"], int(unigrams[word]["next"])
+        word = UNKNOWN  # the id is no word of the model, so nothing was found: once more
+
+
+@inlined
+def find_slot(transitions: NDArray[Any], key: np.uint64) -> np.uint64:
+    """The slot of a key, or the empty slot where it would go."""
+    slot = home_slot(key, transitions.size)
+    while transitions[slot]["key"] != key and transitions[slot]["key"] != EMPTY:
+        slot += ONE
+        if slot == np.uint64(transitions.size):
+            slot = np.uint64(0)
+    return slot
+
+
+@kernel
+def begin_state(automaton: Automaton) -> int:
+    """The state at the beginning of a sentence."""
+    return int(automaton.unigrams[BEGIN]["next"])
+
+
+@kernel
+def known_word(unigrams: NDArray[Any], word: int) -> int:
+    """The word itself if the model has it, otherwise `<unk>`."""
+    known = 0 <= word < unigrams.size and unigrams[word]["next"] != NOT_A_WORD
+    return int(word) if known else UNKNOWN
+
+
+@kernel
+def home_slot(key: np.uint64, slots: int) -> np.uint64:
+    """Where the search for a key starts: the first slot of its cache line, nearly always the only line to look at."""
+    mixed = (key ^ (key >> HALF)) * MULTIPLIER
+    return (((mixed >> HALF) * (np.uint64(slots) // BUCKET)) >> HALF) * BUCKET
+
+
+def build_automaton(model: BackoffModel) -> Automaton:
+    """The automaton of a checked model."""
+    states = _number_states(model)
+    automaton = _empty_automaton(
+        words=int(model.orders[0].words.max()) + 1,
+        transitions=sum(map(len, model.orders[1:])),
+        states=1 + max(int(numbers.max(initial=0)) for numbers in states),
+    )
+    for order, (ngrams, own) in enumerate(zip(model.orders, states, strict=True)):
+        if order < model.order - 1:
+            automaton.contexts["backoff"][own] = ngrams.backoffs  # 0 for all that are no states
+        if order == 0:
+            automaton.unigrams["score"][ngrams.words] = ngrams.scores
+            automaton.unigrams["next"][ngrams.words] = own
+        else:
+            _add_transitions(automaton, ngrams.contexts, ngrams.words, ngrams.scores, states[order - 1], own)
+    return automaton
+
+
+def _number_states(model: BackoffModel) -> list[NDArray[np.int32]]:
+    """The state of each n-gram; NO_CONTEXT for those that nothing extends and that cost nothing to back off from."""
+    states, used = [], 0
+    for order, ngrams in enumerate(model.orders, start=1):
+        matters = np.zeros(len(ngrams), np.bool_)
+        if order < model.order:
+            matters = ngrams.backoffs != 0
+            matters[model.orders[order].contexts] = True
+        numbers = np.cumsum(matters, dtype=np.int32) + np.int32(used)
+        numbers[~matters] = NO_CONTEXT
+        states.append(numbers)
+        used += int(np.count_nonzero(matters))
+    return states
+
+
+def _empty_automaton(words: int, transitions: int, states: int) -> Automaton:
+    bucket = int(BUCKET)
+    table = _cache_line_aligned(bucket * (int(transitions / LOAD) // bucket + 1), TRANSITION)
+    table["key"] = EMPTY
+    unigrams = np.zeros(words, UNIGRAM)
+    unigrams["next"] = NOT_A_WORD
+    return Automaton(table, unigrams, np.zeros(states, CONTEXT))
+
+
+def _cache_line_aligned(size: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    room = np.zeros(size * kind.itemsize + CACHE_LINE, np.uint8)
+    begin = -room.ctypes.data % CACHE_LINE
+    return room[begin : begin + size * kind.itemsize].view(kind)
+
+
+@kernel
+def _add_transitions(
+    automaton: Automaton,
+    contexts: NDArray[np.int32],
+    words: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    below: NDArray[np.int32],
+    own: NDArray[np.int32],
+) -> None:
+    """Add the n-grams of an order to those of the orders below; `below` and `own` are the states of both orders."""
+    transitions = automaton.transitions
+    for i in range(words.size):
+        context = int(below[contexts[i]])
+        shorter = advance(automaton, int(automaton.contexts[context]["shorter"]), int(words[i]))[1]
+        key = pair_key(context, int(words[i]))
+        transition = transitions[find_slot(transitions, key)]
+        transition["key"], transition["score"] = key, scores[i]
+        transition["next"] = shorter if own[i] == NO_CONTEXT else own[i]
+        if own[i] != NO_CONTEXT:
+            automaton.contexts[own[i]]["shorter"] = shorter
