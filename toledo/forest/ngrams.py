@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,7 @@ from toledo.forest.splitting import Split, Task, split_nodes
 from toledo.forest.structure import Forest, Scores, Shape, Yields, edges_of_sentences
 from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
-
-if TYPE_CHECKING:
-    from toledo.language_model import LanguageModel
+from toledo.language_model.query import LanguageModel
 
 UNLIMITED = 2**62
 NGRAMS_AT_ONCE = 64  # one sweep follows this many n-grams side by side, a cache line's worth of vector lanes each
@@ -171,6 +168,8 @@ def _localise_one(
     rescoring: tuple[LanguageModel, float] | None,
     feature: str,
 ) -> NGramForest:
+    if order < 1 or (beam is not None and beam < 1):
+        raise ValueError("the order of n-grams and the beam must be at least 1")
     model_order = rescoring[0].order if rescoring else 0
     context = max(order, model_order) - 1
     task = Task(
