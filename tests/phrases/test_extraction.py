@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.phrases import extraction as module
-from toledo.phrases import grouping
+from toledo.phrases import grouping, instances
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.checks import check_pairs
 from toledo.phrases.extraction import Extraction, extract_phrases
@@ -57,7 +56,7 @@ def test_chunks_and_buckets_change_nothing(blocks: list, max_length: int) -> Non
     sentences = [pair for block in blocks for pair in block]
     corpus, alignments = encode(sentences)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "SENTENCES_AT_ONCE", 2)
+        patch.setattr(instances, "SENTENCES_AT_ONCE", 2)
         patch.setattr(grouping, "BUCKET", 5)
         patch.setattr(grouping, "SAMPLE", 1)
         result = extract_phrases(corpus, alignments, max_length, reordering=True, threads=2)

@@ -15,15 +15,13 @@ from toledo.corpus import ParallelCorpus, Sentences
 from toledo.errors import InputError
 from toledo.kernels import kernel, map_chunks
 from toledo.phrases.alignments import Alignments
-from toledo.phrases.grouping import Groups, Shape, group_instances
-from toledo.phrases.instances import Instances, find_instances
+from toledo.phrases.grouping import Buckets, Groups, Shape, group_buckets, into_buckets, join_groups
+from toledo.phrases.instances import find_all_instances
 from toledo.phrases.matrices import LONGEST, SMALL, decode_links
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.spans import AlignedText, align_text
 from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
 from toledo.progress import Progress, silent
-
-SENTENCES_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -56,29 +54,27 @@ def extract_phrases(
     if not 1 <= max_length <= LONGEST:
         raise InputError(f"a maximum phrase length of {max_length}", remedy=f"choose 1 to {LONGEST} words")
     text = align_text(corpus, alignments)
-    sides = (corpus.source, corpus.target)
-    numbered = map_chunks(lambda side, _: number_substrings(sides[side], max_length), 2, chunk=1, threads=threads)
-    parts = _find_all(text, numbered, max_length, threads, progress)
-    numbered = [without_positions(substrings) for substrings in numbered]
-    shape = Shape(numbered[0].bases, numbered[1].bases, max_length <= SMALL)
-    groups = group_instances(parts, text, shape, reordering=reordering, threads=threads)
-    sources, source = _used_phrases(corpus.source, numbered[0], groups.source)
-    targets, target = _used_phrases(corpus.target, numbered[1], groups.target)
+    buckets, (source_strings, target_strings) = _occurrences(corpus, text, max_length, threads, progress)
+    shape = Shape(source_strings.bases, target_strings.bases, max_length <= SMALL)
+    parts = group_buckets(buckets, text, shape, reordering=reordering, threads=threads)
+    del buckets
+    groups = join_groups(parts)
+    sources, source = _used_phrases(corpus.source, source_strings, groups.source)
+    targets, target = _used_phrases(corpus.target, target_strings, groups.target)
     groups = groups._replace(source=source, target=target)
-    del numbered, source, target  # memory is scarcest now
+    del source_strings, target_strings, source, target  # memory is scarcest now
     return _result(text, groups, shape.small, sources, targets)
 
 
-def _find_all(
-    text: AlignedText, numbered: list[Substrings], max_length: int, threads: int | None, progress: Progress
-) -> list[Instances]:
-    def find(begin: int, end: int) -> Instances:
-        return find_instances(text, numbered[0], numbered[1], begin, end, max_length)
-
-    sentences = text.source_offsets.size - 1
-    return map_chunks(
-        find, sentences, chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="extracting phrases"
-    )
+def _occurrences(
+    corpus: ParallelCorpus, text: AlignedText, max_length: int, threads: int | None, progress: Progress
+) -> tuple[Buckets, list[Substrings]]:
+    """All occurrences of phrase pairs, and the substrings that they are made of."""
+    sides = (corpus.source, corpus.target)
+    numbered = map_chunks(lambda side, _: number_substrings(sides[side], max_length), 2, chunk=1, threads=threads)
+    instances = find_all_instances(text, numbered[0], numbered[1], max_length, threads=threads, progress=progress)
+    numbered = [without_positions(substrings) for substrings in numbered]
+    return into_buckets(instances, threads), numbered
 
 
 def _used_phrases(

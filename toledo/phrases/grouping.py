@@ -40,6 +40,13 @@ class Groups(NamedTuple):
     differing: NDArray[np.int64]
 
 
+class Buckets(NamedTuple):
+    """Occurrences by ranges of source substrings: bucket b is from `offsets[b]` up to `offsets[b + 1]`."""
+
+    instances: Instances
+    offsets: NDArray[np.int64]
+
+
 class Shape(NamedTuple):
     """What lengths and links are read off with: the bases of both sides' substrings, and if matrices are small."""
 
@@ -48,28 +55,44 @@ class Shape(NamedTuple):
     small: bool
 
 
-def group_instances(
-    parts: list[Instances], text: AlignedText, shape: Shape, *, reordering: bool, threads: int | None
-) -> Groups:
-    """Sort and count occurrences. Empties `parts` to save memory."""
-    return _join(_group_buckets(parts, text, shape, 2 * ORIENTATIONS if reordering else 0, threads))
+def into_buckets(instances: Instances, threads: int | None = None) -> Buckets:
+    """Ranges of source substrings with about BUCKET occurrences each."""
+    sample = np.sort(instances.source[::SAMPLE])
+    quantiles = np.arange(1, instances.source.size // BUCKET + 1) * BUCKET // SAMPLE
+    bounds = np.unique(sample[quantiles[quantiles < sample.size]])
+    total = instances.source.size
+    sizes = map_chunks(
+        lambda begin, end: _bucket_sizes(instances.source[begin:end], bounds), total, chunk=BUCKET, threads=threads
+    )
+    counts = np.array(sizes, np.int64).reshape(-1, bounds.size + 1)
+    offsets = np.zeros(bounds.size + 2, np.int64)
+    np.cumsum(counts.sum(axis=0), out=offsets[1:])
+    places = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+    bucketed = empty_instances(total)
+
+    def distribute(begin: int, end: int) -> None:
+        _distribute(select(instances, slice(begin, end)), bounds, places[begin // BUCKET], bucketed)
+
+    map_chunks(distribute, total, chunk=BUCKET, threads=threads)
+    return Buckets(bucketed, offsets)
 
 
-def _group_buckets(
-    parts: list[Instances], text: AlignedText, shape: Shape, width: int, threads: int | None
+def group_buckets(
+    buckets: Buckets, text: AlignedText, shape: Shape, *, reordering: bool, threads: int | None = None
 ) -> list[Groups]:
-    instances, offsets = _into_buckets(parts, threads)
+    """Sort and count the occurrences in each bucket."""
+    width = 2 * ORIENTATIONS if reordering else 0
 
     def group(begin: int, end: int) -> Groups:
-        bucket = select(instances, slice(offsets[begin], offsets[end]))
+        bucket = select(buckets.instances, slice(buckets.offsets[begin], buckets.offsets[end]))
         order = sort_pairs(bucket.source - bucket.source.min(initial=MOST_ITEMS), bucket.target)
         return _group(select(bucket, order), text, shape, width)
 
-    return map_chunks(group, offsets.size - 1, chunk=1, threads=threads)
+    return map_chunks(group, buckets.offsets.size - 1, chunk=1, threads=threads)
 
 
-def _join(groups: list[Groups]) -> Groups:
-    """One column after the other, so that only one is held twice."""
+def join_groups(groups: list[Groups]) -> Groups:
+    """The groups of all buckets. Empties the list column by column, so that only one is held twice."""
     sizes = [group.source.size for group in groups]
     columns = [list(column) for column in zip(*groups, strict=True)]
     groups.clear()
@@ -79,27 +102,6 @@ def _join(groups: list[Groups]) -> Groups:
         joined.append(np.concatenate(column))
         column.clear()
     return Groups(*joined)
-
-
-def _into_buckets(parts: list[Instances], threads: int | None) -> tuple[Instances, NDArray[np.int64]]:
-    """All occurrences by ranges of source substrings, about BUCKET occurrences each, and where each range begins."""
-    total = sum(part.source.size for part in parts)
-    sample = np.sort(np.concatenate([np.empty(0, np.int32), *(part.source[::SAMPLE] for part in parts)]))
-    quantiles = np.arange(1, total // BUCKET + 1) * BUCKET // SAMPLE
-    bounds = np.unique(sample[quantiles[quantiles < sample.size]])
-    sizes = map_chunks(lambda i, _: _bucket_sizes(parts[i].source, bounds), len(parts), chunk=1, threads=threads)
-    counts = np.array(sizes, np.int64).reshape(len(parts), bounds.size + 1)
-    offsets = np.zeros(bounds.size + 2, np.int64)
-    np.cumsum(counts.sum(axis=0), out=offsets[1:])
-    places = offsets[:-1] + np.cumsum(counts, axis=0) - counts
-    instances = empty_instances(total)
-
-    def distribute(begin: int, end: int) -> None:
-        part, parts[begin] = parts[begin], empty_instances(0)
-        _distribute(part, bounds, places[begin], instances)
-
-    map_chunks(distribute, len(parts), chunk=1, threads=threads)
-    return instances, offsets
 
 
 @kernel

@@ -79,14 +79,19 @@ def _links_by_word(
 
 
 @kernel
-def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int) -> Spans:
-    """The consistent pairs of spans of at most `max_length` words in the sentence pairs `begin` to `end`."""
-    hulls = _hulls(text, begin, end)
-    spans = _empty_spans(0)
+def count_spans(text: AlignedText, begin: int, end: int, max_length: int) -> int:
+    """The number of consistent pairs of spans of at most `max_length` words in the sentence pairs `begin` to `end`."""
+    hulls, spans = _hulls(text, begin, end), _empty_spans(0)
     total = 0
     for s in range(begin, end):
         total += _scan(text, begin, s, max_length, hulls, spans, 0, False)
-    spans = _empty_spans(total)
+    return total
+
+
+@kernel
+def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> Spans:
+    """The pairs of spans that `count_spans` has counted."""
+    hulls, spans = _hulls(text, begin, end), _empty_spans(count)
     filled = 0
     for s in range(begin, end):
         filled += _scan(text, begin, s, max_length, hulls, spans, filled, True)
