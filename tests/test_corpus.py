@@ -20,7 +20,7 @@ def test_parallel_text(tmp_path: Path) -> None:
     corpus = read_parallel(files["de"], files["en"])
     assert len(corpus) == 3
     assert corpus.source_vocabulary.words(corpus.source[2]) == ["ein", "haus", "am", "see"]
-    clean = corpus.clean(max_length=4)
+    clean = corpus.select(corpus.usable(max_length=4))
     assert (clean.lines.tolist(), len(clean.source)) == ([1], 1)
     assert clean.target_vocabulary.words(clean.target[0]) == ["the", "house"]
 

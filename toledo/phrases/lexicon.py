@@ -76,7 +76,7 @@ def relative_frequencies(
     np.cumsum(np.bincount(of_given, minlength=rows), out=offsets[1:])
     frequencies = ranks.counts / totals[of_given]
     if decimals is not None:
-        frequencies = np.round(frequencies, decimals)
+        frequencies = np.maximum(np.round(frequencies, decimals), 10.0**-decimals)  # no seen pair becomes impossible
     return Lexicon(offsets, word[ranks.first], frequencies.astype(np.float32))
 
 

@@ -26,12 +26,12 @@ Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 
 @dataclass(frozen=True)
 class PhraseTraining:
-    """How to make a phrase table; `lexicon_decimals` rounds word probabilities (Moses keeps 7 digits in its files)."""
+    """How to make a phrase table; word probabilities are rounded as in Moses' files, so that scores are the same."""
 
     max_length: int = 5
     smoothing: Smoothing = "none"
     lexical: LexicalWeights = "alignment"
-    lexicon_decimals: int | None = None
+    lexicon_decimals: int | None = 7
     reordering: bool = False
     pruning: Pruning | float = "none"
 
