@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
+from toledo.sorting import sort_pairs
 from toledo.vocabulary import RESERVED
 
 MOST_WORDS = 6
@@ -50,14 +51,26 @@ class BackoffModel:
         """The length of the longest n-grams."""
         return len(self.orders)
 
-    def words_of(self, order: int) -> NDArray[np.int32]:
-        """All n-grams of an order as a matrix of word ids."""
+    def words_of(self, order: int, part: slice = slice(None)) -> NDArray[np.int32]:
+        """N-grams of an order, all or a part of them, as a matrix of word ids."""
         columns: list[NDArray[np.int32]] = []
-        places = np.arange(len(self.orders[order - 1]), dtype=np.int32)
+        places = np.arange(*part.indices(len(self.orders[order - 1])), dtype=np.int32)
         for ngrams in reversed(self.orders[:order]):
             columns.append(ngrams.words[places])
             places = ngrams.contexts[places]
         return np.stack(columns[::-1], axis=1)
+
+    def renumber_words(self, ids: NDArray[np.int32]) -> BackoffModel:
+        """The same model over another vocabulary, where word i is word `ids[i]`."""
+        orders, places = [], np.zeros(1, np.int32)
+        for ngrams in self.orders:
+            contexts, words = places[ngrams.contexts], ids[ngrams.words]
+            by_place = sort_pairs(contexts, words)
+            backoffs = ngrams.backoffs[by_place] if ngrams.backoffs.size else ngrams.backoffs
+            orders.append(NGrams(contexts[by_place], words[by_place], ngrams.scores[by_place], backoffs))
+            places = np.empty(len(ngrams), np.int32)
+            places[by_place] = np.arange(len(ngrams), dtype=np.int32)
+        return BackoffModel(tuple(orders))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Named arrays, for saving."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toledo.corpus import Sentences
 from toledo.kernels import map_chunks
-from toledo.language_model.automaton import Automaton, begin_state, build_automaton
+from toledo.language_model.automaton import NOT_A_WORD, Automaton, begin_state, build_automaton
 from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.boundaries import refuse_boundaries, with_boundaries
 from toledo.language_model.scoring import replace_unknown, token_scores
@@ -31,10 +31,19 @@ class Perplexity:
     unknown_log10: float
     unknown: int
 
+    def __add__(self, other: Perplexity) -> Perplexity:
+        """Of two texts together."""
+        return Perplexity(
+            self.log10 + other.log10,
+            self.tokens + other.tokens,
+            self.unknown_log10 + other.unknown_log10,
+            self.unknown + other.unknown,
+        )
+
     @property
     def including_unknown(self) -> float:
         """Perplexity where an unknown word has the probability of `<unk>`."""
-        return float(10 ** (-self.log10 / self.tokens))
+        return float(10 ** (-self.log10 / max(self.tokens, 1)))
 
     @property
     def excluding_unknown(self) -> float:
@@ -88,16 +97,27 @@ class LanguageModel:
         refuse_boundaries(sentences)
         automaton = self.automaton
 
-        def work(begin: int, end: int) -> tuple[float, int, float, int]:
+        def work(begin: int, end: int) -> Perplexity:
             tokens, _, scores = _token_scores(automaton, sentences, begin, end)
             unknown = tokens == UNKNOWN
             predicted = tokens.size - (end - begin)
-            return float(scores.sum()), predicted, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
+            return Perplexity(
+                float(scores.sum()), predicted, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
+            )
 
         parts = map_chunks(
             work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
         )
-        return Perplexity(*map(sum, zip(*parts, strict=True))) if parts else Perplexity(0.0, 0, 0.0, 0)
+        return sum(parts, start=Perplexity(0.0, 0, 0.0, 0))
+
+    def count_unknown(self, sentences: Sentences) -> NDArray[np.int64]:
+        """The number of words of each sentence that the model does not know."""
+        unigrams = self.automaton.unigrams
+        unknown = np.ones(max(unigrams.size, int(sentences.words.max(initial=0)) + 1), np.int64)
+        unknown[: unigrams.size] = unigrams["next"] == NOT_A_WORD
+        unknown[UNKNOWN] = 1
+        before = np.concatenate(([0], np.cumsum(unknown[sentences.words])))
+        return before[sentences.offsets[1:]] - before[sentences.offsets[:-1]]
 
     def word_scores(self, sentences: Sentences) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """All words and sentence ends of a text as the model sees them (unknown ones as UNKNOWN), and their log10."""

@@ -1,0 +1,198 @@
+"""`toledo lm`: estimate, score with, and mix language models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, atomic_writer
+from toledo.progress import Progress
+
+if TYPE_CHECKING:
+    from toledo.corpus import Sentences
+    from toledo.language_model import LanguageModel, Perplexity
+    from toledo.vocabulary import Vocabulary
+
+app = typer.Typer(no_args_is_help=True, help="Estimate language models, score text with them, mix them.")
+
+Text = Annotated[str, typer.Argument(help="Text, one sentence per line; - is standard input.", show_default=False)]
+Model = Annotated[str, typer.Argument(help="ARPA file, or a directory that this program wrote.", show_default=False)]
+Models = Annotated[list[str], typer.Argument(help="ARPA files or directories, two or more.", show_default=False)]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", help="NAME.arpa, NAME.arpa.gz, - for standard output, or else a directory."),
+]
+
+
+@app.command()
+def estimate(
+    output: Output,
+    text: Text = STANDARD_STREAM,
+    order: Annotated[int, typer.Option(help="Length of the longest n-grams.", min=1, max=6)] = 3,
+    prune: Annotated[
+        str, typer.Option(help="Leave out n-grams that occur so often or less; one number for each order.")
+    ] = "0",
+    quiet: Quiet = False,
+) -> None:
+    """Estimate a model with modified Kneser-Ney smoothing, as lmplz does.
+
+    **Examples**
+
+        toledo lm estimate --order 3 --output lm.arpa < train.en
+
+        toledo lm estimate --order 5 --prune "0 0 1" --output lm.arpa.gz train.en
+    """
+    from toledo.corpus import read_sentences
+    from toledo.language_model import LanguageModel
+    from toledo.language_model import estimate as estimate_model
+    from toledo.vocabulary import Vocabulary
+
+    set_up_messages(quiet)
+    progress, vocabulary, thresholds = progress_for(quiet), Vocabulary(), _numbers(prune)
+    sentences = read_sentences(text, vocabulary)
+    _write(output, LanguageModel(estimate_model(sentences, order, thresholds, progress)), vocabulary, progress)
+
+
+@app.command()
+def score(
+    model: Model,
+    threads: Threads,
+    text: Text = STANDARD_STREAM,
+    perplexity: Annotated[
+        bool, typer.Option("--perplexity", help="Print the perplexity of the whole text instead.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the log10 probability of each line; one line in is one line out.
+
+    **Examples**
+
+        toledo lm score lm.arpa < test.en
+
+        toledo lm score lm.arpa.gz --perplexity < test.en
+    """
+    from toledo.corpus import read_sentence_blocks
+    from toledo.vocabulary import Vocabulary
+
+    set_up_messages(quiet)
+    vocabulary = Vocabulary()
+    language_model = _read(model, vocabulary, progress_for(quiet))
+    blocks = read_sentence_blocks(text, vocabulary, grow=False)
+    if perplexity:
+        results = [language_model.perplexity(block, threads) for block in blocks]
+        if not results:
+            raise InputError("there is no text to score", remedy="give a text of one sentence per line")
+        _print_perplexity(sum(results[1:], start=results[0]), as_json)
+        return
+    with atomic_writer(STANDARD_STREAM) as stream:
+        for block in blocks:
+            stream.writelines(_score_lines(language_model, block, threads, as_json))
+
+
+@app.command()
+def interpolate(
+    models: Models,
+    tune: Annotated[str, typer.Option(help="Text to choose the weights on, for the lowest perplexity.")],
+    output: Output,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mix models into one, with the weights that suit a text best; prints each model's weight and perplexity.
+
+    **Examples**
+
+        toledo lm interpolate news.arpa talks.arpa --tune talks.dev.en --output mixed.arpa
+    """
+    from toledo.corpus import read_sentences
+    from toledo.language_model import interpolate as interpolate_models
+    from toledo.language_model import tune_weights
+    from toledo.vocabulary import Vocabulary
+
+    set_up_messages(quiet)
+    if len(models) < 2:
+        raise InputError("there is only one model to interpolate", remedy="name two or more")
+    progress, vocabulary = progress_for(quiet), Vocabulary()
+    loaded = [_read(model, vocabulary, progress) for model in models]
+    sentences = read_sentences(tune, vocabulary, grow=False)
+    weights = tune_weights(loaded, sentences).tolist()
+    mixture = interpolate_models(loaded, weights, progress)
+    _write(output, mixture, vocabulary, progress)
+    rows = [
+        {
+            "model": name,
+            "weight": round(weight, 6),
+            "perplexity": round(model.perplexity(sentences).excluding_unknown, 4),
+        }
+        for name, weight, model in zip([*models, output], [*weights, 1.0], [*loaded, mixture], strict=True)
+    ]
+    if output != STANDARD_STREAM:
+        _print_rows(rows, as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(
+            f"--prune {text!r} is not a list of numbers", remedy='write, for example, --prune "0 0 1"'
+        ) from None
+
+
+def _read(path: str, vocabulary: Vocabulary, progress: Progress) -> LanguageModel:
+    from toledo.formats.arpa import read_arpa
+    from toledo.language_model import load_language_model
+
+    if Path(path).is_dir():
+        return load_language_model(path, vocabulary)
+    return read_arpa(path, vocabulary, progress)
+
+
+def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Progress) -> None:
+    from toledo.formats.arpa import write_arpa
+    from toledo.language_model import save_language_model
+
+    if path == STANDARD_STREAM or path.endswith((".arpa", ".arpa.gz")):
+        write_arpa(path, model, vocabulary, progress)
+    else:
+        save_language_model(path, model, vocabulary)
+
+
+def _score_lines(model: LanguageModel, sentences: Sentences, threads: int, as_json: bool) -> Iterator[str]:
+    scores = model.score(sentences, threads).tolist()
+    if not as_json:
+        return (f"{value:.6f}\n" for value in scores)
+    columns = zip(scores, sentences.lengths.tolist(), model.count_unknown(sentences).tolist(), strict=True)
+    return (
+        json.dumps({"log10": round(value, 6), "words": words, "unknown": unknown}) + "\n"
+        for value, words, unknown in columns
+    )
+
+
+def _print_perplexity(result: Perplexity, as_json: bool) -> None:
+    content = {
+        "perplexity": round(result.including_unknown, 6),
+        "perplexity_without_unknown": round(result.excluding_unknown, 6),
+        "log10": round(result.log10, 6),
+        "tokens": result.tokens,
+        "unknown": result.unknown,
+    }
+    if as_json:
+        typer.echo(json.dumps(content))
+        return
+    for name, value in content.items():
+        typer.echo(f"{name.replace('_', ' ')}\t{value}")
+
+
+def _print_rows(rows: list[dict[str, str | float]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    for row in rows:
+        typer.echo("\t".join(map(str, row.values())))

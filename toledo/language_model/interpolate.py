@@ -1,0 +1,113 @@
+"""Static interpolation: a mixture of language models as one back-off model (Stolcke 2002, `ngram -mix-lm`).
+
+The n-grams are those of all models, each with p(w | h) = Σ_i λ_i p_i(w | h), where p_i backs off as model i does and is
+0 for words that model i does not know. With S(h) the words listed after h, and h' = h without its first word,
+
+    backoff(h) = (1 − Σ_{w ∈ S(h)} p(w | h)) / (1 − Σ_{w ∈ S(h)} p(w | h')),
+
+so that probabilities add up to 1 after every context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import kernel
+from toledo.language_model.automaton import NO_CONTEXT, NOT_A_WORD, Automaton, advance, build_automaton
+from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.query import LanguageModel
+from toledo.progress import Progress, silent
+from toledo.sorting import rank_pairs
+from toledo.vocabulary import BEGIN
+
+LEAST_MASS = 1e-6  # what rounding may take from the mass that is left to words not listed
+
+
+def interpolate(
+    models: Sequence[LanguageModel], weights: Sequence[float] | NDArray[np.float64], progress: Progress = silent
+) -> LanguageModel:
+    """The mixture of models over one vocabulary; weights are positive and add up to 1."""
+    shares = np.asarray(weights, np.float64)
+    if not models or len(models) != shares.size or shares.min() <= 0 or abs(shares.sum() - 1) > 1e-6:
+        raise ValueError("interpolation needs a positive weight for each model, and weights that add up to 1")
+    order = max(model.order for model in models)
+    mixture = _Mixture([model.automaton for model in models], shares)
+    with progress("interpolating", order) as step:
+        for contexts, words in _union([model.ngrams for model in models]):
+            mixture.add(contexts, words)
+            step(1)
+    return LanguageModel(BackoffModel(tuple(mixture.orders)))
+
+
+def _union(models: Sequence[BackoffModel]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """The contexts and words of the n-grams of each order that any of the models has, sorted."""
+    union = []
+    places = [np.zeros(1, np.int32) for _ in models]  # of each model's n-grams in the union
+    for order in range(max(model.order for model in models)):
+        have = [i for i, model in enumerate(models) if order < model.order]
+        contexts = np.concatenate([places[i][models[i].orders[order].contexts] for i in have])
+        words = np.concatenate([models[i].orders[order].words for i in have])
+        ranks = rank_pairs(contexts, words)
+        union.append((contexts[ranks.first], words[ranks.first]))
+        ends = np.cumsum([len(models[i].orders[order]) for i in have])
+        for i, part in zip(have, np.split(ranks.of, ends[:-1]), strict=True):
+            places[i] = part
+    return union
+
+
+class _Mixture:
+    """Grows order by order; keeps each model's state after each n-gram of the order added last."""
+
+    def __init__(self, automata: list[Automaton], weights: NDArray[np.float64]) -> None:
+        self.orders: list[NGrams] = []
+        self._automata = automata
+        self._weights = weights
+        self._states = [np.full(1, NO_CONTEXT, np.int32) for _ in automata]
+
+    def add(self, contexts: NDArray[np.int32], words: NDArray[np.int32]) -> None:
+        """Add the n-grams of the next order."""
+        probabilities = np.zeros(words.size)
+        for i, (automaton, weight) in enumerate(zip(self._automata, self._weights, strict=True)):
+            own, self._states[i] = _probabilities(automaton, self._states[i], contexts, words)
+            probabilities += weight * own
+        if not self.orders:
+            probabilities[BEGIN] = 1  # never predicted; scoring it costs nothing
+        else:
+            self._back_off(contexts, words, probabilities)
+        scores = np.minimum(np.log10(probabilities), 0).astype(np.float32)
+        self.orders.append(NGrams(contexts, words, scores, np.empty(0, np.float32)))
+
+    def _back_off(
+        self, contexts: NDArray[np.int32], words: NDArray[np.int32], probabilities: NDArray[np.float64]
+    ) -> None:
+        """Give the order added last its back-off weights, now that it is known what extends it."""
+        lower = build_automaton(BackoffModel(tuple(self.orders)))
+        states = np.full(1, NO_CONTEXT, np.int32)
+        for ngrams in self.orders:
+            states = _probabilities(lower, states, ngrams.contexts, ngrams.words)[1]
+        shorter, _ = _probabilities(lower, states, contexts, words)
+        last = self.orders[-1]
+        left = 1 - np.bincount(contexts, probabilities, len(last))
+        left_below = 1 - np.bincount(contexts, shorter, len(last))
+        backoffs = np.log10(np.maximum(left, LEAST_MASS) / np.maximum(left_below, LEAST_MASS))
+        extended = np.bincount(contexts, minlength=len(last)) > 0
+        backoffs = np.where(
+            extended & (left_below > LEAST_MASS), backoffs, 0
+        )  # if all words are listed, none backs off
+        self.orders[-1] = NGrams(last.contexts, last.words, last.scores, backoffs.astype(np.float32))
+
+
+@kernel
+def _probabilities(
+    automaton: Automaton, states: NDArray[np.int32], contexts: NDArray[np.int32], words: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The probability of each n-gram, 0 if the model does not know its last word, and the state after it."""
+    probabilities, after = np.zeros(words.size, np.float64), np.empty(words.size, np.int32)
+    for i in range(words.size):
+        score, after[i] = advance(automaton, states[contexts[i]], words[i])
+        if words[i] < automaton.unigrams.size and automaton.unigrams[words[i]]["next"] != NOT_A_WORD:
+            probabilities[i] = 10.0**score
+    return probabilities, after
