@@ -13,10 +13,11 @@ from toledo.language_model import BackoffModel
 from toledo.vocabulary import Vocabulary
 
 LINES_AT_ONCE = 50_000
-TAB, NEW_LINE, BLANK, MINUS, POINT, ZERO = 9, 10, 32, 45, 46, 48
+TAB, NEW_LINE, BLANK, MINUS, POINT, ZERO, SMALL_E = 9, 10, 32, 45, 46, 48, 101
 NUMBER_BYTES = 32  # more than any number takes
 LEAST_DIGITS, MOST_DIGITS = 6, 9  # nine significant digits tell all numbers of single precision apart
 SMALLEST = 1e-13  # what is closer to 0 is written as 0
+FIRST_EXPONENT = 7  # from 9.…e-7 on numbers are written with an exponent, as lmplz does
 MOST_DECIMALS = 22  # 10^22 is the largest power of ten that double precision has exactly
 POWERS = tuple(float(10**exponent) for exponent in range(MOST_DECIMALS + 1))
 
@@ -72,15 +73,29 @@ def _write_number(out: NDArray[np.uint8], place: int, value: np.float32, powers:
         out[place] = MINUS
         place += 1
     mantissa, decimals = _shortest(size, powers)
-    digits, rest = 1, mantissa // 10
+    digits = 1
+    while mantissa >= powers[digits]:
+        digits += 1
+    exponent = decimals - digits + 1
+    if exponent < FIRST_EXPONENT:
+        return _write_digits(out, place, mantissa, decimals)
+    place = _write_digits(out, place, mantissa, digits - 1)
+    out[place], out[place + 1] = SMALL_E, MINUS
+    return _write_digits(out, place + 2, exponent, 0)
+
+
+@kernel
+def _write_digits(out: NDArray[np.uint8], place: int, number: int, decimals: int) -> int:
+    """Write a whole number with a point before its last digits."""
+    digits, rest = 1, number // 10
     while rest > 0 or digits <= decimals:
         digits, rest = digits + 1, rest // 10
     end = place + digits + (decimals > 0)
     for i in range(digits):  # from the last to the first
         if i == decimals and i > 0:
             out[end - 1 - i] = POINT
-        out[end - 1 - i - (i >= decimals > 0)] = ZERO + mantissa % 10
-        mantissa //= 10
+        out[end - 1 - i - (i >= decimals > 0)] = ZERO + number % 10
+        number //= 10
     return end
 
 

@@ -71,13 +71,13 @@ def _smooth(counted: list[CountedNGrams], thresholds: Sequence[int], progress: P
             discounts = estimate_discounts(adjusted, length)
             log.info("%d-grams: %d, discounts %.4f %.4f %.4f", length, adjusted.size, *discounts[1:])
             probabilities, backoffs = _interpolate(current, adjusted, discounts, threshold, probabilities)
-            if below:
+            if below is not None:
                 yield replace(below, backoffs=backoffs)
             else:
                 probabilities[BEGIN] = 1  # as in lmplz: scoring `<s>` itself costs nothing
             below = NGrams(current.contexts, current.words, _log10(probabilities), np.empty(0, np.float32))
             advance(1)
-    if below:
+    if below is not None:
         yield below
 
 

@@ -1,0 +1,69 @@
+"""Compiled encoding of text against splitting lines in Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toledo.encoding import FIRST_PIECE, Encoder
+from toledo.vocabulary import UNKNOWN, Vocabulary
+
+# Short and long words that share beginnings, all kinds of white space, and control characters that are none.
+pieces = st.one_of(
+    st.sampled_from(
+        ["a", "ab", "abcdefgh", "abcdefghi", "abcdefghj", "abcdefghabcdefgh", "abcdefghabcdefghx", "ä" * 4]
+    ),
+    st.sampled_from([" ", "  ", "\t", "\n", "\n\n", "\r\n", "\v", "\f"]),
+    st.sampled_from(["\0", "a\0", "\x1f", "a\x01b", "\u3000", "\u00a0", "\x85", "<unk>", "</s>"]),
+    st.text(st.characters(codec="utf-8"), max_size=20),
+)
+texts = st.lists(pieces, max_size=30).map("".join)
+
+
+def lines_of(text: bytes) -> list[bytes]:
+    return text.split(b"\n")[:-1] if text.endswith(b"\n") or not text else text.split(b"\n")
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, texts)
+def test_equal_to_splitting_lines(known, text):
+    one, other = Vocabulary(), Vocabulary()
+    for block in (known.encode(), text.encode()):
+        words, lengths = Encoder(one, grow=True).encode(block)
+        expected_words, expected_lengths = other.encode_lines(lines_of(block))
+        assert np.array_equal(words, expected_words)
+        assert np.array_equal(lengths, expected_lengths)
+    assert list(one) == list(other)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, texts)
+def test_words_that_are_not_known(known, text):
+    vocabulary = Vocabulary()
+    Encoder(vocabulary, grow=True).encode(known.encode())
+    size = len(vocabulary)
+    words, lengths = Encoder(vocabulary, grow=False).encode(text.encode())
+    expected_words, expected_lengths = vocabulary.encode_lines(lines_of(text.encode()), grow=False)
+    assert np.array_equal(words, expected_words)
+    assert np.array_equal(lengths, expected_lengths)
+    assert len(vocabulary) == size
+
+
+@pytest.mark.parametrize("grow", [True, False])
+def test_large_blocks_are_encoded_piece_by_piece(grow):
+    rng = np.random.default_rng(7)
+    numbers = rng.zipf(1.2, 100_000).clip(max=10**6)
+    block = b"".join(b"word%d%s" % (n, b"\n" if n % 7 == 0 else b" ") for n in numbers.tolist())
+    assert len(block) > 4 * FIRST_PIECE
+    one, other = Vocabulary(["word1"]), Vocabulary(["word1"])
+    words, lengths = Encoder(one, grow).encode(block)
+    expected_words, expected_lengths = other.encode_lines(lines_of(block), grow)
+    assert np.array_equal(words, expected_words)
+    assert np.array_equal(lengths, expected_lengths)
+    assert list(one) == list(other)
+
+
+def test_a_line_without_end_and_nothing_at_all():
+    encoder = Encoder(Vocabulary(), grow=False)
+    assert [part.tolist() for part in encoder.encode(b"a b")] == [[UNKNOWN, UNKNOWN], [2]]
+    assert [part.tolist() for part in encoder.encode(b"")] == [[], []]
