@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from toledo.cli import evaluate, lm, sample, text
+from toledo.cli import evaluate, forest, lm, sample, text
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(forest.app, name="forest")
 app.add_typer(lm.app, name="lm")
 app.add_typer(text.app, name="text")
 app.command()(evaluate.evaluate)

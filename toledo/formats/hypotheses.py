@@ -1,0 +1,122 @@
+"""N-best lists as files give them, and the way to forests and back.
+
+A list has one `Entry` for each hypothesis: a `Hypothesis` of `toledo.forest` with what else a file may say.
+The model score of a file is kept apart as `score`: it is what the features came to under the weights of the system
+that wrote the list, so a forest either has the features (to score them anew) or the score (as it is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toledo.errors import InputError
+from toledo.files import display_name
+from toledo.forest import Forest, Hypothesis, from_nbest, k_best
+from toledo.forest.structure import Scores
+from toledo.formats.features import dense_names
+from toledo.formats.numbered import fill_gaps
+from toledo.vocabulary import Vocabulary
+
+
+class PhraseSpan(NamedTuple):
+    """A phrase pair of a hypothesis: positions of source words and of target words."""
+
+    source: range
+    target: range
+
+
+@dataclass(frozen=True)
+class Entry(Hypothesis):
+    """A hypothesis of a file; phrases and links (source position, target position) are empty where unknown."""
+
+    score: float | None = None
+    phrases: tuple[PhraseSpan, ...] = ()
+    links: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class NBestList:
+    """The hypotheses of one segment, in the order of the file."""
+
+    segment: int
+    entries: tuple[Entry, ...]
+
+
+class Numbered(NamedTuple):
+    """An entry and where it was found."""
+
+    line: int
+    segment: int
+    entry: Entry
+
+
+def in_lists(entries: Iterable[Numbered], file: str | Path) -> Iterator[NBestList]:
+    """One list for each segment from 0 up; a segment without a line has an empty list. Numbers must not fall."""
+    return fill_gaps(_runs(entries, file), lambda segment: NBestList(segment, ()), display_name(file))
+
+
+def _runs(entries: Iterable[Numbered], file: str | Path) -> Iterator[tuple[int, NBestList]]:
+    current = -1
+    found: list[Entry] = []
+    for line, segment, entry in entries:
+        if segment != current:
+            if segment < current:
+                raise InputError(
+                    f"segment {segment} follows segment {current}",
+                    file=display_name(file),
+                    line=line,
+                    remedy="sort the lists by segment: sort -s -n -k 1,1",
+                )
+            if found:
+                yield current, NBestList(current, tuple(found))
+            current, found = segment, []
+        found.append(entry)
+    if found:
+        yield current, NBestList(current, tuple(found))
+
+
+def feature_names(lists: Iterable[NBestList]) -> tuple[str, ...]:
+    """The features to keep dense: the union over all lists, unless it is large (see `dense_names`)."""
+    return dense_names(entry.features for some in lists for entry in some.entries)
+
+
+def to_forest(
+    entries: Sequence[Hypothesis], feature_names: Sequence[str], vocabulary: Vocabulary, *, use_scores: bool = False
+) -> Forest:
+    """The forest of one list: scored by features, or (`use_scores`) by the model scores of the file.
+
+    Features that are not among `feature_names` are sparse. With scores, all are, so that no weight is asked for.
+    """
+    if not use_scores:
+        return from_nbest(entries, feature_names, vocabulary)
+    return from_nbest([_with_score(rank, entry) for rank, entry in enumerate(entries)], (), vocabulary)
+
+
+def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, distinct: bool = False) -> NBestList:
+    """The best derivations of a segment (with `distinct`, translations) with their features and scores."""
+    found = islice(k_best(forest, scores, distinct=distinct), size)
+    return NBestList(
+        segment,
+        tuple(
+            Entry(one.words, {name: _tidy(value) for name, value in one.features.items()}, score=_tidy(one.score))
+            for one in found
+        ),
+    )
+
+
+def _with_score(rank: int, entry: Hypothesis) -> Hypothesis:
+    score = entry.score if isinstance(entry, Entry) else None
+    if score is None:
+        raise InputError(f"hypothesis {rank} has no model score", remedy="give weights to score its features")
+    return Hypothesis(entry.words, entry.features, score)
+
+
+def _tidy(value: float) -> float:
+    """Features are stored in single precision: what goes beyond is noise of the sum."""
+    return float(np.float32(value))

@@ -1,0 +1,240 @@
+"""N-best lists as lines: Moses, cdec, Joshua, Marian; and plain text with a fixed number of lines per segment.
+
+    0 ||| the house ||| LM0= -1.2 TM0= -1 -2 -3 ||| -4.5 ||| 0=0 1=1 ||| 0-0 1-1
+    0 ||| the house ||| lm: -1.2 tm: -1 -2 -3 ||| -4.5
+    0 ||| the house ||| lm=-1.2 tm_0=-2 ||| -4.5
+
+A label with several values stands for several features, TM0_1, TM0_2 …, which is also what Moses calls them in its
+hypergraphs. All fields after the second may be missing; a lone third field with one bare number is the score.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from toledo.errors import InputError
+from toledo.files import atomic_writer, display_name, read_bytes_lines
+from toledo.forest.constructors import FeatureValues
+from toledo.formats.features import number_text, parse_number, words_text
+from toledo.formats.hypotheses import Entry, NBestList, Numbered, in_lists
+from toledo.formats.nbest_alignments import (
+    Links,
+    Phrases,
+    links_text,
+    parse_links,
+    parse_phrases,
+    phrases_text,
+    split_marks,
+)
+
+log = logging.getLogger(__name__)
+
+Style = Literal["moses", "cdec"]
+
+SEPARATOR = b" ||| "
+UNLABELLED = b"feature"
+LABEL_ENDS = b"=:"
+EQUALS = ord("=")
+LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
+
+BARS = re.compile(r"\|\|\|")
+FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
+
+
+def read_nbest(path: str | Path) -> Iterator[NBestList]:
+    """The lists of a file, one segment at a time, from segment 0 up; `-` is standard input, `.gz` is unpacked."""
+    return in_lists(_entries(path), path)
+
+
+def read_plain_nbest(path: str | Path, size: int) -> Iterator[NBestList]:
+    """Lists of a file with `size` lines of text for each segment."""
+    entries: list[Entry] = []
+    segments = count()
+    line = 0
+    for line, text in enumerate(read_bytes_lines(path), start=1):  # noqa: B007 (for the error below)
+        entries.append(Entry(_words(text)))
+        if len(entries) == size:
+            yield NBestList(next(segments), tuple(entries))
+            entries = []
+    if entries:
+        raise InputError(
+            f"{line} lines cannot be shared out in lists of {size}",
+            file=display_name(path),
+            remedy="check the number of hypotheses per segment",
+        )
+
+
+def write_nbest(lists: Iterable[NBestList], path: str | Path, style: Style = "moses") -> None:
+    """Write lists atomically; fields after the text only as far as something is known."""
+    features_text = _MosesText() if style == "moses" else _cdec_text
+    with atomic_writer(path) as stream:
+        for some in lists:
+            for entry in some.entries:
+                stream.write(_line(some.segment, entry, features_text) + "\n")
+
+
+def _entries(path: str | Path) -> Iterator[Numbered]:
+    parser = _Parser(display_name(path))
+    for line, content in enumerate(read_bytes_lines(path), start=1):
+        try:
+            yield Numbered(line, *parser.parse(content, line))
+        except ValueError as error:
+            raise InputError(str(error), file=display_name(path), line=line, remedy=LAYOUT) from None
+
+
+class _Parser:
+    """Parses lines of one file; remembers how many values each label has, which must not change."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.names: dict[bytes, tuple[str, ...]] = {}
+        self.ignored: set[int] = set()
+
+    def parse(self, line: bytes, number: int) -> tuple[int, Entry]:
+        while b"||| |||" in line:  # an empty field with one space: make it two, so that each separator has its own
+            line = line.replace(b"||| |||", b"|||  |||")
+        fields = (b" " + line + b" ").split(SEPARATOR)
+        segment = fields[0].strip()
+        if not segment.isdigit():
+            raise ValueError(f"{segment.decode()!r} is not the number of a segment")
+        if len(fields) < 2:
+            raise ValueError("no text after the number of the segment")
+        words, phrases = split_marks(_words(fields[1]))
+        features, score = self.values(fields)
+        links: Links = ()
+        if len(fields) > 4:
+            given, links = self.alignments(fields, number)
+            phrases = given or phrases
+        return int(segment), Entry(words, features, 0.0, score, phrases, links)
+
+    def values(self, fields: list[bytes]) -> tuple[dict[str, float], float | None]:
+        """Features and score from the third and the fourth field."""
+        if len(fields) < 3:
+            return {}, None
+        if len(fields) == 3:
+            tokens = fields[2].split()
+            if len(tokens) == 1 and EQUALS not in tokens[0]:
+                return {}, parse_number(tokens[0].decode())
+        features = self.features(fields[2])
+        score = fields[3].strip() if len(fields) > 3 else b""
+        return features, parse_number(score.decode()) if score else None
+
+    def features(self, field: bytes) -> dict[str, float]:
+        features: dict[str, float] = {}
+        label, values, open_label = UNLABELLED, list[float](), False
+        tokens = field.split()
+        try:
+            for token in tokens:
+                if token[-1] in LABEL_ENDS:
+                    if values or open_label:
+                        self.add(features, label, values)
+                    label, values, open_label = token[:-1], [], True
+                elif EQUALS in token:
+                    name, _, value = token.rpartition(b"=")
+                    self.add(features, name, [float(value)])
+                else:
+                    values.append(float(token))
+            if values or open_label:
+                self.add(features, label, values)
+        except ValueError:
+            _explain(tokens)
+            raise
+        if not math.isfinite(sum(features.values())):
+            _explain(tokens)
+        return features
+
+    def add(self, features: dict[str, float], label: bytes, values: list[float]) -> None:
+        names = self.names.get(label)
+        if names is None:
+            names = self.names[label] = _names(label.decode(), len(values))
+        if len(names) != len(values):
+            raise ValueError(f"{label.decode()} has {len(values)} values, but {len(names)} before")
+        if names[0] in features:
+            raise ValueError(f"{label.decode()} is there twice")
+        if len(values) == 1:
+            features[names[0]] = values[0]
+        else:
+            features.update(zip(names, values, strict=True))
+
+    def alignments(self, fields: list[bytes], number: int) -> tuple[Phrases, Links]:
+        """Phrases and links from the fifth field on, in whatever order; other fields are ignored."""
+        phrases: Phrases = ()
+        links: Links = ()
+        for place, field in enumerate(fields[4:], start=5):
+            if (found_links := parse_links(field)) is not None:
+                links = links or found_links
+            elif (found_phrases := parse_phrases(field)) is not None:
+                phrases = phrases or found_phrases
+            elif place not in self.ignored:
+                self.ignored.add(place)
+                log.warning("%s:%d: field %d is not an alignment: such fields are ignored", self.file, number, place)
+        return phrases, links
+
+
+def _words(text: bytes) -> list[str]:
+    """Words of a field. As bytes they are cut at ASCII white space alone."""
+    words = text.split()
+    return b" ".join(words).decode("utf-8").split(" ") if words else []
+
+
+def _names(label: str, size: int) -> tuple[str, ...]:
+    if not label:
+        raise ValueError("a value without a name")
+    if not size:
+        raise ValueError(f"{label} has no value")
+    return (label,) if size == 1 else tuple(f"{label}_{place}" for place in range(1, size + 1))
+
+
+def _explain(tokens: Iterable[bytes]) -> None:
+    """Find the value that is not a finite number and say so."""
+    for token in tokens:
+        if token[-1] not in LABEL_ENDS:
+            parse_number(token.rpartition(b"=")[2].decode())
+
+
+def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str]) -> str:
+    fields = [str(segment), words_text(entry.words, "an n-best list", BARS)]
+    alignments = [text for text in (phrases_text(entry.phrases), links_text(entry.links)) if text]
+    if entry.features or entry.score is not None or alignments:
+        fields.append(features(entry.features))
+    if entry.score is not None or alignments:
+        fields.append("" if entry.score is None else number_text(entry.score))
+    return " ||| ".join((*fields, *alignments))
+
+
+def _cdec_text(features: FeatureValues) -> str:
+    words_text(features, "an n-best list as the name of a feature", BARS)
+    return " ".join(f"{name}={number_text(value)}" for name, value in features.items())
+
+
+class _MosesText:
+    """Features with labels: TM0_1, TM0_2 … in a row become values of TM0, if they are always as many."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+
+    def __call__(self, features: FeatureValues) -> str:
+        words_text(features, "an n-best list as the name of a feature", BARS)
+        return " ".join(f"{label}= {' '.join(map(number_text, values))}" for label, values in self.grouped(features))
+
+    def grouped(self, features: FeatureValues) -> Iterator[tuple[str, list[float]]]:
+        names = list(features)
+        place = 0
+        while place < len(names):
+            match = FIRST_OF_SEVERAL.fullmatch(names[place])
+            label, size = (match[1], self.run(names, place, match[1])) if match else (names[place], 1)
+            yield (label if size > 1 else names[place]), [features[name] for name in names[place : place + size]]
+            place += size
+
+    def run(self, names: list[str], place: int, label: str) -> int:
+        """How many names from a place on are values of a label; 1 if they cannot be grouped."""
+        size = 0
+        while place + size < len(names) and names[place + size] == f"{label}_{size + 1}":
+            size += 1
+        return size if self.sizes.setdefault(label, size) == size and label not in names else 1

@@ -1,0 +1,238 @@
+"""Lattices in HTK's standard lattice format (SLF), as recognisers, SRILM and Moses write them.
+
+    VERSION=1.1
+    UTTERANCE=0
+    base=2.718281828459045
+    N=3 L=3
+    I=0
+    I=1
+    I=2
+    J=0 S=0 E=1 W=the a=-1.5 l=-0.2
+    J=1 S=0 E=1 W=a a=-2.5 l=-0.1
+    J=2 S=1 E=2 W=house a=-0.5 l=-0.3
+
+Words are on links or on the nodes that links lead to; `!NULL` and sentence boundaries are no words. Numbers on links
+are features: `a`, `l`, `n`, `r`, `x1`, `x2` … are logarithms to the base that the header names (e by default, 0 for
+probabilities) and become natural ones, any other name stays as it is. The scales of the header are the weights of
+the system that wrote the lattice.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from toledo.errors import InputError
+from toledo.files import atomic_writer
+from toledo.forest import Arc, Forest, from_lattice
+from toledo.formats.features import dense_names, number_text, parse_number, without_base, words_text
+from toledo.formats.lattices import Lattice, lattice_of
+from toledo.formats.slf_fields import Block, Fields, quoted, read_slf_blocks
+from toledo.vocabulary import Vocabulary, split_words
+
+NO_WORDS = {"!NULL", "!SENT_START", "!SENT_END", "<s>", "</s>"}
+RESERVED = re.compile(rf"^({'|'.join(map(re.escape, sorted(NO_WORDS)))})$")
+WORD_COUNT = "words"  # the feature that the word penalty weighs
+LOWEST = -100.0  # for the logarithm of 0
+SCALES = {"acscale": "a", "lmscale": "l", "ngscale": "n", "prscale": "r"}
+LOGARITHMS = re.compile(r"[alnr]|x\d+")
+NOT_FEATURES = {
+    "I",
+    "J",
+    "S",
+    "E",
+    "W",
+    "t",
+    "v",
+    "d",
+    "s",
+    "L",
+    "k",
+}  # places, times, variants, semantics, sub-lattices
+SIZES = "the header must say N=nodes L=links"
+
+
+@dataclass(frozen=True)
+class SlfLattice:
+    """A lattice and the weights that its header gives to its features; none if it knows none of them."""
+
+    name: str
+    forest: Forest
+    weights: dict[str, float]
+
+
+def read_slf(
+    path: str | Path, vocabulary: Vocabulary, feature_names: Sequence[str] | None = None
+) -> Iterator[SlfLattice]:
+    """The lattices of a file, mostly one. Without names, the features of the first lattice are dense."""
+    names = None if feature_names is None else tuple(feature_names)
+    for block in read_slf_blocks(path):
+        arcs, start, finals, weights = _Reader(block).read()
+        if names is None:
+            names = dense_names(arc.features for arc in arcs)
+        try:
+            forest = from_lattice(arcs, start, finals, names, vocabulary)
+        except InputError as error:
+            raise block.error(block.line, error.message, error.remedy or "") from None
+        yield SlfLattice(block.header.get("U", ""), forest, {**dict.fromkeys(names, 0.0), **weights} if weights else {})
+
+
+def write_slf(forests: Iterable[Forest], path: str | Path, first: int = 0) -> None:
+    """Write lattices one after the other, named by number from `first` up."""
+    with atomic_writer(path) as stream:
+        for number, forest in enumerate(forests, start=first):
+            stream.writelines(line + "\n" for line in _lines(lattice_of(forest), str(number)))
+
+
+class _Reader:
+    """Turns the lines of one lattice into arcs."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.scale = self.log_scale()
+        self.nodes: dict[int, Fields] = {}
+
+    def read(self) -> tuple[list[Arc], int, list[int], dict[str, float]]:
+        block = self.block
+        if "SUBLAT" in block.header:
+            raise block.error(block.line, "a sub-lattice", "expand sub-lattices first")
+        size, count = (self.whole(block.header, key, block.line, SIZES) for key in "NL")
+        if count != len(block.links):
+            raise block.error(block.line, f"{len(block.links)} links instead of {count}", "is the file complete?")
+        if len(block.nodes) > size:
+            raise block.error(block.line, f"{len(block.nodes)} nodes instead of {size}", "is the file complete?")
+        for line, fields in block.nodes:
+            self.add_node(line, fields, size)
+        penalty = self.header_number("wdpenalty", 0.0) * (self.scale or 1.0)
+        arcs = [self.arc(line, fields, size, bool(penalty)) for line, fields in block.links]
+        start, finals = self.ends(arcs, size)
+        weights = self.weights(arcs) | ({WORD_COUNT: penalty} if penalty else {})
+        opening = _words(self.nodes.get(start, {}).get("W"))
+        if opening:  # a word on the start node comes before all others
+            features = {WORD_COUNT: float(len(opening))} if penalty else {}
+            arcs.append(Arc(size, start, opening, features))
+            start = size
+        return arcs, start, finals, weights
+
+    def log_scale(self) -> float | None:
+        """What turns the file's logarithms into natural ones; None if they are probabilities."""
+        base = self.header_number("base", math.e)
+        if base < 0 or base == 1:
+            raise self.block.error(self.block.line, f"base={base}", "write base=2.718281828459045, 10, … or 0")
+        if base == 0:
+            return None
+        return 1.0 if math.isclose(base, math.e, rel_tol=1e-6) else math.log(base)
+
+    def add_node(self, line: int, fields: Fields, size: int) -> None:
+        number = self.whole(fields, "I", line, "number the nodes 0, 1, 2, …")
+        if number >= size:
+            raise self.block.error(line, f"node {number} of {size}", "nodes are numbered from 0")
+        if number in self.nodes:
+            raise self.block.error(line, f"node {number} is there twice", "give each node a number of its own")
+        if "L" in fields:
+            raise self.block.error(line, "a sub-lattice", "expand sub-lattices first")
+        self.nodes[number] = fields
+
+    def arc(self, line: int, fields: Fields, size: int, count_words: bool) -> Arc:
+        start, end = (self.whole(fields, key, line, "a link needs S=start E=end") for key in "SE")
+        if max(start, end) >= size:
+            raise self.block.error(line, f"a link to node {max(start, end)} of {size}", "nodes are numbered from 0")
+        if start == end:
+            raise self.block.error(line, f"a link from node {start} to itself", "a lattice has no cycles")
+        merged = {**self.nodes.get(end, {}), **fields}
+        features, base = without_base(self.features(line, merged))
+        words = _words(merged.get("W"))
+        if count_words and words:
+            features = {**features, WORD_COUNT: float(len(words))}
+        return Arc(start, end, words, features, base)
+
+    def features(self, line: int, fields: Fields) -> dict[str, float]:
+        features = {}
+        for name, text in fields.items():
+            if name in NOT_FEATURES:
+                continue
+            try:
+                value = parse_number(text)
+            except ValueError as error:
+                raise self.block.error(line, f"{name}: {error}", "features are finite numbers") from None
+            features[name] = self.natural(line, value) if LOGARITHMS.fullmatch(name) else value
+        return features
+
+    def natural(self, line: int, value: float) -> float:
+        if self.scale is not None:
+            return value * self.scale
+        if value < 0:
+            raise self.block.error(
+                line, f"{value} is not a probability", "base=0 means that numbers are not logarithms"
+            )
+        return math.log(value) if value else LOWEST
+
+    def ends(self, arcs: list[Arc], size: int) -> tuple[int, list[int]]:
+        """The start and the ends: as the header says, or what no link leads to and what none leaves."""
+        heads, tails = {arc.end for arc in arcs}, {arc.start for arc in arcs}
+        used = heads | tails or {0}
+        starts, finals = sorted(used - heads), sorted(used - tails)
+        header, line = self.block.header, self.block.line
+        if "start" in header:
+            starts = [self.whole(header, "start", line, "write start=0")]
+        if "end" in header:
+            finals = [self.whole(header, "end", line, "write end=9")]
+        if len(starts) != 1:
+            found = "no node" if not starts else f"nodes {', '.join(map(str, starts[:5]))}"
+            raise self.block.error(line, f"no one start: {found} without a link to it", "say start=… in the header")
+        if not finals:
+            raise self.block.error(line, "every node has a link from it", "a lattice has no cycles; say end=…")
+        if not {*starts, *finals} <= used:
+            raise self.block.error(line, "the start or the end has no link", f"there are {size} nodes, from 0")
+        return starts[0], finals
+
+    def weights(self, arcs: list[Arc]) -> dict[str, float]:
+        """HTK and SRILM: likelihoods weigh 1 unless the header has a scale for them; `x1` … weigh 0."""
+        present = {name for arc in arcs for name in arc.features}
+        weights = {name: self.header_number(scale, 1.0) for scale, name in SCALES.items() if name in present}
+        for name in present:
+            if re.fullmatch(r"x\d+", name):
+                weights[name] = self.header_number(f"{name}scale", 0.0)
+        return weights
+
+    def header_number(self, key: str, default: float) -> float:
+        if key not in self.block.header:
+            return default
+        try:
+            return parse_number(self.block.header[key])
+        except ValueError as error:
+            raise self.block.error(self.block.line, f"{key}: {error}", "write a number") from None
+
+    def whole(self, fields: Fields, key: str, line: int, remedy: str) -> int:
+        text = fields.get(key, "")
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise self.block.error(line, f"{key}={text}" if text else f"no {key}=", remedy)
+        return int(text)
+
+
+def _words(text: str | None) -> list[str]:
+    return [] if text is None or text in NO_WORDS else split_words(text)
+
+
+def _lines(lattice: Lattice, name: str) -> Iterator[str]:
+    yield "VERSION=1.1"
+    yield f"UTTERANCE={name}"
+    yield f"base={math.e!r}"
+    yield "start=0"
+    yield f"end={lattice.states - 1}"
+    yield f"N={lattice.states} L={len(lattice.arcs)}"
+    for state in range(lattice.states):
+        yield f"I={state}"
+    for number, arc in enumerate(lattice.arcs):
+        word = "!NULL" if arc.word is None else quoted(words_text([arc.word], "SLF", RESERVED))
+        features = "".join(f" {_field(key)}={number_text(value)}" for key, value in arc.features.items())
+        yield f"J={number} S={arc.start} E={arc.end} W={word}{features}"
+
+
+def _field(name: str) -> str:
+    if name in NOT_FEATURES or re.search(r"[\s=]", name) or not name:
+        raise InputError(f"SLF has no field for a feature named {name!r}", remedy="give the feature another name")
+    return name
