@@ -18,7 +18,6 @@ from toledo.phrases.training import PhraseTraining, TrainedPhrases, train_phrase
 from toledo.vocabulary import Vocabulary
 
 PAIRS, OCCURRENCES = 538_276, 980_101
-MOSES_DECIMALS = 7
 
 
 @dataclass(frozen=True)

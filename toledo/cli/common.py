@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
@@ -32,12 +31,17 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no m
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
+class _ConsoleHandler(logging.Handler):
+    """Writes beside progress bars without disturbing them, and does not break long lines: paths stay whole."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error_console.print(self.format(record), soft_wrap=True, markup=False, highlight=False)
+
+
 def set_up_messages(quiet: bool) -> logging.Logger:
     """Send log messages to standard error; gives the logger for the command's own."""
-    handler = RichHandler(console=error_console, show_time=False, show_path=False, show_level=False)
-    logging.basicConfig(
-        level=logging.ERROR if quiet else logging.INFO, format="%(message)s", handlers=[handler], force=True
-    )
+    level = logging.ERROR if quiet else logging.INFO
+    logging.basicConfig(level=level, format="%(message)s", handlers=[_ConsoleHandler()], force=True)
     return logging.getLogger("toledo")
 
 

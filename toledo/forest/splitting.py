@@ -22,7 +22,7 @@ from toledo.forest.context import (
     crosses,
     write_state,
 )
-from toledo.forest.heap import Heap, new_heap, pop, push
+from toledo.heap import Heap, new_heap, pop, push
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, with_room
 from toledo.forest.structure import Scores, Shape, Yields
 from toledo.kernels import kernel

@@ -1,0 +1,5 @@
+"""`python -m toledo`: the command line."""
+
+from toledo.cli import main
+
+main()

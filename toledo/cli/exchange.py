@@ -1,0 +1,74 @@
+"""`toledo import` and `toledo export`: models from and for Moses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toledo.cli.common import Quiet, progress_for, set_up_messages
+from toledo.errors import InputError
+
+
+def import_model(
+    output: Annotated[Path, typer.Option(help="Model directory to write.")],
+    phrase_table: Annotated[Path | None, typer.Option(help="Moses phrase table (.gz).")] = None,
+    language_model: Annotated[list[Path] | None, typer.Option(help="ARPA file; may be given several times.")] = None,
+    reordering_table: Annotated[Path | None, typer.Option(help="Moses reordering table (.gz).")] = None,
+    moses_ini: Annotated[Path | None, typer.Option(help="Take files and weights from here.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a model directory from Moses' files.
+
+    Files given here go before those that a moses.ini names. Without a moses.ini, weights are Moses' defaults.
+
+    **Examples**
+
+        toledo import --phrase-table phrase-table.gz --language-model lm.arpa.gz --output model
+
+        toledo import --moses-ini mert-work/moses.ini --output model
+    """
+    from toledo.formats import moses_model
+
+    log, progress = set_up_messages(quiet), progress_for(quiet)
+    model = moses_model.import_model(phrase_table, language_model or (), reordering_table, moses_ini, progress)
+    model.save(output)
+    log.info("%s: %d phrase pairs", output, len(model.table))
+    log.info("signature: %s", model.signature)
+
+
+def export_model(
+    model: Annotated[Path, typer.Argument(help="Model directory.")],
+    output: Annotated[Path | None, typer.Option(help="Directory for a complete Moses model.")] = None,
+    phrase_table: Annotated[Path | None, typer.Option(help="Write only the phrase table, here.")] = None,
+    reordering_table: Annotated[Path | None, typer.Option(help="Write only the reordering table, here.")] = None,
+    language_model: Annotated[Path | None, typer.Option(help="Write only the (first) language model, here.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model in Moses' formats: phrase table, reordering table, ARPA, moses.ini.
+
+    **Examples**
+
+        toledo export model --output moses
+
+        toledo export model --phrase-table phrase-table.gz --language-model lm.arpa
+    """
+    from toledo.formats import arpa, moses_model, moses_reordering, moses_table
+    from toledo.model import Model
+
+    set_up_messages(quiet)
+    progress = progress_for(quiet)
+    if not (output or phrase_table or reordering_table or language_model):
+        raise InputError("nothing to export", remedy="give --output DIRECTORY, or name a file to write")
+    loaded = Model.load(model)
+    if output:
+        moses_model.export_model(loaded, output, progress)
+    if phrase_table:
+        moses_table.write_phrase_table(phrase_table, loaded.table, progress)
+    if reordering_table:
+        moses_reordering.write_reordering_table(reordering_table, loaded.table, progress)
+    if language_model:
+        if not loaded.language_models:
+            raise InputError("the model has no language model", file=model, remedy="export something else")
+        arpa.write_arpa(language_model, loaded.language_models[0], loaded.target_vocabulary, progress)

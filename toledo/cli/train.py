@@ -1,0 +1,112 @@
+"""`toledo train`: two text files in, a model directory out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
+
+
+class Aligner(StrEnum):
+    """Ways to align words."""
+
+    HMM = "hmm"
+    IBM1 = "ibm1"
+    EFLOMAL = "eflomal"
+
+
+class Smoothing(StrEnum):
+    """Ways to smooth phrase counts."""
+
+    NONE = "none"
+    KNESER_NEY = "kneser-ney"
+    GOOD_TURING = "good-turing"
+
+
+class Lexical(StrEnum):
+    """Ways to weigh the words of a phrase pair."""
+
+    ALIGNMENT = "alignment"
+    MODEL1 = "model1"
+
+
+class Pruning(StrEnum):
+    """Ways to prune the phrase table by significance."""
+
+    NONE = "none"
+    KEEP_SINGLETONS = "alpha-epsilon"
+    DROP_SINGLETONS = "alpha+epsilon"
+
+
+def train(
+    source: Annotated[Path, typer.Option(help="Source text, one tokenised sentence per line.")],
+    target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
+    output: Annotated[Path, typer.Option(help="Model directory to write.")],
+    threads: Threads,
+    alignments: Annotated[Path | None, typer.Option(help="Use these word alignments (Pharaoh format).")] = None,
+    aligner: Annotated[Aligner, typer.Option(help="How to align words otherwise.")] = Aligner.HMM,
+    max_phrase_length: Annotated[int, typer.Option(help="Most words of a phrase.", min=1, max=20)] = 5,
+    lexical: Annotated[
+        Lexical, typer.Option(help="Lexical weights from the word alignment (Koehn 2003) or as IBM Model 1 sums.")
+    ] = Lexical.ALIGNMENT,
+    smoothing: Annotated[Smoothing, typer.Option(help="Smoothing of phrase counts.")] = Smoothing.NONE,
+    reordering: Annotated[bool, typer.Option(help="Train a lexicalised reordering model.")] = False,
+    prune: Annotated[
+        Pruning, typer.Option(help="Drop insignificant phrase pairs (Johnson et al. 2007).")
+    ] = Pruning.NONE,
+    lm_order: Annotated[int, typer.Option(help="Order of the language model.", min=1, max=6)] = 3,
+    lm_text: Annotated[Path | None, typer.Option(help="Estimate the language model from this text instead.")] = None,
+    language_model: Annotated[
+        list[Path] | None, typer.Option(help="Use this language model (ARPA); may be given several times.")
+    ] = None,
+    max_sentence_length: Annotated[int, typer.Option(help="Leave out pairs with a longer sentence.", min=1)] = 100,
+    quiet: Quiet = False,
+) -> None:
+    """Train a translation model: word alignment, phrase table and language model, in one go.
+
+    **Examples**
+
+        toledo train --source train.de --target train.en --output model
+
+        toledo train --source train.de --target train.en --alignments A --lm-order 5 --output model
+    """
+    from toledo.corpus import read_parallel, read_sentences
+    from toledo.formats.arpa import read_arpa
+    from toledo.formats.pharaoh import read_alignments
+    from toledo.phrases.training import PhraseTraining
+    from toledo.phrases.word_alignment import AlignmentTraining
+    from toledo.training import Training
+    from toledo.training import train as train_model
+
+    log, progress = set_up_messages(quiet), progress_for(quiet)
+    corpus = read_parallel(source, target)
+    config = Training(
+        alignment=AlignmentTraining(model=aligner.value),
+        phrases=PhraseTraining(
+            max_length=max_phrase_length,
+            smoothing=smoothing.value,
+            lexical=lexical.value,
+            reordering=reordering,
+            pruning=prune.value,
+        ),
+        lm_order=lm_order,
+        longest=max_sentence_length,
+    )
+    text = None if lm_text is None else read_sentences(lm_text, corpus.target_vocabulary)
+    models = tuple(read_arpa(path, corpus.target_vocabulary, progress) for path in language_model or ())
+    model = train_model(
+        corpus,
+        config,
+        alignments=None if alignments is None else read_alignments(alignments, corpus),
+        language_models=models,
+        language_model_text=text,
+        threads=threads,
+        progress=progress,
+    )
+    model.save(output)
+    log.info("%s\n%d phrase pairs from %d sentence pairs", output, len(model.table), model.training["sentences"])
+    log.info("signature: %s", model.signature)

@@ -1,0 +1,193 @@
+"""The translation model: phrase table, language models, word lexicons and weights, as one directory.
+
+A directory holds `model.toml` (what the model is, how it was made, its weights and settings) and `.npy` arrays, which
+are mapped into memory. The log-linear features are those of Moses (Koehn et al. 2007), under the names of
+`Model.feature_names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.errors import InputError
+from toledo.language_model import LanguageModel
+from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
+from toledo.phrases.table import PhraseTable
+from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+DESCRIPTION = "model.toml"
+FORMAT = 1
+SEARCH_FEATURES = ("distortion", "word.penalty", "phrase.penalty", "oov")
+DEFAULT_WEIGHTS = {"distortion": 0.3, "word.penalty": -1.0, "phrase.penalty": 0.2, "oov": 1.0}
+DEFAULT_LM_WEIGHT, DEFAULT_TABLE_WEIGHT, DEFAULT_REORDERING_WEIGHT = 0.5, 0.2, 0.3
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What a search does unless told otherwise; distortion limit None: no limit, table limit 0: all options."""
+
+    distortion_limit: int | None = 6
+    table_limit: int = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything that translation needs. `word_lexicons` are those of IBM Model 1, where the model was trained here."""
+
+    table: PhraseTable
+    language_models: tuple[LanguageModel, ...]
+    weights: Weights
+    settings: SearchSettings = SearchSettings()
+    word_lexicons: Lexicons | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.weights.array(self.feature_names)  # every feature must have a weight
+
+    @property
+    def source_vocabulary(self) -> Vocabulary:
+        """The words of the source language."""
+        return self.table.source_vocabulary
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """The words of the target language, in the phrase table and the language models alike."""
+        return self.table.target_vocabulary
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features of a derivation."""
+        return feature_names(self.table, len(self.language_models))
+
+    @cached_property
+    def signature(self) -> str:
+        """What this model is, in one line."""
+        orders = ",".join(str(model.order) for model in self.language_models)
+        reordering = "no" if self.table.reordering is None else "msd-bidirectional-fe"
+        return "|".join(
+            [
+                f"pairs:{len(self.table)}",
+                f"length:{self.table.longest_source}",
+                f"reordering:{reordering}",
+                f"lm:{orders or 'none'}",
+                *(f"{key}:{value}" for key, value in self.training.items() if not isinstance(value, dict)),
+                f"version:{version('toledo-mt')}",
+            ]
+        )
+
+    def with_weights(self, weights: Weights) -> Model:
+        """The same model with other weights."""
+        return replace(self, weights=weights)
+
+    def save(self, directory: str | Path) -> None:
+        """Write a directory atomically; one that is there already is replaced whole."""
+        content = {
+            "format": FORMAT,
+            "signature": self.signature,
+            "table_features": list(self.table.feature_names),
+            "language_models": [{"order": model.order} for model in self.language_models],
+            "search": _settings_table(self.settings),
+            "training": dict(self.training),
+            **self.weights.to_table(),
+        }
+        storage.save(directory, DESCRIPTION, content, self._arrays())
+
+    def _arrays(self) -> Arrays:
+        parts: dict[str, Mapping[str, NDArray[Any]]] = {
+            "source": self.source_vocabulary.to_arrays(),
+            "target": self.target_vocabulary.to_arrays(),
+            "table": self.table.to_arrays(),
+        }
+        parts.update({f"lm{i}": model.to_arrays() for i, model in enumerate(self.language_models)})
+        if self.word_lexicons is not None:
+            parts["lexicon_forward"] = self.word_lexicons.forward._asdict()
+            parts["lexicon_backward"] = self.word_lexicons.backward._asdict()
+        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Model:
+        """Map a directory into memory; whatever is missing, damaged or does not fit together is refused."""
+        content, arrays = storage.load(directory, DESCRIPTION)
+        file = Path(directory) / DESCRIPTION
+        if content.get("format") != FORMAT:
+            raise InputError(
+                f"model format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="train it again"
+            )
+        try:
+            return _assemble(cls, content, arrays, file)
+        except KeyError as error:
+            raise InputError(f"lacks {error}", file=file, remedy="restore the directory or train it again") from None
+        except (TypeError, ValueError) as error:
+            raise InputError(f"does not fit together: {error}", file=file, remedy="train it again") from None
+
+
+def feature_names(table: PhraseTable, language_models: int) -> tuple[str, ...]:
+    """The features of a model with this table and so many language models."""
+    models = tuple(lm_feature(i) for i in range(language_models))
+    return (*models, *table.all_feature_names, *SEARCH_FEATURES)
+
+
+def lm_feature(number: int) -> str:
+    """The name of a language model's feature: lm, lm.1, lm.2, …"""
+    return f"lm.{number}" if number else "lm"
+
+
+def default_weights(names: Sequence[str]) -> Weights:
+    """Moses' default weights; the penalty of unknown words is not to be tuned."""
+    values = {}
+    for name in names:
+        if name in DEFAULT_WEIGHTS:
+            values[name] = DEFAULT_WEIGHTS[name]
+        elif name.startswith("lm"):
+            values[name] = DEFAULT_LM_WEIGHT
+        elif name.startswith("reordering"):
+            values[name] = DEFAULT_REORDERING_WEIGHT
+        else:
+            values[name] = DEFAULT_TABLE_WEIGHT
+    return Weights(values, frozen=frozenset({"oov"} & set(names)))
+
+
+def _settings_table(settings: SearchSettings) -> dict[str, int]:
+    limit = {} if settings.distortion_limit is None else {"distortion_limit": settings.distortion_limit}
+    return {**limit, "table_limit": settings.table_limit}
+
+
+def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: Path) -> Model:
+    source, target = (
+        Vocabulary.from_arrays(arrays[f"{side}.bytes"], arrays[f"{side}.offsets"]) for side in ("source", "target")
+    )
+    lexicons = None
+    if "lexicon_forward.words" in arrays:
+        lexicons = Lexicons(_lexicon(arrays, "forward", source, target), _lexicon(arrays, "backward", target, source))
+    return cls(
+        table=PhraseTable.from_arrays(_part(arrays, "table"), source, target, content["table_features"]),
+        language_models=tuple(
+            LanguageModel.from_arrays(_part(arrays, f"lm{i}"), len(target))
+            for i in range(len(content["language_models"]))
+        ),
+        weights=Weights.from_table(content, file),
+        settings=SearchSettings(content["search"].get("distortion_limit"), content["search"]["table_limit"]),
+        word_lexicons=lexicons,
+        training=content["training"],
+    )
+
+
+def _part(arrays: Arrays, name: str) -> Arrays:
+    return {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
+
+
+def _lexicon(arrays: Arrays, direction: str, given: Vocabulary, words: Vocabulary) -> Lexicon:
+    lexicon = Lexicon(*(arrays[f"lexicon_{direction}.{name}"] for name in Lexicon._fields))
+    check_lexicon(lexicon, len(given), len(words))
+    return lexicon

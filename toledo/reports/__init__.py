@@ -1,0 +1,1 @@
+"""Results for people: HTML pages with tables and plots."""

@@ -1,0 +1,1 @@
+"""Searches: from a sentence and a model to a forest of translations."""

@@ -1,0 +1,143 @@
+"""The result of beam search as a forest, and its best derivation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.forest import Edges, Forest, from_edges
+from toledo.forest.structure import Yields
+from toledo.kernels import kernel
+from toledo.model import Model
+from toledo.phrases.table import REORDERING_FEATURES
+from toledo.search.beam.options import OOV, UNKNOWN_WORD, SentenceOptions
+from toledo.search.beam.stacks import DISCONTINUOUS, MONOTONE, NONE, SWAP, Lattice
+
+
+@dataclass(frozen=True)
+class Step:
+    """One phrase of a translation: source words from `begin` up to `end`, and the pair (−1 for a copied word)."""
+
+    begin: int
+    end: int
+    pair: int
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best translation of a sentence: its phrases in target order, and its score."""
+
+    steps: tuple[Step, ...]
+    score: float
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of all phrases."""
+        return tuple(word for step in self.steps for word in step.words)
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def best_translation(model: Model, options: SentenceOptions, lattice: Lattice) -> Translation:
+    """Follow the best edges back from the goal."""
+    steps = []
+    edge = int(lattice.best_edge[lattice.nodes - 1])
+    while edge != NONE:
+        option = int(lattice.edges.options[edge])
+        if option != NONE:
+            begin = int(options.word_begin[option])
+            words = options.words[begin : begin + int(options.lengths[option])]
+            steps.append(
+                Step(
+                    int(options.begin[option]),
+                    int(options.end[option]),
+                    int(options.pairs[option]),
+                    tuple(model.target_vocabulary.words(words.tolist())),
+                )
+            )
+        edge = int(lattice.best_edge[lattice.edges.tails[edge]])
+    return Translation(tuple(reversed(steps)), float(lattice.score))
+
+
+def to_forest(model: Model, options: SentenceOptions, lattice: Lattice) -> Forest:
+    """A lattice of all translations that the search kept; an edge's provenance is the number of its option."""
+    edges = lattice.edges
+    heads = np.concatenate([[0], edges.heads]).astype(np.int32)
+    tail_offsets = np.concatenate([[0, 0], np.arange(1, edges.tails.size + 1)]).astype(np.int32)
+    yields = _yields(edges.options, options.words, options.word_begin, options.lengths)
+    features = np.zeros((heads.size, len(model.feature_names)), np.float32)
+    features[1:] = _features(model, options, lattice)
+    provenance = np.concatenate([[NONE], edges.options]).astype(np.int64)
+    given = Edges(heads, tail_offsets, edges.tails, yields, features, provenance=provenance)
+    return from_edges(given, lattice.nodes - 1, model.feature_names, model.target_vocabulary)
+
+
+def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
+    """The features of each edge, in the order of `model.feature_names`; the end of a sentence has only the models."""
+    edges = lattice.edges
+    step = edges.options != NONE
+    chosen = edges.options[step]
+    pairs = options.pairs[chosen]
+    known = pairs != UNKNOWN_WORD
+    columns: dict[str, NDArray[np.float32]] = {}
+
+    def add(name: str, values: NDArray[np.float32] | NDArray[np.float64]) -> None:
+        columns[name] = np.zeros(edges.options.size, np.float32)
+        columns[name][step] = values
+
+    for m in range(len(model.language_models)):
+        columns[model.feature_names[m]] = edges.model_scores[:, m]
+    table_scores = np.zeros((chosen.size, len(model.table.feature_names)), np.float32)
+    table_scores[known] = model.table.scores[pairs[known]]
+    for k, name in enumerate(model.table.feature_names):
+        add(name, table_scores[:, k])
+    tails = edges.tails[step]
+    add("distortion", -np.abs(options.begin[chosen] - lattice.node_end[tails]).astype(np.float32))
+    add("word.penalty", -options.lengths[chosen].astype(np.float32))
+    add("phrase.penalty", np.ones(chosen.size, np.float32))
+    add("oov", np.where(known, 0.0, OOV))
+    if model.table.reordering is not None:
+        for k, values in enumerate(_reordering(model.table.reordering, options, lattice, chosen, tails)):
+            add(REORDERING_FEATURES[k], values)
+    return np.column_stack([columns[name] for name in model.feature_names])
+
+
+def _reordering(
+    table: NDArray[np.float32],
+    options: SentenceOptions,
+    lattice: Lattice,
+    chosen: NDArray[np.int32],
+    tails: NDArray[np.int32],
+) -> NDArray[np.float32]:
+    """The six features of each step: the orientation towards the previous phrase, seen from both."""
+    orientation = np.full(chosen.size, DISCONTINUOUS)
+    orientation[options.end[chosen] == lattice.node_begin[tails]] = SWAP
+    orientation[options.begin[chosen] == lattice.node_end[tails]] = MONOTONE
+    values = np.zeros((6, chosen.size), np.float32)
+    previous = lattice.node_option[tails]
+    previous_pairs = np.where(previous == NONE, UNKNOWN_WORD, options.pairs[np.maximum(previous, 0)])
+    for side, pairs in enumerate((options.pairs[chosen], previous_pairs)):
+        known = np.flatnonzero(pairs != UNKNOWN_WORD)
+        column = 3 * side + orientation[known]
+        values[column, known] = table[pairs[known], column]
+    return values
+
+
+@kernel
+def _yields(
+    chosen: NDArray[np.int32], words: NDArray[np.int32], word_begin: NDArray[np.int32], lengths: NDArray[np.int32]
+) -> Yields:
+    """The text of the first edge is empty; that of a step is the text before it and the words of its option."""
+    offsets = np.zeros(chosen.size + 2, np.int32)
+    for i in range(chosen.size):
+        offsets[i + 2] = offsets[i + 1] + 1 + (lengths[chosen[i]] if chosen[i] != NONE else 0)
+    content = np.empty(offsets[-1], np.int32)
+    for i in range(chosen.size):
+        content[offsets[i + 1]] = -1
+        for k in range(offsets[i + 2] - offsets[i + 1] - 1):
+            content[offsets[i + 1] + 1 + k] = words[word_begin[chosen[i]] + k]
+    return Yields(offsets, content)

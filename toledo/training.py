@@ -1,0 +1,108 @@
+"""From parallel text to a translation model in one call: word alignment, phrase table, language model."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from toledo.corpus import ParallelCorpus, Sentences
+from toledo.errors import InputError
+from toledo.language_model import LanguageModel, estimate
+from toledo.model import Model, SearchSettings, default_weights, feature_names
+from toledo.phrases.alignments import Alignments
+from toledo.phrases.lexicon import Lexicons
+from toledo.phrases.training import PhraseTraining, train_phrases
+from toledo.phrases.word_alignment import AlignmentTraining, align
+from toledo.progress import Progress, silent
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train. Pairs with an empty side or a longer sentence than `longest` are not used for the phrase table."""
+
+    alignment: AlignmentTraining = field(default_factory=AlignmentTraining)
+    phrases: PhraseTraining = field(default_factory=PhraseTraining)
+    lm_order: int = 3
+    lm_prune: tuple[int, ...] = (0,)
+    longest: int = 100
+    distortion_limit: int | None = 6
+
+
+def train(
+    corpus: ParallelCorpus,
+    config: Training = Training(),  # noqa: B008 (frozen)
+    *,
+    alignments: Alignments | None = None,
+    word_lexicons: Lexicons | None = None,
+    language_models: tuple[LanguageModel, ...] = (),
+    language_model_text: Sentences | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Model:
+    """Train a model on sentence pairs.
+
+    Give `alignments` (one for each pair) to use those instead of our own, with the `word_lexicons` that go with them if
+    there are any; `language_models` (over the corpus's target vocabulary) to use those instead of estimating one, or
+    `language_model_text` to estimate it from another text.
+    """
+    if not language_models:
+        text = corpus.target if language_model_text is None else language_model_text
+        language_models = (LanguageModel(estimate(text, config.lm_order, config.lm_prune, progress)),)
+    corpus, alignments = _clean(corpus, alignments, config.longest)
+    if alignments is None:
+        result = align(corpus, config.alignment, threads=threads, progress=progress)
+        alignments, word_lexicons = result.alignments, result.lexicons
+    if config.phrases.lexical == "model1" and word_lexicons is None:
+        raise InputError(
+            "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
+            remedy="let Toledo align the words, or take lexical weights from the alignment",
+        )
+    phrases = train_phrases(
+        corpus,
+        alignments,
+        config.phrases,
+        lexicons=word_lexicons if config.phrases.lexical == "model1" else None,
+        threads=threads,
+        progress=progress,
+    )
+    table = phrases.table(corpus.source_vocabulary, corpus.target_vocabulary)
+    return Model(
+        table=table,
+        language_models=language_models,
+        weights=default_weights(feature_names(table, len(language_models))),
+        settings=SearchSettings(distortion_limit=config.distortion_limit),
+        word_lexicons=word_lexicons,
+        training={"sentences": len(corpus), "config": _as_table(config)},
+    )
+
+
+def _clean(
+    corpus: ParallelCorpus, alignments: Alignments | None, longest: int
+) -> tuple[ParallelCorpus, Alignments | None]:
+    keep = corpus.usable(longest)
+    if not keep.any():
+        raise InputError(
+            f"none of the {len(corpus)} sentence pairs has 1 to {longest} words on both sides",
+            remedy="check the files, or allow longer sentences",
+        )
+    if keep.all():
+        return corpus, alignments
+    log.info("left out %d pairs that are empty or longer than %d words", np.count_nonzero(~keep), longest)
+    return corpus.select(keep), None if alignments is None else alignments.select(keep)
+
+
+def _as_table(config: Training) -> dict[str, object]:
+    """Without None, which TOML has no word for."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items() if item is not None}
+        return list(value) if isinstance(value, tuple) else value
+
+    table = plain(asdict(config))
+    assert isinstance(table, dict)  # noqa: S101 (asdict gives one)
+    return table
