@@ -27,7 +27,7 @@ CONTEXT = np.dtype([("backoff", np.float32), ("shorter", np.int32)], align=True)
 CACHE_LINE = 64
 BUCKET = np.uint64(CACHE_LINE // TRANSITION.itemsize)  # slots are unsigned: no test for negative indices
 ONE = np.uint64(1)
-LOAD = 0.5  # a search that fails then seldom goes on to a second cache line
+LOAD = 0.4  # a search that fails then seldom goes on to a second cache line
 
 
 class Automaton(NamedTuple):
