@@ -11,7 +11,6 @@ hypergraphs. All fields after the second may be missing; a lone third field with
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
@@ -21,7 +20,7 @@ from typing import Literal
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_bytes_lines
 from toledo.forest.constructors import FeatureValues
-from toledo.formats.features import number_text, parse_number, words_text
+from toledo.formats.features import LARGEST, number_text, parse_number, words_text
 from toledo.formats.hypotheses import Entry, NBestList, Numbered, in_lists
 from toledo.formats.nbest_alignments import (
     Links,
@@ -44,6 +43,7 @@ EQUALS = ord("=")
 LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
 
 BARS = re.compile(r"\|\|\|")
+NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
 FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
 
 
@@ -145,7 +145,7 @@ class _Parser:
         except ValueError:
             _explain(tokens)
             raise
-        if not math.isfinite(sum(features.values())):
+        if not -LARGEST <= sum(features.values()) <= LARGEST:
             _explain(tokens)
         return features
 
@@ -199,7 +199,7 @@ def _explain(tokens: Iterable[bytes]) -> None:
 
 
 def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str]) -> str:
-    fields = [str(segment), words_text(entry.words, "an n-best list", BARS)]
+    fields = [str(segment), words_text(entry.words, "an n-best list", NOT_TEXT)]
     alignments = [text for text in (phrases_text(entry.phrases), links_text(entry.links)) if text]
     if entry.features or entry.score is not None or alignments:
         fields.append(features(entry.features))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import Automaton, advance, begin_state
 from toledo.search.beam.options import LN10, SentenceOptions
 from toledo.vocabulary import END
@@ -222,7 +222,7 @@ def _edges_with_room(edges: EdgeArrays, needed: int) -> EdgeArrays:
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def _same_group(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
     return bool(
         nodes.end[i] == nodes.end[j]
@@ -412,7 +412,7 @@ def _fill_stack(
     return node_count, edge_count
 
 
-@kernel
+@inlined
 def _offer(
     options: SentenceOptions,
     cubes: Cubes,
@@ -434,7 +434,7 @@ def _offer(
     return _push(keys, heap, size, value, cell)
 
 
-@kernel
+@inlined
 def _evaluate(
     options: SentenceOptions,
     scoring: Scoring,
@@ -465,7 +465,7 @@ def _evaluate(
     cells.score[cell] = score
 
 
-@kernel
+@inlined
 def _add_step(
     options: SentenceOptions,
     scoring: Scoring,
@@ -506,7 +506,7 @@ def _add_step(
     return node_count
 
 
-@kernel
+@inlined
 def _slot_of(nodes: Nodes, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
     """The slot of the node equal to v, or the empty one where v goes."""
     mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
@@ -519,7 +519,7 @@ def _slot_of(nodes: Nodes, v: int, slots: NDArray[np.int32], reordering: bool) -
     return int(slot)
 
 
-@kernel
+@inlined
 def _equal(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
     """Whether no future step can tell two hypotheses apart."""
     for m in range(nodes.states.shape[1]):
@@ -555,7 +555,7 @@ def _finish(nodes: Nodes, edges: EdgeArrays, scoring: Scoring, begin: int, node_
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def _push(keys: NDArray[np.float64], heap: NDArray[np.int32], size: int, key: float, cell: int) -> int:
     """Add to a heap, best first; there must be room."""
     place = size
@@ -566,7 +566,7 @@ def _push(keys: NDArray[np.float64], heap: NDArray[np.int32], size: int, key: fl
     return size + 1
 
 
-@kernel
+@inlined
 def _pop(keys: NDArray[np.float64], heap: NDArray[np.int32], size: int) -> int:
     """Remove the first entry; gives the new size."""
     size -= 1
