@@ -1,0 +1,78 @@
+"""`toledo translate`, `import` and `export` from the outside."""
+
+from pathlib import Path
+
+import pytest
+from small_models import small_model
+from typer.testing import CliRunner
+
+from toledo.cli import app
+from toledo.errors import InputError
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    small_model().save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_one_line_in_is_one_line_out_in_order(model: Path) -> None:
+    text = "das haus ist klein\n\nklein\tist  das\nunbekannt ☃ das\n"
+    result = runner.invoke(app, ["translate", str(model), "--quiet"], input=text)
+    assert result.exit_code == 0
+    lines = result.stdout.split("\n")
+    assert lines[0] == "the house is small"
+    assert lines[1] == ""
+    assert "unbekannt ☃" in lines[3]
+    assert len(lines) == 5
+
+
+def test_files_weights_and_threads(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("das haus\n" * 40)
+    weights = small_model().weights
+    weights.save(tmp_path / "w.toml")
+    command = ["translate", str(model), str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--threads", "2"]
+    result = runner.invoke(app, [*command, "--weights", str(tmp_path / "w.toml"), "--pop-limit", "5"])
+    assert result.exit_code == 0
+    assert (tmp_path / "out").read_text() == "the house\n" * 40
+    assert "40 sentences" in result.stderr
+
+
+def test_a_model_that_is_none_is_refused(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["translate", str(tmp_path)], input="das\n")
+    assert isinstance(result.exception, InputError)
+    assert "model.toml" in str(result.exception)
+
+
+def test_export_and_import(model: Path, tmp_path: Path) -> None:
+    assert runner.invoke(app, ["export", str(model), "--output", str(tmp_path / "moses"), "-q"]).exit_code == 0
+    assert (tmp_path / "moses" / "moses.ini").is_file()
+    arguments = [
+        "import",
+        "--moses-ini",
+        str(tmp_path / "moses" / "moses.ini"),
+        "--output",
+        str(tmp_path / "again"),
+        "-q",
+    ]
+    assert runner.invoke(app, arguments).exit_code == 0
+    result = runner.invoke(app, ["translate", str(tmp_path / "again"), "-q"], input="das haus ist klein\n")
+    assert result.stdout == "the house is small\n"
+
+
+def test_exporting_single_files(model: Path, tmp_path: Path) -> None:
+    command = [
+        "export",
+        str(model),
+        "--phrase-table",
+        str(tmp_path / "pt"),
+        "--language-model",
+        str(tmp_path / "lm.arpa"),
+    ]
+    assert runner.invoke(app, command).exit_code == 0
+    assert len((tmp_path / "pt").read_text().splitlines()) == 6
+    assert (tmp_path / "lm.arpa").read_text().startswith("\\data\\")
+    result = runner.invoke(app, ["export", str(model)])
+    assert isinstance(result.exception, InputError)
