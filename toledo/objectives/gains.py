@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.forest.structure import Forest, Scores
+from toledo.forest.structure import Forest, Scores, edges_of_sentences
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.prepared import prepare_references
 from toledo.objectives.objective import Objective, Situation
+
+SENTENCE_BLEU = BLEU(smoothing="add-k", value=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +29,34 @@ class ExpectedGain(Objective):
         if self.gains.shape != (forest.edges,):
             raise InputError(f"{self.gains.size} gains for {forest.edges} hypotheses", remedy="give one each")
         return float(self.gains @ situation.distribution.posteriors), self.gains
+
+
+def sentence_bleu_gains(
+    forest: Forest,
+    references: Sequence[Sequence[Sequence[str]]],
+    metric: BLEU = SENTENCE_BLEU,
+    threads: int | None = None,
+) -> Scores:
+    """The sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
+    _require_lists(forest)
+    if len(references) != len(forest):
+        raise InputError(
+            f"references for {len(references)} segments, but {len(forest)} lists", remedy="give one set each"
+        )
+    vocabulary = forest.vocabulary
+    # A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
+    encoded = [
+        [
+            np.array([vocabulary.id(w) if w in vocabulary else len(vocabulary) for w in reference], np.int32)
+            for reference in some
+        ]
+        for some in references
+    ]
+    segments = np.repeat(np.arange(len(forest)), np.diff(edges_of_sentences(forest.shape)))
+    prepared = prepare_references(metric, encoded)
+    return metric.scores(
+        prepared.statistics(forest.yields.words, forest.yields.offsets.astype(np.int64), segments, threads)
+    )
 
 
 @dataclass(frozen=True)
