@@ -1,11 +1,13 @@
 """Compiled encoding of text against splitting lines in Python."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.encoding import FIRST_PIECE, Encoder
+from toledo.encoding import FIRST_PIECE, Encoder, padded, word_key
 from toledo.vocabulary import UNKNOWN, Vocabulary
 
 # Short and long words that share beginnings, all kinds of white space, and control characters that are none.
@@ -61,6 +63,20 @@ def test_large_blocks_are_encoded_piece_by_piece(grow):
     assert np.array_equal(words, expected_words)
     assert np.array_equal(lengths, expected_lengths)
     assert list(one) == list(other)
+
+
+def test_words_of_one_hash_are_told_apart():
+    """The key of a word of 16 bytes is a hash of its first half, xor its second half: two of one key can be made."""
+    halves = [f"word{number:04}".encode() for number in range(100)]
+    keys = {half: int(word_key(padded(half + bytes(8)), 0, 16)) for half in halves}
+    pairs = ((one, other, keys[one] ^ keys[other]) for one, other in combinations(halves, 2))
+    one, other, change = next(pair for pair in pairs if not pair[2] & 0x8080_8080_8080_8080)
+    changes = change.to_bytes(8, "little")
+    end = bytes(next(byte for byte in range(33, 127) if 33 <= byte ^ part < 127) for part in changes)
+    words = [one + end, other + bytes(byte ^ part for byte, part in zip(end, changes, strict=True))]
+    assert word_key(padded(words[0]), 0, 16) == word_key(padded(words[1]), 0, 16)
+    assert Encoder(Vocabulary(), grow=True).encode(b" ".join(words))[0].tolist() == [3, 4]
+    assert Encoder(Vocabulary([words[0].decode()]), grow=False).encode(b" ".join(words))[0].tolist() == [3, UNKNOWN]
 
 
 def test_a_line_without_end_and_nothing_at_all():

@@ -1,22 +1,34 @@
 """The automaton and batch scoring against walking through a dictionary, and against KenLM."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from backoff_twin import FIRST_WORD, encoded, models, sentence_score, to_arrays, to_dictionary
+from backoff_twin import FIRST_WORD, Model, encoded, models, sentence_score, to_arrays, to_dictionary
 from backoff_twin import score as twin_score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import Sentences, sentences_from
+from toledo.corpus import Sentences, read_sentences, sentences_from
 from toledo.errors import InputError
 from toledo.formats.arpa import read_arpa
 from toledo.kernels import kernel
-from toledo.language_model import BackoffModel, LanguageModel
+from toledo.language_model import BackoffModel, LanguageModel, automaton
 from toledo.language_model.automaton import advance, begin_state
 from toledo.vocabulary import BEGIN, END, Vocabulary
 
 words = st.one_of(st.just(0), st.integers(FIRST_WORD, FIRST_WORD + 8))
 sentences = st.lists(st.lists(words, max_size=8), min_size=1, max_size=40)
+
+
+@kernel
+def line_score(tables, line):
+    """How other kernels use a model."""
+    total, state = 0.0, begin_state(tables)
+    for word in line:
+        score, state = advance(tables, state, word)
+        total += score
+    return total + advance(tables, state, END)[0]
 
 
 @settings(max_examples=100, deadline=None)
@@ -39,14 +51,32 @@ def test_scores_of_many_sentences(content, text):
     assert found.tolist() == pytest.approx([sentence_score(model, order, line) for line in text], abs=1e-5)
 
 
+def test_long_searches_in_a_table_that_is_nearly_full():
+    rng = np.random.default_rng(4)
+    vocabulary = range(12)
+    model: Model = {(word,): (-1.5, -0.25) for word in vocabulary}
+    model.update({(u, v): (-1.0, -0.5) for u in vocabulary for v in vocabulary if rng.random() < 0.7})
+    model.update(
+        {(*g, w): (-0.125 * w, 0.0) for g in list(model) for w in vocabulary if len(g) == 2 and rng.random() < 0.5}
+    )
+    text = [rng.choice([0, *range(3, 12)], rng.integers(0, 12)).tolist() for _ in range(200)]
+    language_model = LanguageModel(to_arrays(model, 3))
+    with patch.object(automaton, "LOAD", 0.99):
+        slots = language_model.automaton.transitions.size
+    assert slots < len(model) * 1.02
+    expected = [sentence_score(model, 3, line) for line in text]
+    assert language_model.score(encoded(text)).tolist() == pytest.approx(expected, abs=1e-5)
+    assert [line_score(language_model.automaton, np.array(line, np.int32)) for line in text] == pytest.approx(expected)
+
+
 @settings(max_examples=50, deadline=None)
 @given(models())
 def test_only_contexts_that_matter_are_states(content):
     model, order = content
     states = {g for g in model if len(g) < order and (model[g][1] != 0 or any(h[:-1] == g for h in model))}
-    automaton = LanguageModel(to_arrays(model, order)).automaton
-    assert automaton.contexts.size == 1 + len(states)
-    assert automaton.contexts["shorter"].max(initial=0) < automaton.contexts.size
+    contexts = LanguageModel(to_arrays(model, order)).automaton.contexts
+    assert contexts.size == 1 + len(states)
+    assert contexts["shorter"].max() < contexts.size
 
 
 @settings(max_examples=50, deadline=None)
@@ -92,16 +122,6 @@ def test_texts_with_boundaries_are_refused_and_empty_ones_are_not():
     assert model.perplexity(nothing).tokens == 0
 
 
-@kernel
-def line_score(automaton, line):
-    """How other kernels use a model."""
-    total, state = 0.0, begin_state(automaton)
-    for word in line:
-        score, state = advance(automaton, state, word)
-        total += score
-    return total + advance(automaton, state, END)[0]
-
-
 SENTENCES = [
     "a man in a blue shirt is standing on a ladder cleaning a window .",
     "",
@@ -126,14 +146,14 @@ def test_scores_of_kenlm(moses_files, order):
 
 def test_perplexity_of_kenlm(moses_files):
     """What `query -v summary lm.5.arpa.gz < val.en` prints."""
-    from toledo.corpus import read_sentences
-
     vocabulary = Vocabulary()
     model = read_arpa(moses_files / "lm.5.arpa.gz", vocabulary)
-    result = model.perplexity(read_sentences(moses_files / "val.en", vocabulary, grow=False))
+    text = read_sentences(moses_files / "val.en", vocabulary, grow=False)
+    result = model.perplexity(text)
     assert (result.tokens, result.unknown) == (14322, 168)
     assert result.including_unknown == pytest.approx(36.12060843804739, rel=1e-6)
     assert result.excluding_unknown == pytest.approx(32.29835875551751, rel=1e-6)
+    assert model.score(text).tolist() == pytest.approx([line_score(model.automaton, line) for line in text], abs=1e-9)
 
 
 SOUND = {
