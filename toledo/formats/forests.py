@@ -19,7 +19,7 @@ from toledo.forest.saving import DESCRIPTION
 from toledo.forest.structure import Scores
 from toledo.formats import plf
 from toledo.formats.features import dense_names
-from toledo.formats.hypergraph import HEADER, read_hypergraphs, write_hypergraphs
+from toledo.formats.hypergraph import read_hypergraphs, write_hypergraphs
 from toledo.formats.hypotheses import NBestList, to_forest
 from toledo.formats.jsonl import read_jsonl, write_jsonl
 from toledo.formats.nbest import read_nbest, write_nbest
@@ -37,7 +37,7 @@ NAMES: dict[Format, str] = {
     "cdec": r"\.cdec$", "nbest": r"best",
 }  # fmt: skip
 FIRST_LINES: dict[Format, str] = {
-    "hypergraph": re.escape(HEADER), "jsonl": r"\s*\{", "plf": r"\s*\(", "nbest": r"\s*\d+ \|\|\|",
+    "hypergraph": re.escape("# target |||"), "jsonl": r"\s*\{", "plf": r"\s*\(", "nbest": r"\s*\d+ \|\|\|",
     "slf": r"(#.*|\w+=.*)$",
 }  # fmt: skip
 

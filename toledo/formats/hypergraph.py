@@ -11,7 +11,8 @@
     [1] </s> ||| LM0=-0.5 ||| 2
 
 An edge names earlier nodes as [k]. Lines with # before a number of edges are comments. `<s>` and `</s>` are no words.
-Moses writes one file for each segment into a directory; a file may also hold several graphs in a row.
+Moses writes one file for each segment into a directory; a file may also hold several graphs in a row. Joshua's graphs
+have the header `# target ||| features` and no third field.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from toledo.formats.features import (
 from toledo.vocabulary import RESERVED, Vocabulary, split_words
 
 HEADER = "# target ||| features ||| source-covered"
+HEADERS = {HEADER: 3, "# target ||| features": 2}  # and the fields of an edge
 BOUNDARIES = set(RESERVED[1:])
 LARGEST = 2**31
 
@@ -87,13 +89,15 @@ class _Reader:
         self.file = display_name(path)
         self.lines = read_lines(path)
         self.number = 0
+        self.fields = 0
 
     def graphs(self) -> Iterator[tuple[int, list[_Edge]]]:
         while (line := self.next_line()) is not None:
             if not line.strip():
                 continue
-            if line.rstrip() != HEADER:
+            if line.rstrip() not in HEADERS:
                 raise self.error(f"{line[:60]!r} instead of the header", f"a graph begins with the line {HEADER}")
+            self.fields = HEADERS[line.rstrip()]
             yield self.graph()
 
     def graph(self) -> tuple[int, list[_Edge]]:
@@ -130,12 +134,11 @@ class _Reader:
         if line is None:
             raise self.error(f"the file ends before the edges of node {head}", "is the file complete?")
         fields = SEPARATOR.split(line)
-        if len(fields) != 3:
-            raise self.error(
-                f"{len(fields)} fields instead of 3", "write: words and [nodes] ||| name=value … ||| covered"
-            )
-        covered = fields[2].strip()
-        if not (covered.isascii() and covered.isdigit()):
+        if len(fields) != self.fields:
+            layout = "write: words and [nodes] ||| name=value … ||| covered"
+            raise self.error(f"{len(fields)} fields instead of {self.fields}", layout)
+        covered = fields[-1].strip()
+        if len(fields) > 2 and not (covered.isascii() and covered.isdigit()):
             raise self.error(f"{covered!r} is not a number of covered words", "write a whole number, 0 if unknown")
         tails, content = self.target(head, split_words(fields[0]))
         return _Edge(head, tails, content, self.features(split_words(fields[1])))

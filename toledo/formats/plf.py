@@ -48,12 +48,12 @@ def read_plf(
     for number, line in enumerate(read_lines(path), start=1):
         try:
             columns = Parser(line).lattice()
-            if names is None and not any(columns):
+            _require_end(columns)
+            if names is None and not columns:
                 empty += 1
                 continue
             names = _default_names(columns) if names is None else names
             arcs = list(_arcs(columns, names, values))
-            _require_states(arcs, len(columns))
         except PlfError as problem:
             raise InputError(
                 f"{problem.message} (column {problem.column + 1})",
@@ -99,8 +99,9 @@ def _arcs(columns: list[list[PlfArc]], names: tuple[str, ...], values: Values) -
             yield Arc(state, end, arc.words, {**dict(zip(names, scores, strict=True)), **others}, base)
 
 
-def _require_states(arcs: list[Arc], last: int) -> None:
-    if last and not any(arc.end == last for arc in arcs):
+def _require_end(columns: list[list[PlfArc]]) -> None:
+    last = len(columns)
+    if columns and not any(state + arc.distance >= last for state, arcs in enumerate(columns) for arc in arcs):
         raise PlfError(f"no arc leads to the last state, {last}", 0, "remove the empty states at the end")
 
 

@@ -116,10 +116,11 @@ def _unquoted(text: str, column: int) -> list[str]:
         if code and int(code, 16) < 0x110000:
             return chr(int(code, 16))
         if match[4] not in ("\\", "'", '"'):
-            raise PlfError(f"{match[0]!r} in a word", column + match.start(), r"escape only \\, \' and \"")
+            raise PlfError(f"{match[0]!r} in a word", column + start + match.start(), r"escape only \\, \' and \"")
         return match[4]
 
-    word = ESCAPE.sub(replace, text.removeprefix("u")[1:-1])
+    start = text.index(text[-1]) + 1  # after the first quote
+    word = ESCAPE.sub(replace, text[start:-1])
     return [] if word == NO_WORD else split_words(word)
 
 

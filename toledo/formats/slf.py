@@ -30,7 +30,7 @@ from toledo.files import atomic_writer
 from toledo.forest import Arc, Forest, from_lattice
 from toledo.formats.features import dense_names, number_text, parse_number, without_base, words_text
 from toledo.formats.lattices import Lattice, lattice_of
-from toledo.formats.slf_fields import Block, Fields, quoted, read_slf_blocks
+from toledo.formats.slf_fields import LONG_NAMES, Block, Fields, quoted, read_slf_blocks
 from toledo.vocabulary import Vocabulary, split_words
 
 NO_WORDS = {"!NULL", "!SENT_START", "!SENT_END", "<s>", "</s>"}
@@ -233,6 +233,6 @@ def _lines(lattice: Lattice, name: str) -> Iterator[str]:
 
 
 def _field(name: str) -> str:
-    if name in NOT_FEATURES or re.search(r"[\s=]", name) or not name:
+    if name in NOT_FEATURES or name in LONG_NAMES or re.search(r"[\s=]", name) or not name:
         raise InputError(f"SLF has no field for a feature named {name!r}", remedy="give the feature another name")
     return name

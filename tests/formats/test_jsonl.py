@@ -1,0 +1,100 @@
+"""JSONL: both schemas, round trips, and what is refused."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lattice_words import entries, in_single_precision
+
+from toledo.errors import InputError
+from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan
+from toledo.formats.jsonl import read_jsonl, write_jsonl
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_an_object_for_each_hypothesis(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        lists = list(read_jsonl(GOLDEN / "hypotheses.jsonl"))
+    assert lists == [
+        NBestList(
+            0,
+            (
+                Entry(["the", "house"], {"lm": -1.5, "tm": -2.0}, score=-4.5, links=((0, 0), (1, 1))),
+                Entry(["New York", "house"]),
+            ),
+        ),
+        NBestList(1, ()),
+        NBestList(2, (Entry([], score=0.0, phrases=(PhraseSpan(range(2), range(0)),)),)),
+    ]
+    assert "1 segments without a hypothesis" in caplog.text
+
+
+def test_an_object_for_each_segment() -> None:
+    lists = list(read_jsonl(GOLDEN / "segments.jsonl"))
+    assert [some.segment for some in lists] == [0, 1, 2, 3]
+    assert lists[0].entries == (Entry(["the", "house"], score=-1.5), Entry(["a", "home"]))
+    assert lists[1].entries == lists[2].entries == ()
+    assert lists[3].entries == (Entry(["x"], {"lm": 1.0}),)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("")
+    assert list(read_jsonl(tmp_path / "f")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "not valid JSON"),
+        ('{"id": 0, "text": "a"', "not valid JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"id": 0, "text": "a", "text": "b"}', "the key 'text' is there twice"),
+        ('{"rules": [1, "a"], "node": 1, "node": 2}', "the key 'node' is there twice"),  # as cdec's forests
+        ('{"text": "a"}', "no id"),
+        ('{"id": -1, "text": "a"}', "the id -1"),
+        ('{"id": true, "text": "a"}', "the id True"),
+        ('{"id": "s1", "text": "a"}', "the id 's1'"),
+        ('{"id": 0}', "needs a string 'text'"),
+        ('{"id": 0, "text": "a", "words": ["a"]}', "not both"),
+        ('{"id": 0, "words": ["a", 1]}', "list of strings"),
+        ('{"id": 0, "words": [""]}', "list of strings"),
+        ('{"id": 0, "text": "a", "score": "high"}', "score is 'high'"),
+        ('{"id": 0, "text": "a", "score": NaN}', "NaN is not a number"),
+        ('{"id": 0, "text": "a", "score": 1e999}', "score is inf"),
+        ('{"id": 0, "text": "a", "features": [1]}', "features must be an object"),
+        ('{"id": 0, "text": "a", "features": {"lm": null}}', "lm is None"),
+        ('{"id": 0, "text": "a", "links": [[0]]}', "lists of 2 positions"),
+        ('{"id": 0, "text": "a", "links": [[0, "x"]]}', "lists of 2 positions"),
+        ('{"id": 0, "hypotheses": "a"}', "no list of hypotheses"),
+        ('{"id": 0, "hypotheses": [1]}', "neither a text nor an object"),
+        ('{"a":' * 3000, "not valid JSON"),
+    ],
+)
+def test_bad_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "f").write_text(line + "\n")
+    with pytest.raises(InputError, match=message) as caught:
+        list(read_jsonl(tmp_path / "f"))
+    assert caught.value.line == 1
+    assert "hypotheses" in str(caught.value.remedy)
+
+
+def test_segments_must_rise_and_keep_their_form(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text('{"id": 1, "hypotheses": []}\n{"id": 1, "hypotheses": []}\n')
+    with pytest.raises(InputError, match="segment 1 follows segment 1"):
+        list(read_jsonl(tmp_path / "f"))
+    (tmp_path / "f").write_text('{"id": 1, "hypotheses": []}\n{"id": 2, "text": "a"}\n')
+    with pytest.raises(InputError, match="as in the first line"):
+        list(read_jsonl(tmp_path / "f"))
+
+
+@given(st.lists(st.lists(entries(), min_size=1, max_size=3), min_size=1, max_size=3), st.booleans())
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, content, per_segment) -> None:
+    lists = [NBestList(segment, tuple(some)) for segment, some in enumerate(content)]
+    path = tmp_path_factory.mktemp("jsonl") / "list"
+    write_jsonl(lists, path, per_segment=per_segment)
+    assert in_single_precision(read_jsonl(path)) == in_single_precision(lists)
+    assert all(json.loads(line)["id"] >= 0 for line in path.read_text("utf-8").splitlines())
