@@ -78,14 +78,14 @@ def lattice(*lines: str, header: str = "N=3 L=2") -> str:
         (lattice("I=7", "J=0 S=0 E=1", "J=1 S=1 E=2"), 2, "node 7 of 3"),
         (lattice("I=0 L=sub", "J=0 S=0 E=1", "J=1 S=1 E=2"), 2, "a sub-lattice"),
         (lattice("J=0 S=0 E=1", "J=1 S=1 E=2", header="SUBLAT=x N=3 L=2"), 1, "a sub-lattice"),
-        (lattice("J=0 S=0 E=1 W=\\377", "J=1 S=1 E=2"), 2, "not a character"),
+        (lattice("J=0 S=0 E=1 W=\\377", "J=1 S=1 E=2"), 2, "is not UTF-8"),
     ],
 )
 def test_bad_lattices_are_refused(tmp_path: Path, text: str, line: int, message: str) -> None:
     (tmp_path / "f.slf").write_text(text)
     with pytest.raises(InputError, match=message) as caught:
         list(read_slf(tmp_path / "f.slf", Vocabulary()))
-    assert (caught.value.file, caught.value.line) == (str(tmp_path / "f.slf"), line)
+    assert (caught.value.file, caught.value.line, bool(caught.value.remedy)) == (str(tmp_path / "f.slf"), line, True)
 
 
 def test_base_zero_means_probabilities(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from toledo.forest.constructors import (
     from_samples,
 )
 from toledo.forest.derivation import Derivation, viterbi
+from toledo.forest.drawing import to_dot, to_svg
 from toledo.forest.envelope import Envelope, envelope
 from toledo.forest.inside_outside import Distribution, advantage, distribution
 from toledo.forest.joining import join, split
@@ -28,6 +29,7 @@ from toledo.forest.pruning import prune_by_posterior, prune_by_score, prune_to_d
 from toledo.forest.sampling import sample
 from toledo.forest.saving import load_forest, save_forest
 from toledo.forest.structure import Forest
+from toledo.forest.summary import Summary, log10_derivations, summarise
 
 __all__ = [
     "Arc",
@@ -39,6 +41,7 @@ __all__ = [
     "ForestBuilder",
     "Hypothesis",
     "NGramForest",
+    "Summary",
     "advantage",
     "distribution",
     "envelope",
@@ -52,6 +55,7 @@ __all__ = [
     "keep_edges",
     "load_forest",
     "localise",
+    "log10_derivations",
     "prune_by_posterior",
     "prune_by_score",
     "prune_to_density",
@@ -59,5 +63,8 @@ __all__ = [
     "sample",
     "save_forest",
     "split",
+    "summarise",
+    "to_dot",
+    "to_svg",
     "viterbi",
 ]

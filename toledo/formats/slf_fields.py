@@ -7,7 +7,7 @@ character an ordinary one, or stands with three octal digits for one byte of UTF
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,12 +88,12 @@ def _fields(line: str, file: str, number: int) -> Fields:
         key = LONG_NAMES.get(match[1], match[1])
         if key in fields:
             raise InputError(f"{match[1]} is there twice", file=file, line=number, remedy="keep one of them")
-        fields[key] = _unquoted(match[2], lambda message: InputError(message, file=file, line=number))
+        fields[key] = _unquoted(match[2], file, number)
         place = match.end()
     return fields
 
 
-def _unquoted(text: str, error: Callable[[str], InputError]) -> str:
+def _unquoted(text: str, file: str, number: int) -> str:
     def replace(match: re.Match[str]) -> str:
         if not match[1]:
             return str(match[2])
@@ -101,7 +101,9 @@ def _unquoted(text: str, error: Callable[[str], InputError]) -> str:
         try:
             return bytes(codes).decode("utf-8")
         except ValueError:
-            raise error(f"{match[1]} is not a character of UTF-8") from None
+            raise InputError(
+                f"{match[1]} is not UTF-8", file=file, line=number, remedy="write the character itself"
+            ) from None
 
     if text[:1] in ("'", '"'):
         text = text[1:-1]
