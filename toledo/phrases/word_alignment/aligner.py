@@ -1,0 +1,184 @@
+"""From a corpus to its word alignments, in one call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import ParallelCorpus
+from toledo.phrases.alignments import Alignments
+from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.phrases.word_alignment import hmm, ibm1
+from toledo.phrases.word_alignment.agreement import Hmm, initial_hmm, train_together
+from toledo.phrases.word_alignment.cells import Cells
+from toledo.phrases.word_alignment.cooccurrence import cooccurrences
+from toledo.phrases.word_alignment.decode import decode, most_probable
+from toledo.phrases.word_alignment.direction import Direction, make_direction
+from toledo.phrases.word_alignment.eflomal import align_with_eflomal, require_eflomal
+from toledo.phrases.word_alignment.ibm1 import train_ibm1
+from toledo.phrases.word_alignment.symmetrise import OneWay, Symmetrisation, symmetrise
+from toledo.phrases.word_alignment.viterbi import viterbi
+from toledo.progress import Advance, Progress, silent
+
+log = logging.getLogger(__name__)
+
+AlignmentModel = Literal["ibm1", "hmm", "eflomal"]
+Decoding = Literal["posterior", "viterbi"]
+
+LONGEST = 1000  # the cells of a sentence pair are kept at once: 4 MB for 1000 words on both sides
+
+
+@dataclass(frozen=True)
+class AlignmentTraining:
+    """How to align. Iterations of the HMM follow those of IBM Model 1; `decoding` is for the HMM."""
+
+    model: AlignmentModel = "hmm"
+    iterations_ibm1: int = 5
+    iterations_hmm: int = 5
+    symmetrisation: Symmetrisation = "grow-diag-final-and"
+    decoding: Decoding = "posterior"
+
+    def __post_init__(self) -> None:
+        if self.iterations_ibm1 < 1 or self.iterations_hmm < 0:
+            raise ValueError("IBM Model 1 needs at least one iteration, the HMM none or more")
+
+
+@dataclass(frozen=True)
+class AlignmentResult:
+    """Alignments of all sentence pairs, the lexicons of IBM Model 1, and log-likelihoods before each iteration."""
+
+    alignments: Alignments
+    lexicons: Lexicons
+    forward_likelihoods: tuple[float, ...]
+    backward_likelihoods: tuple[float, ...]
+
+
+def align(
+    corpus: ParallelCorpus,
+    config: AlignmentTraining = AlignmentTraining(),  # noqa: B008 (frozen)
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> AlignmentResult:
+    """Align the words of all sentence pairs; the result does not depend on the number of threads.
+
+    A pair with an empty side, or with a side of more than LONGEST words, has no links.
+    """
+    if config.model == "eflomal":
+        require_eflomal()
+    keep = corpus.usable(LONGEST)
+    _warn_of_long_pairs(corpus)
+    kept = corpus if keep.all() else corpus.select(keep)
+    sweeps = config.iterations_ibm1 + (config.iterations_hmm if config.model == "hmm" else 0) + 1
+    with progress("aligning words", total=2 * sweeps * len(kept)) as advance:
+        work = _Work(threads, advance)
+        directions = _directions(kept)
+        lexicons, likelihoods = _train_ibm1(directions, config.iterations_ibm1, work)
+        if config.model == "eflomal":
+            links = align_with_eflomal(kept)
+        elif config.model == "ibm1":
+            links = _ibm1_links(directions, lexicons, work)
+        else:
+            models = _train_hmm(directions, lexicons, config.iterations_hmm, work)
+            likelihoods = [a + list(model.likelihoods) for a, model in zip(likelihoods, models, strict=True)]
+            links = _hmm_links(models, config.decoding, work)
+    alignments = symmetrise(OneWay(kept.source.offsets, kept.target.offsets, *links), config.symmetrisation, threads)
+    return AlignmentResult(
+        alignments if kept is corpus else _with_gaps(alignments, keep),
+        lexicons,
+        tuple(likelihoods[0]),
+        tuple(likelihoods[1]),
+    )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Who does the work, and who hears of it."""
+
+    threads: int | None
+    advance: Advance
+
+
+def _directions(corpus: ParallelCorpus) -> tuple[Direction, Direction]:
+    """p(target | source) and p(source | target)."""
+    source, target = len(corpus.source_vocabulary), len(corpus.target_vocabulary)
+    return (
+        make_direction(corpus.source, corpus.target, source, target),
+        make_direction(corpus.target, corpus.source, target, source),
+    )
+
+
+def _train_ibm1(
+    directions: tuple[Direction, Direction], iterations: int, work: _Work
+) -> tuple[Lexicons, list[list[float]]]:
+    trained = [
+        train_ibm1(direction, cooccurrences(direction, work.threads), iterations, work.threads, work.advance)
+        for direction in directions
+    ]
+    likelihoods = [history for _, history in trained]
+    _report("IBM Model 1", likelihoods)
+    return Lexicons(trained[0][0], trained[1][0]), likelihoods
+
+
+def _train_hmm(
+    directions: tuple[Direction, Direction], lexicons: Lexicons, iterations: int, work: _Work
+) -> tuple[Hmm, Hmm]:
+    start = initial_hmm(directions[0], lexicons.forward), initial_hmm(directions[1], lexicons.backward)
+    models = train_together(start, iterations, work.threads, work.advance)
+    _report("HMM", [model.likelihoods for model in models])
+    log.info("words that NULL explains: %.1f%% forward, %.1f%% backward", *(100 * m.transitions.null for m in models))
+    return models
+
+
+def _ibm1_links(
+    directions: tuple[Direction, Direction], lexicons: Lexicons, work: _Work
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def one_way(direction: Direction, lexicon: Lexicon) -> NDArray[np.int32]:
+        def links(cells: Cells) -> list[NDArray[np.int32]]:
+            ibm1.infer(cells, direction, work.threads)
+            return most_probable(cells, direction, work.threads)
+
+        return decode(direction, lexicon, links, work.threads, work.advance)
+
+    return one_way(directions[0], lexicons.forward), one_way(directions[1], lexicons.backward)
+
+
+def _hmm_links(models: tuple[Hmm, Hmm], decoding: Decoding, work: _Work) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def one_way(model: Hmm) -> NDArray[np.int32]:
+        def links(cells: Cells) -> list[NDArray[np.int32]]:
+            if decoding == "viterbi":
+                return viterbi(cells, model.direction, model.transitions, work.threads)
+            hmm.infer(cells, model.direction, model.transitions, work.threads)
+            return most_probable(cells, model.direction, work.threads)
+
+        return decode(model.direction, model.lexicon, links, work.threads, work.advance)
+
+    return one_way(models[0]), one_way(models[1])
+
+
+def _report(model: str, likelihoods: Sequence[Sequence[float]]) -> None:
+    for number, (forward, backward) in enumerate(zip(*likelihoods, strict=True), start=1):
+        log.info("%s, iteration %d: log-likelihood %.0f forward, %.0f backward", model, number, forward, backward)
+
+
+def _warn_of_long_pairs(corpus: ParallelCorpus) -> None:
+    long = np.flatnonzero(np.maximum(corpus.source.lengths, corpus.target.lengths) > LONGEST)
+    if long.size:
+        log.warning(
+            "%d sentence pairs with more than %d words are not aligned, the first one in line %d",
+            *(long.size, LONGEST, corpus.lines[long[0]]),
+        )
+
+
+def _with_gaps(alignments: Alignments, keep: NDArray[np.bool_]) -> Alignments:
+    """Alignments of the pairs where `keep` is true, and none for the others."""
+    counts = np.zeros(keep.size, np.int64)
+    counts[keep] = np.diff(alignments.offsets)
+    offsets = np.zeros(keep.size + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return Alignments(offsets, alignments.links)

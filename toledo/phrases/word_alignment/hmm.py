@@ -1,0 +1,180 @@
+"""The HMM of word alignment (Vogel et al. 1996; Och and Ney 2003): forward–backward in a sentence pair.
+
+The state is the place of the given word that was aligned last, −1 before the first. Word f_j is, with probability p0, a
+translation of NULL, and the place stays; otherwise the place jumps from i' to i and f_j is a translation of e_i:
+
+    p(f, a | e) = Π_j { p0 t(f_j | NULL)  or  (1 − p0) p(a_j | a', I) t(f_j | e_{a_j}) } · p(I | a', I)
+
+So each place has one state, not two as where NULL has states of its own that remember the place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import kernel
+from toledo.phrases.word_alignment.cells import Cells, matrix, over_sentences
+from toledo.phrases.word_alignment.direction import Direction
+from toledo.phrases.word_alignment.jumps import (
+    AHEAD,
+    BACK,
+    BAND,
+    FIRST,
+    LATER,
+    REACH,
+    WEIGHTS,
+    JumpCounts,
+    add_chances,
+    column_of,
+    land,
+    normalisers,
+)
+
+
+class Transitions(NamedTuple):
+    """The weights of jumps, [FIRST or LATER, jump + REACH], and the probability of NULL."""
+
+    weights: NDArray[np.float64]
+    null: float
+
+
+class Trellis(NamedTuple):
+    """What the forward pass leaves for the backward pass; state x is place x − 1.
+
+    `states[j, x]` is p(state x after j words | those words); `landed[j, i]` is the part of `states[j + 1, i + 1]` that
+    has just jumped there; `scales[j]` is p(word j | words before), the last one p(end | all words).
+    """
+
+    emission: NDArray[np.float64]
+    null: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    states: NDArray[np.float64]
+    landed: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
+def infer(
+    cells: Cells, direction: Direction, transitions: Transitions, threads: int | None
+) -> list[tuple[float, JumpCounts]]:
+    """Turn lexicon probabilities into posteriors p(i | j); log-likelihood and jumps of pieces of the block."""
+    return over_sentences(lambda first, last: _infer(cells, direction, transitions, first, last), cells, threads)
+
+
+@kernel
+def _infer(
+    cells: Cells, direction: Direction, transitions: Transitions, first: int, last: int
+) -> tuple[float, JumpCounts]:
+    counts = JumpCounts(np.zeros((2, WEIGHTS)), np.zeros((2, WEIGHTS)))
+    likelihood = 0.0
+    for sentence in range(first, last):
+        values = matrix(cells, direction, sentence)
+        trellis = _forward(values, transitions)
+        for scale in trellis.scales:
+            likelihood += math.log(scale)
+        _backward(trellis, transitions, values, counts)
+    return likelihood, counts
+
+
+@kernel
+def _forward(values: NDArray[np.float32], transitions: Transitions) -> Trellis:
+    size, length = values.shape[0] - 1, values.shape[1]
+    emission = values[1:].T.astype(np.float64)
+    null = values[0].astype(np.float64) * transitions.null
+    inverse, states = np.empty(size + 1), np.zeros((length + 1, size + 1))
+    landed, scales = np.empty((length, size)), np.empty(length + 1)
+    normalisers(transitions.weights, size, inverse)
+    leaving = np.zeros(size + 2 * (REACH - 1))
+    states[0, 0] = 1.0
+    for j in range(length):
+        before, after, arrived, emit = states[j], states[j + 1], landed[j], emission[j]
+        for place in range(size):
+            leaving[REACH - 1 + place] = before[place + 1] * inverse[place + 1]
+        land(leaving, transitions.weights[LATER], arrived)
+        start = before[0] * inverse[0]
+        total = after[0] = before[0] * null[j]
+        for i in range(size):
+            jumped = arrived[i] + start * transitions.weights[FIRST, column_of(i + 1)]
+            arrived[i] = jumped * (1 - transitions.null) * emit[i]
+            after[i + 1] = arrived[i] + before[i + 1] * null[j]
+            total += after[i + 1]
+        scales[j] = total
+        after /= total
+        arrived /= total
+    scales[length] = 0.0
+    for state in range(size + 1):
+        scales[length] += states[length, state] * end_probability(transitions.weights, inverse, state, size)
+    return Trellis(emission, null, inverse, states, landed, scales)
+
+
+@kernel
+def end_probability(weights: NDArray[np.float64], inverse: NDArray[np.float64], state: int, size: int) -> float:
+    """The probability of a jump to the end of the sentence."""
+    return float(inverse[state] * weights[LATER if state > 0 else FIRST, column_of(size - state + 1)])
+
+
+@kernel
+def _backward(trellis: Trellis, transitions: Transitions, values: NDArray[np.float32], counts: JumpCounts) -> None:
+    """Overwrite `values` with posteriors and add the expected jumps to `counts`.
+
+    `beta[x]` is p(words after j | state x after word j) / p(words after j | words up to j).
+    """
+    length, size = trellis.emission.shape
+    weights, inverse = transitions.weights, trellis.inverse
+    reversed_weights = weights[LATER, ::-1].copy()
+    beta, reached = np.empty(size + 1), np.empty(size)
+    leaving, source = np.zeros(size + 1), np.empty(size)
+    onward = np.zeros(size + 2 * (REACH - 1))
+    taken, far = np.zeros((BAND, size)), np.zeros(2)
+    for state in range(size + 1):
+        beta[state] = end_probability(weights, inverse, state, size) / trellis.scales[length]
+        leaving[state] = trellis.states[length, state] * beta[state]
+        counts.taken[LATER if state > 0 else FIRST, column_of(size - state + 1)] += leaving[state]
+    for j in range(length - 1, -1, -1):
+        before, arrived, emit = trellis.states[j], trellis.landed[j], trellis.emission[j]
+        stay, move = trellis.null[j] / trellis.scales[j], (1 - transitions.null) / trellis.scales[j]
+        stayed = before[0] * beta[0]
+        for i in range(size):
+            stayed += before[i + 1] * beta[i + 1]
+            values[i + 1, j] = arrived[i] * beta[i + 1]
+            onward[REACH - 1 + i] = emit[i] * beta[i + 1] * move
+            source[i] = before[i + 1] * inverse[i + 1]
+        values[0, j] = stayed * stay
+        land(onward, reversed_weights, reached)
+        _count(source, onward, taken, far)
+        start, from_start = before[0] * inverse[0], 0.0
+        for i in range(size):
+            jumped = weights[FIRST, column_of(i + 1)] * onward[REACH - 1 + i]
+            counts.taken[FIRST, column_of(i + 1)] += jumped * start
+            from_start += jumped
+        leaving[0] += from_start * start
+        beta[0] = beta[0] * stay + from_start * inverse[0]
+        for i in range(size):
+            leaving[i + 1] += reached[i] * source[i]
+            beta[i + 1] = beta[i + 1] * stay + reached[i] * inverse[i + 1]
+    for k in range(BAND):
+        counts.taken[LATER, 1 + k] += taken[k].sum() * weights[LATER, 1 + k]
+    counts.taken[LATER, BACK] += far[0] * weights[LATER, BACK]
+    counts.taken[LATER, AHEAD] += far[1] * weights[LATER, AHEAD]
+    add_chances(leaving, inverse, size, counts.chances)
+
+
+@kernel
+def _count(
+    source: NDArray[np.float64], onward: NDArray[np.float64], taken: NDArray[np.float64], far: NDArray[np.float64]
+) -> None:
+    """Add source(x) · onward(i) to the jumps i − x: short ones apart by x, the sums of those far back and far ahead."""
+    size = source.size
+    for k in range(BAND):
+        row, shifted = taken[k], onward[k : k + size]
+        for place in range(size):
+            row[place] += source[place] * shifted[place]
+    behind, before = 0.0, 0.0
+    for place in range(REACH, size):
+        behind += onward[place - 1]  # place − REACH, in padded places
+        far[0] += behind * source[place]
+        before += onward[size - 1 - place + 2 * REACH - 1]
+        far[1] += before * source[size - 1 - place]
