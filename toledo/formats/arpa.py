@@ -92,8 +92,7 @@ def _read_counts(reader: LineReader) -> list[int]:
 def _read_unigrams(reader: LineReader, count: int, highest: bool, vocabulary: Vocabulary) -> _Section:
     start, parts, ids = reader.line, [], []
     for lines in reader.ngram_lines(1, count, highest):
-        spelt = b" ".join([lines.block.word(token) for token in lines.words[:, 0].tolist()])
-        ids.append(vocabulary.encode_lines([spelt])[0])
+        ids.append(vocabulary.encode_lines([b" ".join(lines.block.spellings(lines.words[:, 0]))])[0])
         parts.append(lines)
     words = np.concatenate([np.empty(0, np.int32), *ids])
     scores, backoffs = _joined(parts)

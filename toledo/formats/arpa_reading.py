@@ -36,6 +36,11 @@ class Block:
         first, last = self.tokens.offsets[line : line + 2]
         return [self.word(token) for token in range(first, last)]
 
+    def spellings(self, tokens: NDArray[np.int64]) -> list[bytes]:
+        """The bytes of many tokens."""
+        content, begin, end = self.text.bytes.tobytes(), self.tokens.begin[tokens], self.tokens.end[tokens]
+        return [content[first:last] for first, last in zip(begin.tolist(), end.tolist(), strict=True)]
+
     def word(self, token: int) -> bytes:
         """The bytes of a token."""
         return self.text.bytes[self.tokens.begin[token] : self.tokens.end[token]].tobytes()
