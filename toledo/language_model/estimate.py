@@ -42,9 +42,10 @@ def estimate(
     if not len(sentences):
         raise InputError("a language model needs at least one sentence", remedy="give a text of one sentence per line")
     counted = count_ngrams(sentences, order, progress)
+    if max(thresholds) <= 0:
+        return BackoffModel(tuple(_smooth(counted, thresholds, progress)))
     kept = [ngrams.counts > threshold for ngrams, threshold in zip(counted, thresholds, strict=True)]
-    orders = list(_smooth(counted, thresholds, progress))
-    return BackoffModel(tuple(_without_pruned(orders, kept) if max(thresholds) > 0 else orders))
+    return BackoffModel(tuple(_without_pruned(list(_smooth(counted, thresholds, progress)), kept)))
 
 
 def check_thresholds(order: int, prune: Sequence[int]) -> list[int]:
