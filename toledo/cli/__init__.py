@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from toledo.cli import evaluate, exchange, forest, lm, sample, text, translate
+from toledo.cli import align, demo, evaluate, exchange, forest, lm, sample, text, train, translate
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -23,11 +23,14 @@ app = typer.Typer(
 app.add_typer(forest.app, name="forest")
 app.add_typer(lm.app, name="lm")
 app.add_typer(text.app, name="text")
+app.command()(train.train)
 app.command("import")(exchange.import_model)
 app.command("export")(exchange.export_model)
+app.command()(align.align)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(sample.sample)
+app.command()(demo.demo)
 
 
 def main() -> None:

@@ -18,18 +18,20 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another number gives another sample.", min=0)] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Generate a sample corpus, train a model on it, and show what came out; ends with a table and report.html.
+    """Generate a sample corpus, train a model, translate with it, and score; ends with a table and report.html.
 
     **Example**
 
         toledo demo --output demo
     """
-    from toledo.corpus import read_parallel, read_sentences
+    from toledo.corpus import read_parallel, read_segments
+    from toledo.files import write_lines
     from toledo.formats.pharaoh import read_alignments
     from toledo.model import Model
     from toledo.phrases.word_alignment import align
-    from toledo.reports.demo import alignment_quality, coverage, write_report
+    from toledo.reports.demo import Findings, alignment_quality, summarise, write_report
     from toledo.sample import write_sample
+    from toledo.search.beam import BeamSearch
     from toledo.training import train
 
     log, progress = set_up_messages(quiet), progress_for(quiet)
@@ -40,31 +42,21 @@ def demo(
 
     log.info("2. Word alignment, phrase table, language model: %s", output / "model")
     aligned = align(corpus, threads=threads, progress=progress)
-    train(
+    trained = train(
         corpus, alignments=aligned.alignments, word_lexicons=aligned.lexicons, threads=threads, progress=progress
-    ).save(output / "model")
+    )
+    trained.save(output / "model")
     model = Model.load(output / "model")
 
-    log.info("3. What was learnt")
+    log.info("3. Translations of the test text: %s", output / "test.out")
+    test = read_segments(sample / "test.src", [sample / "test.trg.0", sample / "test.trg.1"])
+    translations = BeamSearch(model).translate([segment.words for segment in test], threads, progress)
+    write_lines(output / "test.out", map(str, translations))
+
     quality = alignment_quality(aligned.alignments, read_alignments(sample / "train.align", corpus))
-    test = read_sentences(sample / "test.src", model.source_vocabulary, grow=False)
-    english = read_sentences(sample / "test.trg.0", model.target_vocabulary, grow=False)
-    perplexity = model.language_models[0].perplexity(english, threads)
-    covered = coverage(model.table, test)
-    summary = [
-        ("sentence pairs", f"{len(corpus):,}"),
-        ("source words, distinct", f"{corpus.source.words.size:,}, {len(corpus.source_vocabulary):,}"),
-        ("target words, distinct", f"{corpus.target.words.size:,}, {len(corpus.target_vocabulary):,}"),
-        ("alignment precision, recall", f"{quality.precision:.3f}, {quality.recall:.3f}"),
-        ("alignment error rate", f"{quality.error_rate:.3f}"),
-        ("phrase pairs", f"{len(model.table):,}"),
-        ("test words that the table knows", f"{covered[0][1]:.1%}"),
-        ("language model", f"order {model.language_models[0].order}"),
-        ("perplexity on test", f"{perplexity.including_unknown:.1f} ({perplexity.unknown} unknown words)"),
-    ]
-    words = model.source_vocabulary.words(test[0].tolist())
-    examples = [words[i : i + 2] for i in range(0, len(words) - 1, 2)] + [[word] for word in words]
-    write_report(output / "report.html", model, summary, covered, examples)
+    findings = Findings(corpus, model, quality, test, translations)
+    summary = summarise(findings)
+    write_report(output / "report.html", findings, summary)
     table = Table("what", "value", title="Toledo demo")
     for row in summary:
         table.add_row(*row)

@@ -1,4 +1,4 @@
-"""What the demo shows: how well words were aligned, what the phrase table holds, how well the text is predicted."""
+"""What the demo shows: how well words were aligned, what the phrase table holds, how good translations are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from toledo.corpus import Sentences
+from toledo.corpus import ParallelCorpus, Segment, sentences_from
+from toledo.metrics.evaluation import Settings, evaluate
 from toledo.model import Model
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.table import PhraseTable
 from toledo.reports.page import Page
+from toledo.search.beam import Translation
 
-MOST_OPTIONS = 5
+MOST_OPTIONS, MOST_EXAMPLES = 5, 10
+Rows = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,17 @@ class AlignmentQuality:
         return 1.0 - 2.0 * self.precision * self.recall / both if both else 1.0
 
 
+@dataclass(frozen=True)
+class Findings:
+    """Everything that the demo made."""
+
+    corpus: ParallelCorpus
+    model: Model
+    quality: AlignmentQuality
+    test: Sequence[Segment]
+    translations: Sequence[Translation]
+
+
 def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
     """Compare the links of a corpus with gold links."""
     ours, theirs = _link_keys(found), _link_keys(gold)
@@ -39,63 +54,77 @@ def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
     return AlignmentQuality(common / max(ours.size, 1), common / max(theirs.size, 1))
 
 
-def coverage(table: PhraseTable, sentences: Sentences) -> list[tuple[int, float]]:
+def coverage(table: PhraseTable, segments: Sequence[Segment]) -> list[float]:
     """For each phrase length, the share of a text's phrases of that length that the table can translate."""
-    rows = []
-    for length in range(1, table.longest_source + 1):
-        known = possible = 0
-        for words in sentences:
-            spans = table.lookup(words)
-            known += int(np.count_nonzero(spans.end - spans.begin == length))
-            possible += max(words.size - length + 1, 0)
-        rows.append((length, known / max(possible, 1)))
-    return rows
+    known, possible = np.zeros(table.longest_source), np.zeros(table.longest_source)
+    for segment in segments:
+        spans = table.lookup(table.source_vocabulary.ids(segment.words))
+        np.add.at(known, spans.end - spans.begin - 1, 1.0)
+        possible += np.maximum(len(segment.words) - np.arange(known.size), 0)
+    return [float(share) for share in known / np.maximum(possible, 1.0)]
 
 
-def options_of(table: PhraseTable, phrase: Sequence[str]) -> list[tuple[str, float]]:
-    """The likeliest translations of a phrase with p(e|f)."""
-    whole = [option.pair for option in table.options(phrase) if (option.begin, option.end) == (0, len(phrase))]
-    ranked = sorted(whole, key=lambda pair: -pair.scores["phrase.forward"])
-    return [(" ".join(pair.target), float(np.exp(pair.scores["phrase.forward"]))) for pair in ranked[:MOST_OPTIONS]]
+def summarise(findings: Findings) -> Rows:
+    """The demo in a few lines."""
+    corpus, model = findings.corpus, findings.model
+    references = [[" ".join(reference) for reference in segment.references] for segment in findings.test]
+    lines = [str(translation) for translation in findings.translations]
+    (system,) = evaluate({"demo": lines}, references, Settings(tokenize="none", test="none")).systems
+    text = [model.target_vocabulary.ids(segment.references[0]) for segment in findings.test]
+    english = sentences_from(np.concatenate(text), np.array([line.size for line in text]))
+    perplexity = model.language_models[0].perplexity(english)
+    return [
+        ("sentence pairs", f"{len(corpus):,}"),
+        ("source words, distinct", f"{corpus.source.words.size:,}, {len(corpus.source_vocabulary):,}"),
+        ("target words, distinct", f"{corpus.target.words.size:,}, {len(corpus.target_vocabulary):,}"),
+        ("alignment precision, recall", f"{findings.quality.precision:.3f}, {findings.quality.recall:.3f}"),
+        ("alignment error rate", f"{findings.quality.error_rate:.3f}"),
+        ("phrase pairs", f"{len(model.table):,}"),
+        ("test words that the table knows", f"{coverage(model.table, findings.test)[0]:.1%}"),
+        ("language model", f"order {model.language_models[0].order}"),
+        ("perplexity on test", f"{perplexity.including_unknown:.1f} ({perplexity.unknown} unknown words)"),
+        *((name, f"{score.value:.2f}") for name, score in system.scores.items()),
+    ]
 
 
-def write_report(
-    path: str | Path,
-    model: Model,
-    summary: Sequence[tuple[str, str]],
-    covered: Sequence[tuple[int, float]],
-    examples: Sequence[Sequence[str]],
-) -> None:
+def write_report(path: str | Path, findings: Findings, summary: Rows) -> None:
     """An HTML page of what the demo found."""
     page = Page("Toledo: the demo")
-    page.paragraph("A model trained on the built-in sample: an invented language and English.")
+    page.paragraph("A model trained on the built-in sample, an invented language and English, with default weights.")
     page.table(["what", "value"], summary)
+    page.heading("Translations")
+    pairs = list(zip(findings.test, findings.translations, strict=True))[:MOST_EXAMPLES]
+    rows = [(" ".join(one.words), str(found), " / ".join(map(" ".join, one.references))) for one, found in pairs]
+    page.table(["source", "translation", "references"], rows)
     page.heading("How much of the test text the phrase table covers")
-    page.figure(
-        _bars(
-            [str(length) for length, _ in covered], [share for _, share in covered], "words of a phrase", "share known"
-        )
-    )
+    page.figure(_coverage_plot(coverage(findings.model.table, findings.test)))
     page.heading("Some entries of the phrase table")
-    rows = [
-        (" ".join(phrase), ", ".join(f"{text} ({share:.2f})" for text, share in options_of(model.table, phrase)))
-        for phrase in examples
-    ]
-    page.table(["phrase", "likeliest translations, p(e|f)"], rows)
+    steps = {" ".join(one.words[step.begin : step.end]) for one, found in pairs[:3] for step in found.steps}
+    page.table(
+        ["phrase", "likeliest translations, p(e|f)"],
+        [(phrase, _options(findings.model.table, phrase.split())) for phrase in sorted(steps)],
+    )
     page.heading("Signature")
-    page.paragraph(model.signature)
+    page.paragraph(findings.model.signature)
     page.write(path)
 
 
-def _bars(names: Sequence[str], values: Sequence[float], xlabel: str, ylabel: str) -> Figure:
+def _options(table: PhraseTable, phrase: Sequence[str]) -> str:
+    whole = [option.pair for option in table.options(phrase) if (option.begin, option.end) == (0, len(phrase))]
+    ranked = sorted(whole, key=lambda pair: -pair.scores["phrase.forward"])[:MOST_OPTIONS]
+    return ", ".join(f"{' '.join(pair.target)} ({np.exp(pair.scores['phrase.forward']):.2f})" for pair in ranked)
+
+
+def _coverage_plot(shares: Sequence[float]) -> Figure:
     figure = Figure(figsize=(6, 3), layout="constrained")
     axes = figure.subplots()
-    axes.bar(names, values, color="#b5462f")
-    axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0.0, 1.0))
+    axes.bar(range(1, len(shares) + 1), shares, color="#b5462f")
+    axes.set(xlabel="words of a phrase", ylabel="share known", ylim=(0.0, 1.0), xticks=range(1, len(shares) + 1))
     return figure
 
 
-def _link_keys(alignments: Alignments) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _link_keys(alignments: Alignments) -> NDArray[np.int64]:
     """Each link as one number: sentence, source position, target position."""
     sentence = np.repeat(np.arange(len(alignments)), np.diff(alignments.offsets))
-    return (sentence << 32) | (alignments.links[:, 0].astype(np.int64) << 16) | alignments.links[:, 1]
+    keys = (sentence << 32) | (alignments.links[:, 0].astype(np.int64) << 16) | alignments.links[:, 1]
+    return keys.astype(np.int64)

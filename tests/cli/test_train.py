@@ -1,0 +1,90 @@
+"""`toledo train` and `toledo demo` from the outside, and what they say about bad input."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from toledo.cli import app
+
+runner = CliRunner()
+SOURCE = "das haus ist klein\nein haus\ndas buch\nein buch ist klein\n" * 3
+TARGET = "the house is small\na house\nthe book\na book is small\n" * 3
+
+
+def write(folder: Path, source: str | bytes = SOURCE, target: str | bytes = TARGET) -> list[str]:
+    for name, text in (("src", source), ("trg", target)):
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return ["--source", str(folder / "src"), "--target", str(folder / "trg"), "--output", str(folder / "model")]
+
+
+def test_train_and_translate(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["train", *write(tmp_path), "--reordering", "--lm-order", "2"])
+    assert result.exit_code == 0, result.output
+    assert "signature: pairs:" in result.stderr
+    result = runner.invoke(app, ["translate", str(tmp_path / "model"), "-q"], input="das buch ist klein\n")
+    assert result.stdout == "the book is small\n"
+
+
+def test_options_reach_training(tmp_path: Path) -> None:
+    arguments = write(tmp_path)
+    (tmp_path / "align").write_text("0-0 1-1 2-2 3-3\n0-0 1-1\n0-0 1-1\n0-0 1-1 2-2 3-3\n" * 3)
+    more = ["--alignments", str(tmp_path / "align"), "--smoothing", "kneser-ney", "--prune", "alpha-epsilon"]
+    result = runner.invoke(app, ["train", *arguments, *more, "--max-phrase-length", "2", "--quiet"])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "model" / "model.toml").read_text()
+    assert 'smoothing = "kneser-ney"' in text
+    assert "max_length = 2" in text
+
+
+def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "toledo", *arguments], capture_output=True, text=True, check=False)
+
+
+BAD = {
+    "unequal": (SOURCE + "more\n", TARGET, r"src has 13, .*trg has 12"),
+    "not utf-8": (SOURCE.encode() + "schön\n".encode("latin1"), TARGET + "nice\n", r"src:13: not valid UTF-8"),
+    "empty": ("", TARGET, "src: the file is empty"),
+    "reserved": (SOURCE + "a <s> b\n", TARGET + "x\n", r"src:13: the reserved word <s>"),
+    "truncated": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03+", TARGET, "src: damaged gzip"),
+    "only blank": ("\n\n", "\n\n", "none of the 2 sentence pairs"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, case: str) -> None:
+    source, target, message = BAD[case]
+    result = run(["train", *write(tmp_path, source, target)])
+    assert result.returncode == 2
+    import re
+
+    assert re.search(message, result.stderr.replace(str(tmp_path) + "/", "")), result.stderr
+    assert "remedy:" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["src", "trg"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("0-0\n" * 11, "11"),
+        ("0-0\n" * 4 + "0-x\n" + "0-0\n" * 7, ":5:"),
+        ("0-0\n0-9\n" + "0-0\n" * 10, ":2:"),
+    ],
+)
+def test_bad_alignments_are_named_with_their_line(tmp_path: Path, lines: str, message: str) -> None:
+    arguments = write(tmp_path)
+    (tmp_path / "align").write_text(lines)
+    result = run(["train", *arguments, "--alignments", str(tmp_path / "align")])
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_line_of_a_hundred_thousand_words_is_no_trouble(tmp_path: Path) -> None:
+    arguments = write(tmp_path, SOURCE + "a " * 100_000 + "\n", TARGET + "x\n")
+    result = run(["train", *arguments])
+    assert result.returncode == 0, result.stderr
+    assert "left out 1 pairs" in result.stderr

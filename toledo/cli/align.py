@@ -1,0 +1,77 @@
+"""`toledo align`: word alignments of a parallel text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
+
+
+class Model(StrEnum):
+    """Alignment models."""
+
+    HMM = "hmm"
+    IBM1 = "ibm1"
+    EFLOMAL = "eflomal"
+
+
+class Symmetrise(StrEnum):
+    """Ways to join the alignments of the two directions."""
+
+    INTERSECTION = "intersection"
+    UNION = "union"
+    GROW = "grow"
+    GROW_DIAG = "grow-diag"
+    GROW_DIAG_FINAL = "grow-diag-final"
+    GROW_DIAG_FINAL_AND = "grow-diag-final-and"
+
+
+def align(
+    source: Annotated[Path, typer.Option(help="Source text, one tokenised sentence per line.")],
+    target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
+    threads: Threads,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path("-"),
+    model: Annotated[Model, typer.Option(help="Alignment model; eflomal is an extra to install.")] = Model.HMM,
+    symmetrise: Annotated[
+        Symmetrise, typer.Option(help="How to join the alignments of the two directions.")
+    ] = Symmetrise.GROW_DIAG_FINAL_AND,
+    iterations_ibm1: Annotated[int, typer.Option(help="Iterations of IBM Model 1.", min=1)] = 5,
+    iterations_hmm: Annotated[int, typer.Option(help="Iterations of the HMM.", min=0)] = 5,
+    lexicons: Annotated[
+        Path | None,
+        typer.Option(help="Directory for the lexicons of IBM Model 1, lex.f2e.gz and lex.e2f.gz.", file_okay=False),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Align the words of a parallel text: a line of links `source-target` for each sentence pair (Pharaoh format).
+
+    **Examples**
+
+        toledo align --source train.de --target train.en > alignments
+
+        toledo align --source train.de --target train.en --symmetrise intersection --output alignments.gz
+    """
+    from toledo.corpus import read_parallel
+    from toledo.files import atomic_writer
+    from toledo.formats.moses_lexicon import write_lexicon
+    from toledo.formats.pharaoh import alignment_lines
+    from toledo.phrases.word_alignment import AlignmentTraining
+    from toledo.phrases.word_alignment import align as align_words
+
+    log = set_up_messages(quiet)
+    corpus = read_parallel(source, target)
+    config = AlignmentTraining(model.value, iterations_ibm1, iterations_hmm, symmetrise.value)
+    if lexicons is not None:
+        lexicons.mkdir(parents=True, exist_ok=True)
+    with atomic_writer(output) as stream:  # opened first: a bad path should not cost the work
+        result = align_words(corpus, config, threads=threads, progress=progress_for(quiet))
+        stream.writelines(line + "\n" for line in alignment_lines(result.alignments))
+    log.info("%d links in %d sentence pairs", len(result.alignments.links), len(corpus))
+    if lexicons is not None:
+        vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+        write_lexicon(lexicons / "lex.f2e.gz", result.lexicons.forward, *vocabularies)
+        write_lexicon(lexicons / "lex.e2f.gz", result.lexicons.backward, *vocabularies[::-1])
