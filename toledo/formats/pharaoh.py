@@ -46,10 +46,11 @@ def read_alignments(path: str | Path, corpus: ParallelCorpus) -> Alignments:
 
 def write_alignments(path: str | Path, alignments: Alignments) -> None:
     """Write alignments; `-` is standard output, `.gz` is packed."""
-    write_lines(path, _lines(alignments))
+    write_lines(path, alignment_lines(alignments))
 
 
-def _lines(alignments: Alignments) -> Iterator[str]:
+def alignment_lines(alignments: Alignments) -> Iterator[str]:
+    """The line of each sentence pair."""
     for first in range(0, len(alignments), LINES_AT_ONCE):
         offsets = alignments.offsets[first : first + LINES_AT_ONCE + 1]
         links = [f"{source}-{target}" for source, target in alignments.links[offsets[0] : offsets[-1]].tolist()]

@@ -19,7 +19,7 @@ from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.word_alignment.cells import Cells, add, blocks, fill, matrix, over_sentences
 from toledo.phrases.word_alignment.direction import Direction
 from toledo.phrases.word_alignment.hmm import Transitions, infer
-from toledo.phrases.word_alignment.jumps import JumpCounts, maximise_jumps, smooth_jumps, uniform_jumps
+from toledo.phrases.word_alignment.jumps import JumpCounts, maximise_jumps, smooth_jumps, sum_jumps, uniform_jumps
 from toledo.phrases.word_alignment.maximise import maximise
 from toledo.progress import Advance
 
@@ -76,7 +76,7 @@ class _Sums:
         self.null += over_sentences(lambda first, last: _null(cells, model.direction, first, last), cells, threads)
 
     def maximise(self, model: Hmm, threads: int | None) -> Hmm:
-        jumps = JumpCounts(*(np.sum([part[1][k] for part in self.parts], axis=0) for k in range(2)))
+        jumps = sum_jumps(counts for _, counts in self.parts)
         null = math.fsum([*self.null, NULL_PRIOR * NULL_PROBABILITY]) / (model.direction.words.size + NULL_PRIOR)
         return replace(
             model,

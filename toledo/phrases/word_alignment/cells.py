@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Cells(NamedTuple):
-    """Sentence pairs `first:last`; pair s starts at `starts[s - first]`, with a row for each given position, NULL first."""
+    """Sentence pairs `first:last`; pair s starts at `starts[s - first]`: a row for each given position, NULL first."""
 
     first: int
     last: int

@@ -31,7 +31,7 @@ def decode(
 
 
 def most_probable(cells: Cells, direction: Direction, threads: int | None) -> list[NDArray[np.int32]]:
-    """For each word the given position of the highest posterior, from 0, or −1 where that is NULL's."""
+    """For each word the given position of the highest posterior, from 0, or −1 where NULL's is higher."""
     return over_sentences(lambda first, last: _most_probable(cells, direction, first, last), cells, threads)
 
 
@@ -42,6 +42,8 @@ def _most_probable(cells: Cells, direction: Direction, first: int, last: int) ->
     for sentence in range(first, last):
         values = matrix(cells, direction, sentence)
         for j in range(values.shape[1]):
-            best[word] = np.argmax(values[:, j]) - 1
+            best[word] = np.argmax(values[1:, j])
+            if values[0, j] > values[1 + best[word], j]:
+                best[word] = -1
             word += 1
     return best

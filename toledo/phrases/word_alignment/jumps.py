@@ -8,6 +8,7 @@ it a model pays for the words that it skips within a sentence, but not for those
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,15 @@ class JumpCounts(NamedTuple):
 def uniform_jumps() -> NDArray[np.float64]:
     """Equal weights for all jumps."""
     return np.full((2, WEIGHTS), 1 / WEIGHTS)
+
+
+def sum_jumps(parts: Iterable[JumpCounts]) -> JumpCounts:
+    """The counts of several pieces of a corpus together."""
+    total = JumpCounts(np.zeros((2, WEIGHTS)), np.zeros((2, WEIGHTS)))
+    for part in parts:
+        total.taken[:] += part.taken
+        total.chances[:] += part.chances
+    return total
 
 
 def maximise_jumps(counts: JumpCounts, prior: float = 1.0) -> NDArray[np.float64]:
