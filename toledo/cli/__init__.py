@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -13,7 +15,6 @@ from toledo.errors import ToledoError
 
 app = typer.Typer(
     name="toledo",
-    help="Machine translation by expectation and consensus.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -31,6 +32,21 @@ app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(sample.sample)
 app.command()(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"toledo {version('toledo-mt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Machine translation by expectation and consensus."""
 
 
 def main() -> None:

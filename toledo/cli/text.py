@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from toledo.cli.common import Quiet, set_up_messages
-from toledo.corpus import read_line_pairs
 from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, write_lines
-from toledo.text import Tokeniser, Truecaser, detruecase, escape, is_clean, unescape
 
 app = typer.Typer(no_args_is_help=True, help="Tokenise, truecase, clean, and back. Text in, text out, line by line.")
 
@@ -19,6 +18,13 @@ Input = Annotated[str, typer.Argument(help="Text file; - is standard input.", sh
 Output = Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")]
 Language = Annotated[str, typer.Option("--language", "-l", help="Two-letter code, such as de.", show_default=False)]
 Model = Annotated[Path, typer.Option("--model", help="Truecasing model.", show_default=False)]
+
+
+def _rules() -> ModuleType:
+    """Imported where a command needs it: the tokeniser's tables take long to load."""
+    from toledo import text
+
+    return text
 
 
 def _each_line(change: Callable[[str], str], source: str, output: str) -> None:
@@ -31,7 +37,7 @@ def tokenise(language: Language, text: Input = STANDARD_STREAM, output: Output =
 
     Example: `toledo text tokenise -l de < train.raw.de > train.de`
     """
-    _each_line(Tokeniser(language).tokenise, text, output)
+    _each_line(_rules().Tokeniser(language).tokenise, text, output)
 
 
 @app.command()
@@ -40,7 +46,7 @@ def detokenise(language: Language, text: Input = STANDARD_STREAM, output: Output
 
     Example: `toledo text detokenise -l en < translation > translation.txt`
     """
-    _each_line(Tokeniser(language).detokenise, text, output)
+    _each_line(_rules().Tokeniser(language).detokenise, text, output)
 
 
 @app.command()
@@ -58,7 +64,7 @@ def escape_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_STRE
 
     Example: `toledo text escape < train.de > train.escaped.de`
     """
-    _each_line(escape, text, output)
+    _each_line(_rules().escape, text, output)
 
 
 @app.command("unescape")
@@ -67,7 +73,7 @@ def unescape_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_ST
 
     Example: `toledo text unescape < translation > translation.txt`
     """
-    _each_line(unescape, text, output)
+    _each_line(_rules().unescape, text, output)
 
 
 @app.command()
@@ -76,7 +82,7 @@ def train_truecaser(model: Model, text: Input = STANDARD_STREAM) -> None:
 
     Example: `toledo text train-truecaser --model case.en train.en`
     """
-    Truecaser.train(read_lines(text)).save(model)
+    _rules().Truecaser.train(read_lines(text)).save(model)
 
 
 @app.command()
@@ -85,7 +91,7 @@ def truecase(model: Model, text: Input = STANDARD_STREAM, output: Output = STAND
 
     Example: `toledo text truecase --model case.en < train.en > train.true.en`
     """
-    _each_line(Truecaser.load(model).truecase, text, output)
+    _each_line(_rules().Truecaser.load(model).truecase, text, output)
 
 
 @app.command("detruecase")
@@ -94,7 +100,7 @@ def detruecase_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_
 
     Example: `toledo text detruecase < translation > translation.cased`
     """
-    _each_line(detruecase, text, output)
+    _each_line(_rules().detruecase, text, output)
 
 
 @app.command()
@@ -112,7 +118,10 @@ def clean(
 
     Example: `toledo text clean --source a.de --target a.en --source-output b.de --target-output b.en`
     """
+    from toledo.corpus import read_line_pairs
+
     log = set_up_messages(quiet)
+    is_clean = _rules().is_clean
     kept = dropped = 0
     with atomic_writer(source_output) as source_stream, atomic_writer(target_output) as target_stream:
         for pair in read_line_pairs(source, target):
