@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.corpus import sentences_from
+from toledo.errors import InputError
+from toledo.forest import Hypothesis, distribution, from_nbest
 from toledo.forest.ngrams import localise, rescore
 from toledo.language_model.estimate import estimate
 from toledo.language_model.query import LanguageModel
+from toledo.vocabulary import Vocabulary
 
 WEIGHTS = {"f0": 1.0, "f1": -0.5}
 
@@ -61,7 +64,7 @@ def test_a_beam_gives_true_scores_too(model: LanguageModel, data: st.DataObject)
         assert tree.score(values) == pytest.approx(log_probability(model, tree.words), abs=1e-4)
 
 
-def test_a_wide_beam_finds_the_best_and_a_second_feature_of_the_name_is_refused(model: LanguageModel) -> None:
+def test_a_beam_keeps_fewer_edges_and_bad_options_are_refused(model: LanguageModel) -> None:
     forest = oracle.chain(depth=6, ways=4)
     scores = np.random.default_rng(2).normal(size=forest.edges)
     exact = rescore(forest, scores, 2, model, "lm", 1.0)
@@ -70,4 +73,23 @@ def test_a_wide_beam_finds_the_best_and_a_second_feature_of_the_name_is_refused(
     with pytest.raises(ValueError, match="feature lm already"):
         rescore(exact.forest, np.zeros(exact.forest.edges), 2, model, "lm", 1.0)
     with pytest.raises(ValueError, match="at least 1"):
-        localise(forest, scores, 0)
+        localise(forest, scores, 2, beam=0)
+
+
+def test_a_wide_enough_beam_loses_nothing(model: LanguageModel) -> None:
+    forest = oracle.chain(depth=6, ways=4)
+    scores = np.random.default_rng(2).normal(size=forest.edges)
+    exact, pruned = (rescore(forest, scores, 2, model, "lm", 1.0, beam=beam) for beam in (None, 10_000))
+    assert pruned.forest.edges == exact.forest.edges
+    assert distribution(pruned.forest.shape, pruned.forest.scores({"lm": 1.0})).log_partition == pytest.approx(
+        distribution(exact.forest.shape, exact.forest.scores({"lm": 1.0})).log_partition
+    )
+
+
+def test_boundaries_in_the_text_and_names_in_use_are_refused(model: LanguageModel) -> None:
+    entries = [Hypothesis(["<s>", "a"], {"own": 1.0})]
+    forest = from_nbest(entries, (), Vocabulary())
+    with pytest.raises(InputError, match="contains <s>"):
+        rescore(forest, np.zeros(1), 2, model, "lm", 1.0)
+    with pytest.raises(ValueError, match="feature own already"):
+        rescore(forest, np.zeros(1), 2, model, "own", 1.0)

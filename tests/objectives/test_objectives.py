@@ -64,7 +64,6 @@ def near_a_kink(matched: MatchedForest, at: dict[str, float]) -> bool:
     """Where an expected count or length is just at its limit, central differences mean nothing."""
     counts = expected_counts(matched, at)
     length, closest = matched.lengths(counts)
-    distances = np.sort(np.abs(matched.reference_lengths - 0.0), axis=1)
     single = matched.ngrams.orders == 1
     each = np.bincount(matched.sentence_of[single], counts[single], len(matched.ngrams.forest))
     distances = np.abs(matched.reference_lengths - each[:, None])

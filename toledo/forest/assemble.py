@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.forest.joining import join, split
 from toledo.forest.scoring import SparseArrays, SparseFeatures
-from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.forest.structure import Forest, Scores, Shape, Yields, check_offsets
 from toledo.kernels import kernel
 from toledo.vocabulary import Vocabulary
 
@@ -37,7 +37,7 @@ def from_edges(
     sparse_names: Sequence[str] = (),
 ) -> Forest:
     """Order nodes and edges, and drop what is on no derivation of the goal."""
-    _check_nodes(edges, goal)
+    _check_edges(edges, goal)
     nodes = int(max(goal, edges.heads.max(initial=0), edges.tails.max(initial=0))) + 1
     order, by_head, offsets = _topological_order(edges.heads, edges.tail_offsets, edges.tails, nodes, goal)
     if order.size and order[0] < 0:
@@ -88,14 +88,20 @@ def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     return from_edges(edges, forest.nodes - 1, forest.feature_names, forest.vocabulary, names)
 
 
-def _check_nodes(edges: Edges, goal: int) -> None:
+def _check_edges(edges: Edges, goal: int) -> None:
     if goal < 0 or edges.heads.min(initial=0) < 0 or edges.tails.min(initial=0) < 0:
         raise InputError("a node has a negative number", remedy="number nodes from 0")
-    offsets = edges.tail_offsets
-    if offsets.size != edges.heads.size + 1 or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
-        raise InputError("tail offsets do not fit the edges", remedy="give the start of each edge's tails, and the end")
-    if offsets[-1] != edges.tails.size:
-        raise InputError("tail offsets do not fit the tails", remedy="give the start of each edge's tails, and the end")
+    rows: list[tuple[str, NDArray[Any], NDArray[Any]]]
+    rows = [("tails", edges.tail_offsets, edges.tails), ("words", edges.yields.offsets, edges.yields.words)]
+    if edges.sparse is not None:
+        rows += [("sparse features", edges.sparse.offsets, edges.sparse.ids)]
+        rows += [("values of sparse features", edges.sparse.offsets, edges.sparse.values)]
+    for name, offsets, content in rows:
+        if offsets.size != edges.heads.size + 1:
+            raise InputError(
+                f"offsets of {name} do not fit the edges", remedy=f"give the start of each edge's {name}, and the end"
+            )
+        check_offsets(f"offsets of {name}", offsets, content.size)
 
 
 @kernel

@@ -133,7 +133,7 @@ def from_lattice(
                 states[state] = builder.node()
         builder.edge(states[arc.end], (states[arc.start],), [0, *arc.words], arc.features, arc.base, number)
     goal = builder.node()
-    for final in finals:
+    for final in dict.fromkeys(finals):
         if final not in states:
             raise InputError(f"no arc reaches the final state {final}", remedy="add the arc or drop the state")
         builder.edge(goal, (states[final],))

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
 from toledo.forest.viterbi import best_below, best_derivation
 from toledo.kernels import kernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Derivation:
     """A way to derive a translation: its score, and its edges top down and left to right (with repetition)."""
 
@@ -58,6 +58,7 @@ class Derivation:
 
 def viterbi(forest: Forest, scores: Scores) -> list[Derivation | None]:
     """The best derivation of each segment, or None where there is none."""
+    check_scores(forest.shape, scores)
     best = best_below(forest.shape, scores)
     found = []
     for goal in (forest.shape.sentences[1:] - 1).tolist():

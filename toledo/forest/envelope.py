@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Forest, Scores, Shape
+from toledo.forest.structure import Forest, Scores, Shape, check_scores
 from toledo.kernels import kernel
 
 
@@ -48,8 +48,10 @@ def envelope(forest: Forest, intercepts: Scores, slopes: Scores) -> Envelope:
     """The envelope of all derivations of one segment, for edges that score intercept + γ · slope."""
     if len(forest) != 1:
         raise ValueError("an envelope is made for one segment at a time")
-    if intercepts.shape != (forest.edges,) or slopes.shape != (forest.edges,) or not np.isfinite(slopes).all():
-        raise ValueError("each edge needs an intercept and a finite slope")
+    check_scores(forest.shape, intercepts, "intercepts")
+    check_scores(forest.shape, slopes, "slopes")
+    if np.isneginf(slopes).any():
+        raise ValueError("each edge needs a finite slope")
     return Envelope(*_envelope(forest.shape, intercepts, slopes))
 
 

@@ -25,13 +25,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Scores, Shape
+from toledo.forest.structure import Scores, Shape, check_scores
 from toledo.kernels import kernel, map_chunks
 
 SENTENCES_AT_ONCE = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distribution:
     """The distribution over derivations that some scores give to a forest."""
 
@@ -53,10 +53,7 @@ class Distribution:
 
 def distribution(shape: Shape, scores: Scores, threads: int | None = None) -> Distribution:
     """Inside and outside for all sentences."""
-    if scores.size != shape.tail_offsets.size - 1:
-        raise ValueError(f"{scores.size} scores for {shape.tail_offsets.size - 1} edges")
-    if np.isnan(scores).any() or np.isposinf(scores).any():
-        raise ValueError(f"the score of edge {int(np.argmax(np.isnan(scores) | np.isposinf(scores)))} is NaN or +inf")
+    check_scores(shape, scores)
     nodes = shape.head_edges.size - 1
     result = Distribution(shape, np.empty(nodes), np.empty(scores.size), np.zeros(nodes), np.empty(scores.size))
 
@@ -71,8 +68,8 @@ def distribution(shape: Shape, scores: Scores, threads: int | None = None) -> Di
 def advantage(given: Distribution, rewards: Scores, threads: int | None = None) -> Scores:
     """The derivative of the expected total reward by the score of each edge."""
     shape = given.shape
-    if rewards.size != given.posteriors.size:
-        raise ValueError(f"{rewards.size} rewards for {given.posteriors.size} edges")
+    if rewards.shape != given.posteriors.shape:
+        raise ValueError(f"rewards of shape {rewards.shape} for {given.posteriors.size} edges")
     result = np.empty(rewards.size)
 
     def work(first: int, last: int) -> None:

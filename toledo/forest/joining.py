@@ -106,10 +106,14 @@ def _join_sparse(forests: Sequence[Forest]) -> SparseFeatures | None:
     if all(forest.sparse is None for forest in forests):
         return None
     names: dict[str, int] = {}
+    own: tuple[str, ...] = ()
+    numbers = np.empty(0, np.int32)
     offsets, ids, values = [], [], []
     for forest in forests:
         sparse = forest.sparse or _no_sparse(forest.edges)
-        numbers = np.array([names.setdefault(name, len(names)) for name in sparse.names], np.int32)
+        if sparse.names is not own:  # parts of one forest share their names, and there may be very many
+            own = sparse.names
+            numbers = np.array([names.setdefault(name, len(names)) for name in own], np.int32)
         offsets.append(sparse.arrays.offsets)
         ids.append(numbers[sparse.arrays.ids] if sparse.arrays.ids.size else sparse.arrays.ids)
         values.append(sparse.arrays.values)

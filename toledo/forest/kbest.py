@@ -7,8 +7,7 @@ combination of tails once without a table of those seen, an item exchanges only 
 (its `TURN`) onwards.
 
 For distinct translations every node drops an item whose words it has given out before: an equal string further down
-can only lead to equal strings further up, with lower scores. Strings are compared by two polynomial hashes modulo
-2³¹ − 1, which compose from those of the tails.
+can only lead to equal strings further up, with lower scores. Strings are compared by hashes (`text_hashes`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest.derivation import Derivation
-from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
+from toledo.forest.text_hashes import append_string, append_word, best_strings
 from toledo.forest.viterbi import Best, best_below
 from toledo.hashing import EMPTY, find_slot
 from toledo.kernels import kernel
@@ -30,9 +30,6 @@ NONE, UNKNOWN_YET = -1, -2
 STATE_FULL, EDGES_FULL = -1, -2
 EDGE, HEAD, TURN, TAILS, NEXT, CHILD, SIBLING = range(7)  # the fields of an item
 ITEMS, TAIL_ITEMS, STRINGS, STACK = range(4)  # what `State.used` counts
-PRIME = np.uint64(2**31 - 1)
-BASE_0, BASE_1 = np.uint64(1_000_003), np.uint64(7_368_787)
-ONE = np.uint64(1)
 HALF = np.uint64(31)
 NODE_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 FIRST_BATCH, LARGEST_BATCH = 16, 4096
@@ -50,7 +47,7 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """What has been found. A string is (hash 0, hash 1, base 0 to its length, base 1 to its length)."""
+    """What has been found so far."""
 
     used: NDArray[np.int64]
     margins: NDArray[np.int64]
@@ -71,8 +68,13 @@ def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterato
     """
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
+    check_scores(forest.shape, scores)
+    return _k_best(forest, scores, distinct)
+
+
+def _k_best(forest: Forest, scores: Scores, distinct: bool) -> Iterator[Derivation]:
     best = best_below(forest.shape, scores)
-    strings = _best_strings(forest.shape, forest.yields, best) if distinct else np.empty((0, 4), np.uint64)
+    strings = best_strings(forest.shape, forest.yields, best) if distinct else np.empty((0, 4), np.uint64)
     problem = Problem(forest.shape, forest.yields, scores, best, strings, distinct)
     state = _empty_state(forest.shape)
     last, batch = UNKNOWN_YET, FIRST_BATCH
@@ -357,49 +359,15 @@ def _is_new(state: State, item: int) -> bool:
 def _write_string(problem: Problem, state: State, item: int) -> None:
     h = state.items[item, EDGE]
     strings = state.strings
-    strings[item, 0], strings[item, 1], strings[item, 2], strings[item, 3] = ONE, ONE, ONE, ONE
+    strings[item, :] = np.uint64(1)
     for place in range(problem.yields.offsets[h], problem.yields.offsets[h + 1]):
         word = problem.yields.words[place]
         if word >= 0:
-            _append_word(strings[item], word)
+            append_word(strings[item], word)
             continue
         tail_item = state.tail_items[state.items[item, TAILS] - 1 - word]
         if tail_item == UNKNOWN_YET:
             tail = problem.shape.tails[problem.shape.tail_offsets[h] - 1 - word]
-            _append_string(strings[item], problem.best_strings[tail])
+            append_string(strings[item], problem.best_strings[tail])
         else:
-            _append_string(strings[item], strings[tail_item])
-
-
-@kernel
-def _best_strings(shape: Shape, yields: Yields, best: Best) -> NDArray[np.uint64]:
-    """The string of the best derivation of each node."""
-    strings = np.ones((best.edges.size, 4), np.uint64)
-    for v in range(best.edges.size):
-        h = best.edges[v]
-        if h < 0:
-            continue
-        for place in range(yields.offsets[h], yields.offsets[h + 1]):
-            word = yields.words[place]
-            if word >= 0:
-                _append_word(strings[v], word)
-            else:
-                _append_string(strings[v], strings[shape.tails[shape.tail_offsets[h] - 1 - word]])
-    return strings
-
-
-@kernel
-def _append_word(string: NDArray[np.uint64], word: int) -> None:
-    string[0] = (string[0] * BASE_0 + np.uint64(word) + ONE) % PRIME
-    string[1] = (string[1] * BASE_1 + np.uint64(word) + ONE) % PRIME
-    string[2] = string[2] * BASE_0 % PRIME
-    string[3] = string[3] * BASE_1 % PRIME
-
-
-@kernel
-def _append_string(string: NDArray[np.uint64], other: NDArray[np.uint64]) -> None:
-    # Every string begins with a hash of 1, so that a leading part counts; take that 1 off before appending.
-    for i in range(2):
-        body = (other[i] + PRIME - other[i + 2] % PRIME) % PRIME
-        string[i] = (string[i] * other[i + 2] + body) % PRIME
-        string[i + 2] = string[i + 2] * other[i + 2] % PRIME
+            append_string(strings[item], strings[tail_item])

@@ -90,6 +90,8 @@ def number_of(index: NGramIndex, words: Sequence[int]) -> int:
     """The number of an n-gram given by its words, or NO_NGRAM."""
     number = NO_NGRAM
     for word in words:
+        if not 0 <= word < 2**31:
+            return NO_NGRAM
         number = find_ngram(index, number, word)
         if number == NO_NGRAM:
             break

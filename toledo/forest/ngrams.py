@@ -8,22 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.context import boundary_needs, buffer_for
 from toledo.forest.inside_outside import SENTENCES_AT_ONCE, Distribution
 from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
-from toledo.forest.splitting import Split, Task, split_nodes
-from toledo.forest.structure import Forest, Scores, Shape, Yields, edges_of_sentences
+from toledo.forest.splitting import NO_NODE, Split, Task, split_nodes
+from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores, edges_of_sentences
 from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
 from toledo.language_model.query import LanguageModel
+from toledo.vocabulary import BEGIN, END
 
 UNLIMITED = 2**62
+LARGEST_ORDER = 255  # lengths of n-grams are kept in a byte
 NGRAMS_AT_ONCE = 64  # one sweep follows this many n-grams side by side, a cache line's worth of vector lanes each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NGramForest:
     """A forest whose edge h completes the n-grams `ids[offsets[h]:offsets[h + 1]]`.
 
@@ -42,17 +45,21 @@ class NGramForest:
         return f"NGramForest({self.forest!r}, {self.orders.size} n-grams up to order {self.order})"
 
     def number(self, sentence: int, ngram: Sequence[int]) -> int:
-        """The number of an n-gram of a sentence, given by word ids; −1 if no derivation has it."""
+        """The number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
         found = number_of(self.indexes[sentence], ngram)
         return found if found < 0 else found + int(self.sentences[sentence])
 
     def ngrams(self, sentence: int) -> Iterator[tuple[int, ...]]:
-        """The n-grams of a sentence as word ids, in the order of their numbers."""
+        """The n-grams of a sentence as word ids, in the order of their numbers.
+
+        Some may be on no derivation that is left (dead ends, or what a beam dropped): their expected count is 0.
+        """
         index = self.indexes[sentence]
         return (words_of(index, number) for number in range(int(index.used[0])))
 
     def expected_counts(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The expected number of occurrences of each n-gram."""
+        """The expected number of occurrences of each n-gram, for a distribution over `forest`."""
+        self._check(distribution)
         counts = np.zeros(self.orders.size)
         self._for_edges(
             lambda begin, end: _add_expected(self.offsets, self.ids, distribution.posteriors, begin, end, counts),
@@ -62,9 +69,18 @@ class NGramForest:
 
     def edge_sums(self, values: NDArray[np.float64], threads: int | None = None) -> Scores:
         """For each edge the sum of some value over the n-grams that it completes."""
+        if values.shape != self.orders.shape:
+            raise ValueError(f"values of shape {values.shape} for {self.orders.size} n-grams")
         sums = np.empty(self.forest.edges)
         self._for_edges(lambda begin, end: _add_values(self.offsets, self.ids, values, begin, end, sums), threads)
         return sums
+
+    def _check(self, distribution: Distribution) -> None:
+        if distribution.posteriors.size != self.forest.edges:
+            raise ValueError(
+                f"a distribution over {distribution.posteriors.size} edges for {self.forest.edges}: "
+                "take that of the split forest, `distribution(ngrams.forest.shape, …)`"
+            )
 
     def _for_edges(self, work: Callable[[int, int], None], threads: int | None) -> None:
         """Over edges in threads, sentence by sentence: no two sentences share an n-gram."""
@@ -77,7 +93,8 @@ class NGramForest:
         )
 
     def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The probability of each n-gram to occur at least once."""
+        """The probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
+        self._check(distribution)
         edges = self.forest.shape.head_edges[self.forest.shape.sentences]
 
         def work(first: int, last: int) -> list[NDArray[np.float64]]:
@@ -105,12 +122,7 @@ def localise(
 
     With a `beam`, at most that many edges are kept for each node of the forest, the best by `scores` (cube pruning).
     """
-    parts = split(forest)
-
-    def work(first: int, last: int) -> list[NGramForest]:
-        return [_localise_one(part, scores[begin:end], order, beam, None, "") for part, begin, end in parts[first:last]]
-
-    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
+    return _localise(forest, scores, order, beam, None, "", threads)
 
 
 def rescore(
@@ -126,19 +138,14 @@ def rescore(
 ) -> NGramForest:
     """As `localise`, and a language model scores the edges in the same pass: a new dense feature (natural logs).
 
-    `weight` is what the feature weighs where the beam chooses; `<s>` and `</s>` are around each text.
+    `weight` is what the feature weighs where the beam chooses; `<s>` and `</s>` are around each text. The model must
+    have been made with the vocabulary of the forest, as it knows words by number alone.
     """
-    if feature in forest.feature_names:
+    if feature in forest.feature_names or (forest.sparse is not None and feature in forest.sparse.names):
         raise ValueError(f"the forest has a feature {feature} already")
-    parts = split(forest)
-
-    def work(first: int, last: int) -> list[NGramForest]:
-        return [
-            _localise_one(part, scores[begin:end], order, beam, (model, weight), feature)
-            for part, begin, end in parts[first:last]
-        ]
-
-    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
+    if np.isin(forest.yields.words, (BEGIN, END)).any():
+        raise InputError("a text contains <s> or </s>", remedy="take them off: they are put around each text")
+    return _localise(forest, scores, order, beam, (model, weight), feature, threads)
 
 
 def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
@@ -146,6 +153,8 @@ def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
     if len({part.order for part in parts}) != 1:
         raise ValueError("n-gram forests of different orders cannot be joined")
     shifts = np.cumsum([0] + [part.orders.size for part in parts])
+    if shifts[-1] >= 2**31:
+        raise InputError("the forests together have too many n-grams", remedy="join fewer, or prune them first")
     ends = np.cumsum([0] + [int(part.offsets[-1]) for part in parts])
     return NGramForest(
         forest=join([part.forest for part in parts]),
@@ -160,6 +169,29 @@ def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
     )
 
 
+def _localise(
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    beam: int | None,
+    rescoring: tuple[LanguageModel, float] | None,
+    feature: str,
+    threads: int | None,
+) -> NGramForest:
+    if not 1 <= order <= LARGEST_ORDER or (beam is not None and beam < 1):
+        raise ValueError(f"the order of n-grams must be 1 to {LARGEST_ORDER}, the beam at least 1")
+    check_scores(forest.shape, scores)
+    parts = split(forest)
+
+    def work(first: int, last: int) -> list[NGramForest]:
+        return [
+            _localise_one(part, scores[begin:end], order, beam, rescoring, feature)
+            for part, begin, end in parts[first:last]
+        ]
+
+    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
+
+
 def _localise_one(
     forest: Forest,
     scores: Scores,
@@ -168,8 +200,6 @@ def _localise_one(
     rescoring: tuple[LanguageModel, float] | None,
     feature: str,
 ) -> NGramForest:
-    if order < 1 or (beam is not None and beam < 1):
-        raise ValueError("the order of n-grams and the beam must be at least 1")
     model_order = rescoring[0].order if rescoring else 0
     context = max(order, model_order) - 1
     task = Task(
@@ -194,27 +224,30 @@ def _no_model() -> Automaton:
 
 
 def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramForest:
-    """Sort the new edges into a forest and give them what the old ones had."""
-    origins = found.origins
+    """Sort the new edges into a forest and give them what the old ones had. Edges of a node stay in the old order."""
+    ranked = np.argsort(found.origins, kind="stable")
+    origins = found.origins[ranked]
+    tail_offsets, tails = gather_rows(found.tail_offsets, found.tails, ranked)
     features = forest.features[origins]
     if feature:
-        features = np.column_stack([features, found.model_scores])
+        features = np.column_stack([features, found.model_scores[ranked]])
     edges = Edges(
-        heads=found.heads,
-        tail_offsets=found.tail_offsets,
-        tails=found.tails,
+        heads=found.heads[ranked],
+        tail_offsets=tail_offsets,
+        tails=tails,
         yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, origins)),
         features=features,
         base=None if forest.base is None else forest.base[origins],
         sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, origins),
-        provenance=np.arange(origins.size),
+        provenance=np.arange(origins.size),  # for the way back to what was found
     )
     names = (*forest.feature_names, feature) if feature else forest.feature_names
     sparse_names = forest.sparse.names if forest.sparse else ()
-    ordered = from_edges(edges, max(found.goal, 0), names, forest.vocabulary, sparse_names)
-    order_of = np.arange(0) if ordered.provenance is None else ordered.provenance
-    offsets, ids = gather_rows(found.ngram_offsets, found.ngram_ids, order_of)
-    old = None if forest.provenance is None else forest.provenance[origins[order_of]]
+    goal = found.nodes if found.goal == NO_NODE else found.goal  # a new node, without edges, where nothing is possible
+    ordered = from_edges(edges, goal, names, forest.vocabulary, sparse_names)
+    chosen = np.arange(0) if ordered.provenance is None else ordered.provenance
+    offsets, ids = gather_rows(found.ngram_offsets, found.ngram_ids, ranked[chosen])
+    old = None if forest.provenance is None else forest.provenance[origins[chosen]]
     count = int(found.ngrams.used[0])
     return NGramForest(
         forest=replace(ordered, provenance=old),
@@ -260,6 +293,8 @@ def _occurrence(
     """One minus the probability that no edge completes the n-gram, q(v) = Σ_h p(h | v) [not at h] Π q(tails)."""
     begin, end = shape.sentences[sentence], shape.sentences[sentence + 1]
     first_edge = shape.head_edges[begin]
+    goal_edges = conditional[shape.head_edges[end - 1] : shape.head_edges[end]]
+    possible = 1.0 if np.any(goal_edges > 0.0) else 0.0
     result = np.zeros(last - first)
     without = np.empty((end - begin, NGRAMS_AT_ONCE))
     product = np.empty(NGRAMS_AT_ONCE)
@@ -275,5 +310,5 @@ def _occurrence(
                         product[ids[i] - block] = 0.0
                 without[v - begin] += product
         for number in range(block, min(block + NGRAMS_AT_ONCE, last)):
-            result[number - first] = max(0.0, 1.0 - without[end - begin - 1, number - block])
+            result[number - first] = max(0.0, possible - without[end - begin - 1, number - block])
     return result

@@ -37,7 +37,9 @@ class SparseFeatures:
     def check(self, edges: int) -> None:
         """Refuse arrays that kernels could not read safely."""
         offsets, ids, values = self.arrays
-        if offsets.size != edges + 1 or offsets[0] != 0 or np.any(np.diff(offsets) < 0) or offsets[-1] != ids.size:
+        rising = offsets.size == edges + 1 and offsets[0] == 0 and not np.any(offsets[1:] < offsets[:-1])
+        whole = all(array.ndim == 1 and array.dtype.kind == "i" for array in (offsets, ids))
+        if not (rising and whole and offsets[-1] == ids.size):
             raise InputError("offsets of sparse features do not fit the edges", remedy="make the forest again")
         if ids.size != values.size or not np.isfinite(values).all():
             raise InputError("values of sparse features are missing or not finite", remedy="make the forest again")

@@ -1,8 +1,8 @@
 """Split the nodes of a forest by their boundary words, exactly or with a cube-pruned beam (Huang and Chiang 2007).
 
 After the split every n-gram up to the order is completed at one edge, whatever derivation the edge is part of. A
-language model of any order can score the edges in the same pass: it then sees `<s>` and `</s>` as words of the text,
-which no n-gram contains.
+language model of any order can score the edges in the same pass: it then sees `<s>` and `</s>` around the text, which
+are in no n-gram.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from toledo.forest.context import (
     crosses,
     write_state,
 )
-from toledo.heap import Heap, new_heap, pop, push
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, with_room
 from toledo.forest.structure import Scores, Shape, Yields
+from toledo.heap import Heap, new_heap, pop, push
 from toledo.kernels import kernel
 from toledo.language_model.automaton import Automaton, advance, begin_state
 from toledo.vocabulary import BEGIN, END
@@ -311,7 +311,7 @@ def _completed(task: Task, buffer: Buffer, size: int, index: NGramIndex, ids: ND
         prefix = NO_NGRAM
         for last in range(first, min(first + task.order, size)):
             word = buffer.words[last]
-            if word in (GAP, BEGIN, END):
+            if word == GAP or (task.model_order and word in (BEGIN, END)):
                 break
             prefix = add_ngram(index, prefix, word)
             if crosses(buffer, first, last):

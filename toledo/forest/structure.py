@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Yields(NamedTuple):
     words: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forest:
     """The derivations of one segment, or of several in a row."""
 
@@ -95,11 +95,39 @@ def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:
     return shape.head_edges[shape.sentences].astype(np.int64)
 
 
+def check_scores(shape: Shape, scores: Scores, name: str = "scores") -> None:
+    """Refuse scores that kernels could not read safely, or that mean nothing. −inf is an impossible edge."""
+    edges = shape.tail_offsets.size - 1
+    if scores.shape != (edges,):
+        raise ValueError(f"{name} of shape {scores.shape} for {edges} edges")
+    useless = np.isnan(scores) | np.isposinf(scores)
+    if useless.any():
+        raise ValueError(f"{name}: that of edge {int(np.argmax(useless))} is NaN or +inf")
+
+
+def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
+    """Refuse offsets that do not rise from 0 to `end`. (Differences could wrap around, so neighbours are compared.)"""
+    _check_numbers(name, offsets)
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
+        raise InputError(f"{name} of a forest must rise from 0 to {end}", remedy="make the forest again")
+
+
+def _check_numbers(name: str, numbers: NDArray[Any]) -> None:
+    if numbers.ndim != 1 or numbers.dtype.kind != "i":
+        raise InputError(
+            f"{name} of a forest are no whole numbers in a row, but {numbers.dtype} of shape {numbers.shape}",
+            remedy="use arrays of int32, and int64 for sentences",
+        )
+
+
 def _check_shape(shape: Shape) -> None:
     nodes, edges = shape.head_edges.size - 1, shape.tail_offsets.size - 1
-    _check_offsets("sentences", shape.sentences, nodes)
-    _check_offsets("head_edges", shape.head_edges, edges)
-    _check_offsets("tail_offsets", shape.tail_offsets, shape.tails.size)
+    check_offsets("sentences", shape.sentences, nodes)
+    check_offsets("head_edges", shape.head_edges, edges)
+    check_offsets("tail_offsets", shape.tail_offsets, shape.tails.size)
+    _check_numbers("tails", shape.tails)
+    if np.any(shape.sentences[1:] == shape.sentences[:-1]):
+        raise InputError("a segment of a forest has no node", remedy="give it a goal, if need be one without edges")
     heads = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(shape.head_edges))
     arity = np.diff(shape.tail_offsets)
     starts = np.repeat(shape.sentences[:-1], np.diff(shape.sentences))
@@ -115,7 +143,8 @@ def _check_yields(shape: Shape, yields: Yields, vocabulary: int) -> None:
     edges = shape.tail_offsets.size - 1
     if yields.offsets.size != edges + 1:
         raise InputError(f"{yields.offsets.size - 1} yields for {edges} edges", remedy="give one per edge")
-    _check_offsets("yields", yields.offsets, yields.words.size)
+    check_offsets("yields", yields.offsets, yields.words.size)
+    _check_numbers("words", yields.words)
     if np.any(yields.words >= vocabulary):
         raise InputError("a forest's word is not in its vocabulary", remedy="add the word first")
     places = yields.words < 0
@@ -131,6 +160,8 @@ def _check_features(forest: Forest) -> None:
     expected = (forest.edges, len(forest.feature_names))
     if forest.features.shape != expected:
         raise InputError(f"features of shape {forest.features.shape}", remedy=f"this forest needs {expected}")
+    if len(set(forest.feature_names)) != len(forest.feature_names):
+        raise InputError("a feature has two columns", remedy="give each dense feature a name of its own")
     if not np.isfinite(forest.features).all():
         edge = int(np.argmin(np.isfinite(forest.features).all(axis=1)))
         raise InputError(f"a feature of edge {edge} is not finite", remedy="use a large negative number")
@@ -143,8 +174,3 @@ def _check_features(forest: Forest) -> None:
         raise InputError("a base score is NaN or +inf", remedy="use finite numbers, or -inf for impossible")
     if forest.sparse is not None:
         forest.sparse.check(forest.edges)
-
-
-def _check_offsets(name: str, offsets: NDArray[np.int32] | NDArray[np.int64], end: int) -> None:
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
-        raise InputError(f"{name} of a forest must rise from 0 to {end}", remedy="make the forest again")

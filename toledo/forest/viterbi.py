@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Scores, Shape
+from toledo.forest.structure import Scores, Shape, Yields
 from toledo.kernels import kernel
 
 NO_EDGE = -1
@@ -57,6 +57,35 @@ def best_above(shape: Shape, scores: Scores, best: Best) -> Scores:
                 for t in range(begin, end):  # by position: a node may be twice a tail of one edge
                     outside[shape.tails[t]] = max(outside[shape.tails[t]], score - best.scores[shape.tails[t]])
     return result
+
+
+@kernel
+def on_best(shape: Shape, best: Best) -> NDArray[np.bool_]:
+    """Which edges the best derivations of the sentences use (these may be too long to be written out)."""
+    nodes = shape.head_edges.size - 1
+    reached, used = np.zeros(nodes, np.bool_), np.zeros(shape.tail_offsets.size - 1, np.bool_)
+    reached[shape.sentences[1:] - 1] = True
+    for v in range(nodes - 1, -1, -1):
+        h = best.edges[v]
+        if reached[v] and h != NO_EDGE:
+            used[h] = True
+            for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
+                reached[shape.tails[t]] = True
+    return used
+
+
+@kernel
+def best_lengths(shape: Shape, yields: Yields, best: Best) -> NDArray[np.float64]:
+    """The number of words of the best derivation of each node."""
+    lengths = np.zeros(best.edges.size)
+    for v in range(best.edges.size):
+        h = best.edges[v]
+        if h != NO_EDGE:
+            arity = shape.tail_offsets[h + 1] - shape.tail_offsets[h]
+            lengths[v] = yields.offsets[h + 1] - yields.offsets[h] - arity
+            for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
+                lengths[v] += lengths[shape.tails[t]]
+    return lengths
 
 
 @kernel

@@ -47,6 +47,7 @@ class ConsensusPrecision(ExpectedCounts):
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """The clipped expected count over the expected count."""
+        matched.require_order(self.order)
         chosen = matched.ngrams.orders == self.order
         total = float(expected[chosen].sum())
         if total <= 0.0:

@@ -18,7 +18,10 @@ SENTENCE_BLEU = BLEU(smoothing="add-k", value=1.0)
 
 @dataclass(frozen=True, eq=False)
 class ExpectedGain(Objective):
-    """Σ_i Σ_e P(e) · gain(e): `gains` has one number per edge, such as the sentence BLEU of each hypothesis."""
+    """Σ_i Σ_e P(e) · gain(e): `gains` has one number per edge of the matched forest.
+
+    `sentence_bleu_gains` gives them for sentence BLEU.
+    """
 
     gains: Scores
 

@@ -33,7 +33,9 @@ class LinearBLEU(ExpectedCounts):
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
         """See the formula above."""
-        orders, factors = matched.ngrams.orders, self.factors()
+        matched.require_order(self.order)
+        orders = matched.ngrams.orders
+        factors = np.concatenate([self.factors(), np.zeros(matched.ngrams.order - self.order)])
         derivatives = np.where(matched.reference_counts > 0.0, factors[orders], 0.0)
         derivatives[orders == 1] += factors[0]
         return float(derivatives @ expected), derivatives

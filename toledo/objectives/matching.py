@@ -17,7 +17,7 @@ from toledo.vocabulary import Vocabulary
 References = Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MatchedForest:
     """A forest with, for each of its n-grams, how often the references have it (the most of any one reference).
 
@@ -28,6 +28,11 @@ class MatchedForest:
     reference_counts: NDArray[np.float64]
     reference_lengths: NDArray[np.float64]
     sentence_of: NDArray[np.int32]
+
+    def require_order(self, order: int) -> None:
+        """Refuse a forest that does not know all n-grams up to an order."""
+        if self.ngrams.order < order:
+            raise ValueError(f"order {order} needs a forest split for it, not for {self.ngrams.order}")
 
     def lengths(self, expected: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """The expected length of all segments together, and the closest reference length of each."""

@@ -97,5 +97,6 @@ def weight_gradient(forest: Forest, edges: Scores, threads: int | None = None) -
     gradient = dict(zip(forest.feature_names, dense.tolist(), strict=True))
     if forest.sparse is not None:
         sparse = sparse_gradient(forest.sparse.arrays, edges, len(forest.sparse.names))
-        gradient.update(zip(forest.sparse.names, sparse.tolist(), strict=True))
+        for name, slope in zip(forest.sparse.names, sparse.tolist(), strict=True):
+            gradient[name] = gradient.get(name, 0.0) + slope
     return gradient

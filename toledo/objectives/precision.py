@@ -58,8 +58,7 @@ def mean_log_precision(
     matched: MatchedForest, expected: NDArray[np.float64], order: int, smooth: bool, threads: int | None
 ) -> Precision:
     """The precisions up to an order, their mean logarithm, and the lengths."""
-    if matched.ngrams.order < order:
-        raise ValueError(f"order {order} needs a forest split for it, not for {matched.ngrams.order}")
+    matched.require_order(order)
     orders, wanted, ends = matched.ngrams.orders, matched.reference_counts, matched.ngrams.sentences
     lengths = np.zeros(ends.size - 1)
     parts = map_chunks(
