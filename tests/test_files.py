@@ -18,6 +18,15 @@ def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
     assert list(read_lines(tmp_path / "text")) == ["a\u2028b\u0085c\x0bd", "", "e"]
 
 
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str) -> None:
+    write_lines(tmp_path / name, ["\ufeffeins", "\ufeffzwei"])
+    assert list(read_lines(tmp_path / name)) == ["eins", "\ufeffzwei"]
+    assert b"".join(read_blocks(tmp_path / name, size=4)).decode() == "eins\n\ufeffzwei\n"
+    (tmp_path / "mark").write_bytes(b"\xef\xbb\xbf")
+    assert list(read_blocks(tmp_path / "mark")) == []
+
+
 def test_gzip_is_recognised_by_content_and_written_by_name(tmp_path: Path) -> None:
     write_lines(tmp_path / "text.gz", ["eins", "zwei"])
     (tmp_path / "text.gz").rename(tmp_path / "packed")
@@ -79,7 +88,7 @@ def interrupted_lines() -> Iterator[str]:
 
 
 def interrupted_directory(path: Path) -> None:
-    with atomic_directory(path) as new:
+    with atomic_directory(path, "old") as new:
         (new / "new").touch()
         raise KeyboardInterrupt
 
@@ -107,7 +116,31 @@ def test_a_directory_replaces_the_old_one_whole(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
     (path / "old").touch()
-    with atomic_directory(path) as new:
+    with atomic_directory(path, "old") as new:
         (new / "new").touch()
     assert [file.name for file in path.iterdir()] == ["new"]
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_what_is_not_of_the_same_kind_is_never_replaced(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "thesis"
+    kept = path if kind == "file" else path / "chapter"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("precious")
+    with pytest.raises(InputError, match=r"is a file|holds other files"), atomic_directory(path, "model.toml"):
+        pass
+    assert kept.read_text() == "precious"
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_an_empty_directory_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    with atomic_directory(tmp_path / "model", "model.toml") as new:
+        (new / "model.toml").touch()
+    assert [file.name for file in (tmp_path / "model").iterdir()] == ["model.toml"]
+
+
+def test_devices_are_written_to_directly() -> None:
+    write_lines("/dev/null", ["gone"])
+    assert Path("/dev/null").is_char_device()

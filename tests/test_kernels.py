@@ -58,6 +58,25 @@ def test_the_cache_is_used_and_notices_changed_callees_and_constants(tmp_path: P
     assert run_caller(tmp_path) == "36 0"
 
 
+@pytest.mark.parametrize("form", ["np.int64({})", "np.array([{}])"])
+def test_the_cache_notices_changed_constants_of_numpy(tmp_path: Path, form: str) -> None:
+    (tmp_path / "caller.py").write_text(
+        textwrap.dedent("""
+            from callee import CONSTANT
+            from toledo.kernels import kernel
+
+            @kernel
+            def outer(x):
+                return x * CONSTANT
+
+            print(outer(10))
+        """)
+    )
+    for number in (2, 3):
+        (tmp_path / "callee.py").write_text(f"import numpy as np\nCONSTANT = {form.format(number)}\n")
+        assert run_caller(tmp_path).strip("[]") == str(10 * number)
+
+
 def test_the_cache_survives_a_type_that_is_gone(tmp_path: Path) -> None:
     program = """
         from typing import NamedTuple

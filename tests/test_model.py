@@ -62,6 +62,8 @@ def edit(path: Path, old: str, new: str) -> None:
         ("lm = 0.55", "tm = 0.55", "no weight for lm"),
         ("[search]", "[other]", "lacks 'search'"),
         ("table_limit = 10", 'x = "y"', "lacks 'table_limit'"),
+        ("table_limit = 10", 'table_limit = "ten"', "not a whole number"),
+        ("table_limit = 10", "table_limit = -1", "not a whole number"),
         ('"phrase.backward",', "", "fit|damaged|does not"),
     ],
 )

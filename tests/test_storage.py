@@ -63,7 +63,12 @@ def test_a_damaged_array_is_refused_with_its_name(saved: Path, damage) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a = ", "not valid TOML"), ("a = 1", "has no table"), ("\ud800", "not valid UTF-8")],
+    [
+        ("a = ", "not valid TOML"),
+        ("a = 1", "has no table"),
+        ("[arrays]\na = 1", "not a name of an array"),
+        ("\ud800", "not valid UTF-8"),
+    ],
 )
 def test_a_damaged_description_is_refused(saved: Path, text: str, message: str) -> None:
     (saved / "model.toml").write_bytes(text.encode("utf-8", "surrogatepass"))

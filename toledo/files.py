@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -19,6 +20,7 @@ from toledo.progress import Advance, Progress, silent
 
 STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
+BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is no part of the first word
 
 
 def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
@@ -26,9 +28,9 @@ def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
     number = 0
     try:
         with _open_for_reading(path) as stream:
-            for number, line in enumerate(stream, start=1):  # noqa: B007 (the number is for the error below)
+            for number, line in enumerate(stream, start=1):
                 line.decode("utf-8")
-                yield line.rstrip(b"\r\n")
+                yield (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
     except UnicodeDecodeError as error:
         raise _not_utf8(path, number, error.start) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -42,7 +44,8 @@ def read_blocks(path: str | Path, progress: Progress = silent, size: int = BLOCK
         with _open_for_reading(path) as stream, progress(f"reading {display_name(path)}", _file_size(path)) as advance:
             for block in _whole_lines(stream, size, advance):
                 block.decode("utf-8")
-                yield block
+                if content := block if lines else block.removeprefix(BYTE_ORDER_MARK):
+                    yield content
                 lines += block.count(b"\n")
     except UnicodeDecodeError as error:
         line_start = block.rfind(b"\n", 0, error.start) + 1
@@ -80,11 +83,33 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
             stream.write(line + "\n")
 
 
-@contextmanager
-def atomic_directory(path: str | Path) -> Iterator[Path]:
-    """A new directory to fill that takes the place of `path` only if the block succeeds."""
+def require_output(path: str | Path) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    if str(path) != STANDARD_STREAM and not _is_device(Path(path)):
+        _require_parent(Path(path))
+
+
+def require_output_directory(path: str | Path, marker: str) -> None:
+    """Refuse to replace what is not ours: only an empty directory, or one with a file of the name `marker`, may go."""
     target = Path(path)
     _require_parent(target)
+    if target.is_dir():
+        if any(target.iterdir()) and not (target / marker).exists():
+            raise InputError(
+                f"the directory holds other files (and no {marker})", file=path, remedy="name a new directory"
+            )
+    elif target.exists():
+        raise InputError("is a file, not a directory", file=path, remedy="name a new directory")
+
+
+@contextmanager
+def atomic_directory(path: str | Path, marker: str) -> Iterator[Path]:
+    """A new directory to fill that takes the place of `path` only if the block succeeds.
+
+    An old directory is replaced whole, but only if it is one of the same kind: it has a file `marker`.
+    """
+    target = Path(path)
+    require_output_directory(target, marker)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield temporary
@@ -197,10 +222,10 @@ def _open_for_writing(path: str | Path, temporary: Path) -> Iterator[io.TextIOBa
 
 @contextmanager
 def _atomic_path(target: Path) -> Iterator[Path]:
-    _require_parent(target)
-    if target.exists() and not target.is_file():  # a pipe or a device: nothing to rename
+    if _is_device(target):  # nothing to rename
         yield target
         return
+    _require_parent(target)
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(descriptor)
     temporary = Path(name)
@@ -212,9 +237,16 @@ def _atomic_path(target: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def _is_device(target: Path) -> bool:
+    """A pipe, /dev/null, …"""
+    return target.exists() and not target.is_file()
+
+
 def _require_parent(target: Path) -> None:
     if not target.parent.is_dir():
         raise InputError("no such directory", file=target.parent, remedy="create it first, or name another output")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InputError("may not be written to", file=target.parent, remedy="check the directory's permissions")
 
 
 def _umask() -> int:

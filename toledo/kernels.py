@@ -20,6 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
 
@@ -132,8 +133,8 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         try:
             super().save_overload(signature, data)
-        except OSError as error:  # a read-only home must not stop the work
-            log.warning("compiled kernels cannot be kept in %s: %s", cache_directory(), error)
+        except OSError:  # a read-only home must not stop the work
+            _announce_lack_of_cache()
 
     def stamp(self) -> str:
         """A digest of everything that the machine code of this kernel depends on."""
@@ -151,8 +152,10 @@ def _dependencies(function: FunctionType, seen: set[FunctionType]) -> Iterator[s
         if isinstance(value, Dispatcher):
             if value.py_func not in seen:
                 yield from _dependencies(value.py_func, seen)
-        elif isinstance(value, int | float | str | tuple):
+        elif isinstance(value, int | float | str | tuple | np.generic | np.dtype):
             yield f"{name}={value!r}"
+        elif isinstance(value, np.ndarray):
+            yield f"{name}={value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
 
 
 def _names(code: CodeType) -> set[str]:
@@ -172,6 +175,11 @@ def _file_digest(file: str) -> str:
 @cache
 def _announce_compilation() -> None:
     log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
+
+
+@cache
+def _announce_lack_of_cache() -> None:
+    log.warning("compiled kernels cannot be kept: %s may not be written to (set TOLEDO_CACHE)", cache_directory())
 
 
 @cache

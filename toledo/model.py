@@ -163,6 +163,13 @@ def _settings_table(settings: SearchSettings) -> dict[str, int]:
     return {**limit, "table_limit": settings.table_limit}
 
 
+def _settings(table: Mapping[str, Any]) -> SearchSettings:
+    limits = table.get("distortion_limit", 0), table["table_limit"]
+    if not all(isinstance(limit, int) and limit >= 0 for limit in limits):
+        raise ValueError("[search] has a limit that is not a whole number from 0 up")
+    return SearchSettings(table.get("distortion_limit"), table["table_limit"])
+
+
 def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: Path) -> Model:
     source, target = (
         Vocabulary.from_arrays(arrays[f"{side}.bytes"], arrays[f"{side}.offsets"]) for side in ("source", "target")
@@ -177,7 +184,7 @@ def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: P
             for i in range(len(content["language_models"]))
         ),
         weights=Weights.from_table(content, file),
-        settings=SearchSettings(content["search"].get("distortion_limit"), content["search"]["table_limit"]),
+        settings=_settings(content["search"]),
         word_lexicons=lexicons,
         training=content["training"],
     )

@@ -29,7 +29,7 @@ NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")  # no separators: a description 
 
 def save(directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a directory atomically; the file `description` (say, model.toml) holds `content` and the manifest."""
-    with atomic_directory(directory) as new:
+    with atomic_directory(directory, description) as new:
         manifest = {name: _save_array(new / f"{name}.npy", array) for name, array in sorted(arrays.items())}
         text = tomli_w.dumps({**content, "arrays": manifest})
         (new / description).write_text(text, encoding="utf-8")
@@ -42,8 +42,8 @@ def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Arra
     manifest = content.pop("arrays", None)
     if not isinstance(manifest, dict):
         raise InputError("has no table [arrays]", file=folder / description, remedy="make the directory again")
-    for name in manifest:
-        if not NAME.fullmatch(name):
+    for name, expected in manifest.items():
+        if not NAME.fullmatch(name) or not isinstance(expected, dict):
             raise InputError(f"{name!r} is not a name of an array", file=folder / description, remedy="make it again")
     files = [folder / f"{name}.npy" for name in manifest]
     arrays = [_load_array(file, expected) for file, expected in zip(files, manifest.values(), strict=True)]

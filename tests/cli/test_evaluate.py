@@ -101,6 +101,7 @@ def test_tokenised_text_is_noticed(folder, caplog):
         (["-r", "-", "-"], "standard input can be read only once"),
         (["-r", "ref.0", "good", "good"], "the same file is given twice"),
         (["-r", "ref.0", "good", "--metrics", "bleurt"], "no metric 'bleurt'"),
+        (["-r", "ref.0", "good", "--metrics", ","], "no metric is named"),
         (["-r", "ref.0", "good", "--tokenize", "14b"], "no tokeniser '14b'"),
         (["-r", "ref.0", "good", "--test", "wilcoxon"], "no significance test 'wilcoxon'"),
     ],
@@ -115,3 +116,9 @@ def test_bad_input_is_named(folder, monkeypatch, capsys, arguments, message):
         main()
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_brackets_in_a_name_are_no_markup(folder):
+    (folder / "good[bold].en").write_bytes((folder / "good").read_bytes())
+    result = CliRunner().invoke(app, ["evaluate", "-q", "-r", str(folder / "ref.0"), str(folder / "good[bold].en")])
+    assert "good[bold].en" in result.output

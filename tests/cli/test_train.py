@@ -1,7 +1,11 @@
-"""`toledo train` and `toledo demo` from the outside, and what they say about bad input."""
+"""`toledo train` from the outside, and what they say about bad input."""
 
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,8 +62,6 @@ def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, ca
     source, target, message = BAD[case]
     result = run(["train", *write(tmp_path, source, target)])
     assert result.returncode == 2
-    import re
-
     assert re.search(message, result.stderr.replace(str(tmp_path) + "/", "")), result.stderr
     assert "remedy:" in result.stderr
     assert "Traceback" not in result.stderr
@@ -88,3 +90,42 @@ def test_a_line_of_a_hundred_thousand_words_is_no_trouble(tmp_path: Path) -> Non
     result = run(["train", *arguments])
     assert result.returncode == 0, result.stderr
     assert "left out 1 pairs" in result.stderr
+
+
+@pytest.mark.parametrize("output", ["thesis", "notes/chapter", "nowhere/model"])
+def test_a_bad_output_is_refused_before_any_work(tmp_path: Path, output: str) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "text").write_text("precious")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "chapter").write_text("precious")
+    result = run(["train", "--source", "absent", "--target", "absent", "--output", str(tmp_path / output)])
+    assert result.returncode == 2
+    assert "remedy: name a new directory" in result.stderr or "no such directory" in result.stderr
+    assert (tmp_path / "thesis" / "text").read_text() == "precious"
+    assert (tmp_path / "notes" / "chapter").read_text() == "precious"
+
+
+def test_what_the_system_refuses_is_an_error_without_traceback(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run(["sample", "--train", "1", "--output", str(tmp_path / "file")])
+    assert result.returncode == 2
+    assert "file: File exists" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_output_is_utf8_whatever_the_locale() -> None:
+    command = [sys.executable, "-m", "toledo", "text", "lowercase"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin1"}
+    result = subprocess.run(command, input="Łódź\n".encode(), capture_output=True, check=True, env=environment)
+    assert result.stdout.decode() == "łódź\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_command_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "toledo", "text", "lowercase", "--output", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not list(tmp_path.iterdir()):  # it waits for input with its file open
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait() != 0
+    assert not list(tmp_path.iterdir())

@@ -229,6 +229,8 @@ def test_other_bytes_are_refused(tmp_path):
         read(tmp_path / "lm", gzip.compress(GOOD.encode())[:-12])
     with pytest.raises(InputError, match="no such file"):
         read_arpa(tmp_path / "missing", Vocabulary())
+    with pytest.raises(InputError, match="binary file of KenLM"):
+        read(tmp_path / "lm", b"mmap lm http://kheafield.com/code format version 5\n\0\0\xff\xfe")
 
 
 @settings(max_examples=200, deadline=None)

@@ -200,3 +200,11 @@ def test_moses_own_table_is_written_as_moses_did(moses_table: PhraseTable, moses
     # The others differ by one in the sixth digit of a very small probability: single precision.
     assert len(written) == len(part)
     assert len(same) > 0.99 * len(written)
+
+
+@pytest.mark.parametrize("word", ["|||", "a|||b"])
+def test_a_word_that_would_separate_fields_is_refused(tmp_path: Path, word: str) -> None:
+    table = make_table({(("a", word), ("b",)): (0, 0, 0, 0)})
+    with pytest.raises(InputError, match="cannot hold the phrase"):
+        write_phrase_table(tmp_path / "table", table)
+    assert not list(tmp_path.iterdir())

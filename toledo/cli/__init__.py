@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -51,11 +52,24 @@ def options(
 
 def main() -> None:
     """Run a command; turn errors meant for the user into one message and exit code 2."""
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # text in is UTF-8, so text out is, too
+    signal.signal(signal.SIGTERM, _stop)
     try:
         app()
     except ToledoError as error:
-        error_console.print(f"toledo: error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(BAD_INPUT)
+        _fail(str(error))
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # a full disk, missing permissions
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    error_console.print(f"toledo: error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(BAD_INPUT)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    """Leave by an exception, so that temporary files are removed on the way."""
+    sys.exit(128 + number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, set_up_messages
@@ -129,11 +130,11 @@ def _print_table(result: Evaluation, settings: Settings) -> None:
     table.add_column("length", justify="right")
     table.add_column("brevity", justify="right")
     for name, system in zip(_short_names(result), result.systems, strict=True):
-        table.add_row(name, *_row(system))
+        table.add_row(escape(name), *_row(system))
     console.print(table)
     console.print()
     if settings.test != "none":
-        console.print(_explanation(result, settings), highlight=False)
+        console.print(_explanation(result, settings), highlight=False, markup=False)
     for name, signature in result.signatures.items():
         console.print(f"{name}|{signature}", highlight=False, markup=False)
 

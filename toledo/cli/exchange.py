@@ -29,9 +29,12 @@ def import_model(
 
         toledo import --moses-ini mert-work/moses.ini --output model
     """
+    from toledo.files import require_output_directory
     from toledo.formats import moses_model
+    from toledo.model import DESCRIPTION
 
     log, progress = set_up_messages(quiet), progress_for(quiet)
+    require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
     model = moses_model.import_model(phrase_table, language_model or (), reordering_table, moses_ini, progress)
     model.save(output)
     log.info("%s: %d phrase pairs", output, len(model.table))

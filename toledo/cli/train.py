@@ -75,14 +75,17 @@ def train(
         toledo train --source train.de --target train.en --alignments A --lm-order 5 --output model
     """
     from toledo.corpus import read_parallel, read_sentences
+    from toledo.files import require_output_directory
     from toledo.formats.arpa import read_arpa
     from toledo.formats.pharaoh import read_alignments
+    from toledo.model import DESCRIPTION
     from toledo.phrases.training import PhraseTraining
     from toledo.phrases.word_alignment import AlignmentTraining
     from toledo.training import Training
     from toledo.training import train as train_model
 
     log, progress = set_up_messages(quiet), progress_for(quiet)
+    require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
     corpus = read_parallel(source, target)
     config = Training(
         alignment=AlignmentTraining(model=aligner.value),

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.encoding import MISSING, WordIndex, build_word_index
-from toledo.files import atomic_writer, display_name
+from toledo.errors import InputError
+from toledo.files import atomic_writer, display_name, read_bytes_lines
 from toledo.formats.arpa_reading import LineReader, NGramLines, find_places, find_words
 from toledo.formats.arpa_writing import ngram_lines
 from toledo.hashing import NOT_FOUND, PairIndex, build_pair_index
@@ -35,6 +36,7 @@ from toledo.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
 log = logging.getLogger(__name__)
 
 SCORE_WITHOUT_UNKNOWN = -100.0  # KenLM's choice for a model without <unk>
+BINARY = b"mmap lm "  # how the binary files of KenLM begin
 COUNT = re.compile(rb"ngram (\d+) ?= ?(\d+)")
 
 
@@ -48,6 +50,7 @@ class _Section:
 
 def read_arpa(path: str | Path, vocabulary: Vocabulary, progress: Progress = silent) -> LanguageModel:
     """Read a model; words that are new join the vocabulary."""
+    _refuse_binary(path)
     reader = LineReader(path, progress)
     counts = _read_counts(reader)
     sections = [_read_unigrams(reader, counts[0], len(counts) == 1, vocabulary)]
@@ -72,6 +75,15 @@ def write_arpa(path: str | Path, model: LanguageModel, vocabulary: Vocabulary, p
                 stream.write(text)
                 advance(lines)
         stream.write("\n\\end\\\n")
+
+
+def _refuse_binary(path: str | Path) -> None:
+    if Path(path).is_file() and next(read_bytes_lines(path), b"").startswith(BINARY):
+        raise InputError(
+            "a binary file of KenLM, not an ARPA file",
+            file=display_name(path),
+            remedy="give the ARPA file that it was made from (with a moses.ini: --language-model FILE.arpa)",
+        )
 
 
 def _read_counts(reader: LineReader) -> list[int]:

@@ -131,7 +131,7 @@ def write_forests(
         if not str(path).endswith("/"):
             write(forests, path)
             return
-        with atomic_directory(path) as directory:
+        with atomic_directory(path, "0.gz") as directory:
             for segment, forest in enumerate(forests):
                 write([forest], directory / f"{segment}.gz")
 

@@ -10,6 +10,7 @@ from toledo.errors import InputError
 from toledo.files import display_name, write_lines
 from toledo.formats.moses_sections import Feature, Section, read_features, read_sections, read_weights
 from toledo.formats.moses_table import column_names
+from toledo.model import lm_feature
 from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES
 
 ONE_WEIGHT = {
@@ -105,7 +106,7 @@ def _with_feature(
         if feature.kind == "UnknownWordPenalty" and weights is None:
             weights = (1.0,)  # Moses' default
     elif feature.kind in LANGUAGE_MODELS:
-        names = (_language_model_name(len(configuration.language_models)),)
+        names = (lm_feature(len(configuration.language_models)),)
         model = LanguageModelFile(feature.path, feature.number("order"))
         configuration = replace(configuration, language_models=(*configuration.language_models, model))
     elif feature.kind in PHRASE_TABLES:
@@ -150,10 +151,6 @@ def _table_features(feature: Feature) -> tuple[str, ...]:
     if columns is not None and columns < len(SCORE_FEATURES):
         raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
     return SCORE_FEATURES if columns is None else column_names(columns)
-
-
-def _language_model_name(number: int) -> str:
-    return f"lm.{number}" if number else "lm"
 
 
 def _reordering_default(feature: Feature) -> tuple[float, ...] | None:
@@ -203,7 +200,7 @@ def _moses_names(configuration: MosesConfiguration) -> Iterator[tuple[str, tuple
         if name in configuration.weights:
             yield f"{kind}0", (name,)
     for number in range(len(configuration.language_models)):
-        yield f"LM{number}", (_language_model_name(number),)
+        yield f"LM{number}", (lm_feature(number),)
     if configuration.phrase_table is not None:
         yield "TranslationModel0", configuration.table_features
     if configuration.reordering_table is not None:

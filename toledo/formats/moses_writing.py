@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.errors import InputError
 from toledo.files import display_name, write_lines
-from toledo.formats.moses_order import line_order
+from toledo.formats.moses_order import SEPARATOR, line_order
 from toledo.phrases.pairs import Phrases
 from toledo.phrases.table import LOWEST_SCORE, PhraseTable
 from toledo.progress import Advance, Progress, silent
@@ -68,4 +69,10 @@ def _texts(phrases: Phrases, chosen: NDArray[np.int32], vocabulary: Vocabulary) 
     """The words of some phrases; one that comes several times is put together once."""
     distinct, place = np.unique(chosen, return_inverse=True)
     texts = [" ".join(vocabulary.words(phrases[number].tolist())) for number in distinct.tolist()]
+    bad = next((text for text in texts if SEPARATOR in text), None)
+    if bad is not None:
+        raise InputError(
+            f"Moses' tables cannot hold the phrase {bad!r}: {SEPARATOR} separates their fields",
+            remedy="escape the text before training: toledo text escape",
+        )
     return (texts[number] for number in place.tolist())

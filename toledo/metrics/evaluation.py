@@ -48,6 +48,8 @@ class Settings:
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        if not self.metrics:
+            raise InputError("no metric is named", remedy=f"choose from {', '.join(METRICS)}")
         _require_known("metric", self.metrics, METRICS)
         _require_known("significance test", [self.test], ["none", *TESTS])
         _require_known("tokeniser", [self.tokenize], list(sacrebleu_bleu.BLEU.TOKENIZERS))
