@@ -18,7 +18,8 @@ from toledo.vocabulary import Vocabulary
 def test_the_envelope_is_the_maximum_over_all_derivations_everywhere(data: st.DataObject) -> None:
     forest = data.draw(oracle.forests(max_nodes=4))
     intercepts = data.draw(oracle.edge_scores(forest))
-    slopes = np.array(data.draw(st.lists(st.floats(-3, 3), min_size=forest.edges, max_size=forest.edges)))
+    steep = st.floats(-3, 3).filter(lambda slope: slope == 0.0 or abs(slope) > 1e-6)
+    slopes = np.array(data.draw(st.lists(steep, min_size=forest.edges, max_size=forest.edges)))
     possible = [tree for tree in oracle.derivations(forest) if tree.score(intercepts) > -math.inf]
     found = envelope(forest, intercepts, slopes)
     if not possible:
@@ -51,3 +52,12 @@ def test_an_nbest_list() -> None:
     assert found.starts.tolist() == [-math.inf, 1.0]
     assert [found.derivation(i).tolist() for i in range(2)] == [[0], [1]]
     assert [found.at(gamma) for gamma in (-5.0, 0.9, 1.0, 7.0)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("tiny", "lower", "best"), [(1e-308, -3000.0, [0]), (1e-308, 3000.0, [1]), (0.0, 1.0, [1])])
+def test_lines_that_cross_beyond_all_numbers(tiny: float, lower: float, best: list[int]) -> None:
+    forest = from_nbest([Hypothesis(["a"]), Hypothesis(["b"])], (), Vocabulary())
+    for sign in (1.0, -1.0):
+        found = envelope(forest, np.array([0.0, lower]), np.array([0.0, sign * tiny]))
+        assert found.starts.tolist() == [-math.inf]
+        assert found.derivation(0).tolist() == best

@@ -172,18 +172,27 @@ def _add_sums(
 
 @kernel
 def _hull(lines: Lines, size: int) -> NDArray[np.int64]:
-    """The lines of the upper envelope by rising slope; among equal lines the first one."""
+    """The lines of the upper envelope by rising slope; among equal lines the first one.
+
+    Slopes may differ so little that lines cross beyond all numbers, at ±∞: then only one of them counts.
+    """
     order = np.argsort(lines.slopes[:size], kind="mergesort")
-    hull, top = np.empty(size, np.int64), 0
+    hull, starts, top = np.empty(size, np.int64), np.empty(size), 0
     for line in order:
         if top and lines.slopes[hull[top - 1]] == lines.slopes[line]:
             if lines.intercepts[hull[top - 1]] >= lines.intercepts[line]:
                 continue
             top -= 1
-        while top > 1 and _crossing(lines, hull[top - 1], line) <= _crossing(lines, hull[top - 2], hull[top - 1]):
+        start = -math.inf
+        while top:
+            start = _crossing(lines, hull[top - 1], line)
+            if start > starts[top - 1]:
+                break
+            start = -math.inf
             top -= 1
-        hull[top] = line
-        top += 1
+        if start < math.inf:
+            hull[top], starts[top] = line, start
+            top += 1
     return hull[:top]
 
 
