@@ -150,3 +150,18 @@ def test_an_empty_file_cannot_become_a_directory(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match="no segments"):
         convert(tmp_path / "a.jsonl", "jsonl", tmp_path / "out", "toledo", Conversion())
+
+
+@pytest.mark.parametrize("name", ["list.nbest", "list.cdec", "list.jsonl"])
+def test_base_scores_go_through_lists_and_back(tmp_path: Path, name: str) -> None:
+    graph = "# target ||| features ||| source-covered\n1 2\n2\na ||| x=1 base=-2 ||| 1\nb ||| x=3 ||| 1\n"
+    (tmp_path / "a.hg").write_text(graph, encoding="utf-8")
+    weights = {"x": 1.0}
+    convert(tmp_path / "a.hg", "hypergraph", tmp_path / name, guess_output_format(name), Conversion(weights=weights))
+    convert(tmp_path / name, guess_format(tmp_path / name), tmp_path / "b.hg", "hypergraph", Conversion())
+    scores = [
+        sorted(score_with(found, weights).tolist())
+        for file in ("a.hg", name, "b.hg")
+        for found in read_forests(tmp_path / file, guess_format(tmp_path / file))
+    ]
+    assert scores == [[-1.0, 3.0]] * 3

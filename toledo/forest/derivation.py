@@ -45,6 +45,11 @@ class Derivation:
         return found
 
     @cached_property
+    def base(self) -> float:
+        """The sum of the base scores of its edges, which no weight changes."""
+        return 0.0 if self.forest.base is None else float(self.forest.base[self.edges].sum())
+
+    @cached_property
     def provenance(self) -> tuple[int, ...]:
         """Where each of its edges came from; empty if the forest does not know."""
         return () if self.forest.provenance is None else tuple(self.forest.provenance[self.edges].tolist())

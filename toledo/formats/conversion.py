@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from toledo.forest import Derivation, Forest, Hypothesis, from_nbest, k_best
+from toledo.forest import Forest, Hypothesis, from_nbest, k_best
 from toledo.formats.forests import (
     LISTS,
     Format,
@@ -85,10 +85,5 @@ def _cut(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[Forest]:
     for found in forests:
         forest = found.forest
         derivations = islice(k_best(forest, score_with(found, how.weights), distinct=how.distinct), how.size)
-        entries = [Hypothesis(one.words, one.features, _base(one)) for one in derivations]
+        entries = [Hypothesis(one.words, one.features, one.base) for one in derivations]
         yield from_nbest(entries, forest.feature_names, forest.vocabulary)
-
-
-def _base(derivation: Derivation) -> float:
-    base = derivation.forest.base
-    return 0.0 if base is None else float(base[derivation.edges].sum())

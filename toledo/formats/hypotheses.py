@@ -17,9 +17,9 @@ import numpy as np
 
 from toledo.errors import InputError
 from toledo.files import display_name
-from toledo.forest import Forest, Hypothesis, from_nbest, k_best
+from toledo.forest import Derivation, Forest, Hypothesis, from_nbest, k_best
 from toledo.forest.structure import Scores
-from toledo.formats.features import dense_names
+from toledo.formats.features import BASE, dense_names, without_base
 from toledo.formats.numbered import fill_gaps
 from toledo.vocabulary import Vocabulary
 
@@ -94,20 +94,27 @@ def to_forest(
     Features that are not among `feature_names` are sparse. With scores, all are, so that no weight is asked for.
     """
     if not use_scores:
-        return from_nbest(entries, feature_names, vocabulary)
+        return from_nbest([_with_base(entry) for entry in entries], feature_names, vocabulary)
     return from_nbest([_with_score(rank, entry) for rank, entry in enumerate(entries)], (), vocabulary)
 
 
 def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, distinct: bool = False) -> NBestList:
     """The best derivations of a segment (with `distinct`, translations) with their features and scores."""
     found = islice(k_best(forest, scores, distinct=distinct), size)
-    return NBestList(
-        segment,
-        tuple(
-            Entry(one.words, {name: _tidy(value) for name, value in one.features.items()}, score=_tidy(one.score))
-            for one in found
-        ),
-    )
+    return NBestList(segment, tuple(Entry(one.words, _features(one), score=_tidy(one.score)) for one in found))
+
+
+def _features(derivation: Derivation) -> dict[str, float]:
+    """Features and, beside them, the base score; where there are no features, the score of the list says it all."""
+    features = {name: _tidy(value) for name, value in derivation.features.items()}
+    if derivation.base and (derivation.forest.feature_names or derivation.forest.sparse):
+        features[BASE] = _tidy(derivation.base)
+    return features
+
+
+def _with_base(entry: Hypothesis) -> Hypothesis:
+    features, base = without_base(entry.features)
+    return Hypothesis(entry.words, features, entry.base + base) if BASE in entry.features else entry
 
 
 def _with_score(rank: int, entry: Hypothesis) -> Hypothesis:
