@@ -49,6 +49,11 @@ def train(
     there are any; `language_models` (over the corpus's target vocabulary) to use those instead of estimating one, or
     `language_model_text` to estimate it from another text.
     """
+    if config.phrases.lexical == "model1" and alignments is not None and word_lexicons is None:
+        raise InputError(
+            "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
+            remedy="let Toledo align the words, or take lexical weights from the alignment",
+        )
     if not language_models:
         text = corpus.target if language_model_text is None else language_model_text
         language_models = (LanguageModel(estimate(text, config.lm_order, config.lm_prune, progress)),)
@@ -56,11 +61,6 @@ def train(
     if alignments is None:
         result = align(corpus, config.alignment, threads=threads, progress=progress)
         alignments, word_lexicons = result.alignments, result.lexicons
-    if config.phrases.lexical == "model1" and word_lexicons is None:
-        raise InputError(
-            "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
-            remedy="let Toledo align the words, or take lexical weights from the alignment",
-        )
     phrases = train_phrases(
         corpus,
         alignments,
