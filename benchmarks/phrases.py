@@ -1,7 +1,7 @@
 """Phrase extraction and scoring: occurrences per CPU second and peak memory, beside Moses where its tools are at hand.
 
     python benchmarks/phrases.py --source train.de --target train.en --alignments alignments [--moses DIRECTORY]
-    python benchmarks/phrases.py --generate 100000 300000 1000000
+    python benchmarks/phrases.py [--generate 100000 300000 1000000]
 
 DIRECTORY holds Moses' extract, score, consolidate and lexical-reordering-score. CPU seconds are user and system time of
 all threads or processes. Moses' steps go through text files, which are read, sorted and written within its times; ours
@@ -22,12 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from toledo.corpus import ParallelCorpus, read_parallel, sentences_from
-from toledo.files import read_lines
+from toledo.formats.pharaoh import read_alignments
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, lexicons_from
 from toledo.phrases.scoring import score_phrases, score_reordering
 from toledo.vocabulary import RESERVED, Vocabulary
+
+DEFAULT_SIZE = 20_000
 
 
 def main() -> None:
@@ -39,6 +41,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-reordering", action="store_true")
     options = parser.parse_args()
+    if options.source is None and not options.generate:
+        options.generate = [DEFAULT_SIZE]
     if len(options.generate) > 1:  # a process each: peak memory is that of a whole process
         for size in options.generate:
             rest = [f"--max-length={options.max_length}", f"--threads={options.threads}"]
@@ -49,7 +53,8 @@ def main() -> None:
     if options.generate:
         corpus, alignments = generate(options.generate[0], 1)
     else:
-        corpus, alignments = read_parallel(options.source, options.target), read_alignments(options.alignments)
+        corpus = read_parallel(options.source, options.target)
+        alignments = read_alignments(options.alignments, corpus)
     print(f"{len(corpus)} sentence pairs, {corpus.source.words.size} source words, {alignments.links.shape[0]} links")
     print(f"memory before: {peak_memory():.2f} GiB")
     lexicons, spent = train(corpus, alignments, options, report=True)
@@ -138,12 +143,6 @@ def write_lexicon(path: Path, lexicon: Lexicon, given: Vocabulary, words: Vocabu
         for row, word, probability in zip(rows, lexicon.words, lexicon.probabilities, strict=True):
             spelled = ("NULL" if row == NULL else given.word(row)), ("NULL" if word == NULL else words.word(word))
             stream.write(f"{spelled[1]} {spelled[0]} {probability:.7f}\n")
-
-
-def read_alignments(path: Path) -> Alignments:
-    lines = [sorted(tuple(map(int, link.split("-"))) for link in line.split()) for line in read_lines(path)]
-    links = np.array([link for line in lines for link in line], np.int32).reshape(-1, 2)
-    return Alignments(np.cumsum([0, *map(len, lines)]), links)
 
 
 def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -> tuple[ParallelCorpus, Alignments]:
