@@ -77,6 +77,28 @@ def test_the_cache_notices_changed_constants_of_numpy(tmp_path: Path, form: str)
         assert run_caller(tmp_path).strip("[]") == str(10 * number)
 
 
+def test_the_cache_notices_a_changed_overload(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(
+        textwrap.dedent("""
+            from callee import inner
+            from toledo.kernels import kernel
+
+            @kernel
+            def outer(x):
+                return inner(x)
+
+            print(outer(10))
+        """)
+    )
+    for number in (2, 3):
+        (tmp_path / "callee.py").write_text(
+            "from numba.extending import overload\n"
+            "def inner(x): ...\n"
+            f"@overload(inner)\ndef compiled(x):\n    return lambda x: x * {number}\n"
+        )
+        assert run_caller(tmp_path) == str(10 * number)
+
+
 def test_the_cache_survives_a_type_that_is_gone(tmp_path: Path) -> None:
     program = """
         from typing import NamedTuple

@@ -152,6 +152,8 @@ def _dependencies(function: FunctionType, seen: set[FunctionType]) -> Iterator[s
         if isinstance(value, Dispatcher):
             if value.py_func not in seen:
                 yield from _dependencies(value.py_func, seen)
+        elif isinstance(value, FunctionType):  # a plain function with a compiled twin beside it (numba's overload)
+            yield _file_digest(value.__code__.co_filename)
         elif isinstance(value, int | float | str | tuple | np.generic | np.dtype):
             yield f"{name}={value!r}"
         elif isinstance(value, np.ndarray):
