@@ -18,7 +18,7 @@ from toledo.corpus import Sentences
 from toledo.kernels import kernel, map_chunks
 from toledo.phrases.lexicon import NULL
 
-ROW_CHUNKS = 64  # pieces of work over given words: enough to keep many threads busy
+ROW_CHUNKS = 32  # pieces of work over given words: each has its own array as long as the vocabulary
 
 
 class Direction(NamedTuple):
