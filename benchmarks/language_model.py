@@ -2,6 +2,7 @@
 
     python benchmarks/language_model.py                        # generated text
     python benchmarks/language_model.py --text train.en --test test.en --order 5
+    python benchmarks/language_model.py --arpa lm.arpa.gz --test test.en
     python benchmarks/language_model.py --lmplz path/to/lmplz  # estimation against lmplz in the same run
 
 CPU seconds; compilation is not counted, reading files is.
@@ -20,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from toledo.corpus import read_sentences, sentences_from
-from toledo.encoding import Encoder
+from toledo.corpus import read_sentences
 from toledo.formats.arpa import read_arpa, write_arpa
-from toledo.language_model import LanguageModel, estimate
+from toledo.language_model import LanguageModel, LineScorer, estimate
 from toledo.vocabulary import Vocabulary
 
 VOCABULARY, SUCCESSORS, SENTENCE = 100_000, 30, 20
@@ -33,14 +33,14 @@ def main() -> None:
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as folder:
         text, test = arguments.text, arguments.test
-        if text is None or test is None:
+        if test is None or (text is None and arguments.arpa is None):
             text, test = Path(folder) / "text", Path(folder) / "test"
             write_text(text, arguments.words, arguments.seed)
             write_text(test, arguments.words // 10, arguments.seed + 1)
         warm_up(Path(folder), arguments.order)
-        model, vocabulary = measure_estimation(text, arguments.order, arguments.lmplz)
-        arpa = Path(folder) / "lm.arpa"
-        measure_arpa(arpa, model, vocabulary)
+        arpa = arguments.arpa or Path(folder) / "lm.arpa"
+        if arguments.arpa is None:
+            measure_arpa(arpa, *measure_estimation(text, arguments.order, arguments.lmplz))
         measure_scoring(arpa, test.read_text("utf-8").splitlines(), arguments.repeat)
 
 
@@ -48,6 +48,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--words", type=int, default=5_000_000, help="size of the generated text")
     parser.add_argument("--text", type=Path, help="estimate from this text instead")
+    parser.add_argument("--arpa", type=Path, help="score with this model, and estimate none")
     parser.add_argument("--test", type=Path, help="score this text instead")
     parser.add_argument("--order", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=7, help="scorings, of which the fastest counts")
@@ -80,7 +81,7 @@ def warm_up(folder: Path, order: int) -> None:
     vocabulary = Vocabulary()
     model = LanguageModel(estimate(read_sentences(folder / "small", vocabulary), order))
     write_arpa(folder / "small.arpa", model, vocabulary)
-    read_arpa(folder / "small.arpa", Vocabulary()).score(read_sentences(folder / "small", vocabulary))
+    LineScorer(read_arpa(folder / "small.arpa", vocabulary), vocabulary).score(["a b"], threads=1)
 
 
 def measure_estimation(text: Path, order: int, lmplz: Path | None) -> tuple[LanguageModel, Vocabulary]:
@@ -129,13 +130,8 @@ def measure_scoring(arpa: Path, lines: list[str], repeat: int) -> None:
     start = time.process_time()
     model.automaton  # noqa: B018 (makes the tables)
     print(f"make tables: {time.process_time() - start:.2f} s")
-    encoder = Encoder(vocabulary, grow=False)
-
-    def ours() -> Any:
-        words, lengths = encoder.encode("\n".join([*lines, ""]).encode())
-        return model.score(sentences_from(words, lengths), threads=1)
-
-    scorers: dict[str, Callable[[], Any]] = {"toledo": ours}
+    ours = LineScorer(model, vocabulary)
+    scorers: dict[str, Callable[[], Any]] = {"toledo": lambda: ours.score(lines, threads=1)}
     try:
         import kenlm
 

@@ -123,7 +123,7 @@ def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = 
     encoder, done = Encoder(vocabulary, grow), 0
     for block in read_blocks(path):
         words, lengths = encoder.encode(block)
-        _refuse_reserved_words(path, done, words, lengths, UNKNOWN if grow else BEGIN)
+        refuse_reserved_words(display_name(path), done, words, lengths, UNKNOWN if grow else BEGIN)
         yield sentences_from(words, lengths)
         done += lengths.size
 
@@ -182,17 +182,20 @@ def _require_equal_counts(counts: dict[str, int]) -> None:
         )
 
 
-def _refuse_reserved_words(
-    path: str | Path, done: int, words: NDArray[np.int32], lengths: NDArray[np.int64], first: int
+def refuse_reserved_words(
+    file: str | None, done: int, words: NDArray[np.int32], lengths: NDArray[np.int64], first: int
 ) -> None:
-    """`first` is the first id to refuse: in a text that adds no words, UNKNOWN is any word not seen before."""
+    """Refuse words that have a meaning of their own in a text of which `done` lines came before.
+
+    `first` is the first id to refuse: in a text that adds no words, UNKNOWN is any word not seen before.
+    """
     reserved = np.flatnonzero((words >= first) & (words <= END))
     if not reserved.size:
         return
     line = int(np.searchsorted(np.cumsum(lengths), reserved[0], side="right"))
     raise InputError(
         f"the reserved word {RESERVED[words[reserved[0]]]} stands in the text",
-        file=display_name(path),
+        file=file,
         line=done + line + 1,
         remedy="remove or escape it (toledo text escape)",
     )

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.hashing import HALF, MULTIPLIER
+from toledo.instructions import EIGHT, load_eight, trailing_zeros
 from toledo.kernels import inlined, kernel
 from toledo.vocabulary import UNKNOWN, Vocabulary
 
 SPACE, FIRST_SPACE, LAST_SPACE, LINE_END = 32, 9, 13, 10  # white space is a blank and \t \n \v \f \r
-EIGHT = 8
-PADDING = 2 * EIGHT
+PADDING = EIGHT
 ABOVE_SPACE = np.uint64(0x2121_2121_2121_2121)
 TOP_BITS = np.uint64(0x8080_8080_8080_8080)
-BYTE_NUMBERS = np.uint64(0x0001_0203_0405_0607)
+ONE = np.uint64(1)
 MISSING = -1
 FIRST_PIECE = 1 << 16  # bytes; nearly all words are new at first, so the index is made again soon, then less often
 
@@ -38,10 +38,9 @@ class WordIndex(NamedTuple):
 
 
 class Text(NamedTuple):
-    """Some bytes, and the same memory as numbers of 8 bytes; at least PADDING line ends follow the text."""
+    """Some bytes, of which any 8 can be read at once: at least PADDING line ends follow the text."""
 
     bytes: NDArray[np.uint8]
-    eights: NDArray[np.uint64]
 
 
 class Encoder:
@@ -67,56 +66,56 @@ class Encoder:
         yield block
 
     def _encode(self, block: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        words, lengths, begins, ends = encode_text(self._index, padded(block), len(block))
-        new = words == MISSING
-        if not self._grow:
-            words[new] = UNKNOWN
-        elif begins.size:
+        missing = MISSING if self._grow else UNKNOWN
+        words, lengths, begins, ends = encode_text(self._index, padded(block), len(block), missing)
+        if self._grow and begins.size:
             spelt = [block[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-            words[new] = self._vocabulary.encode_lines([b" ".join(spelt)])[0]
+            words[words == MISSING] = self._vocabulary.encode_lines([b" ".join(spelt)])[0]
             self._index = build_word_index(self._vocabulary)
         return words, lengths
 
 
 def padded(block: bytes) -> Text:
     """A block for compiled readers."""
-    room = np.full((len(block) + PADDING + EIGHT - 1) // EIGHT * EIGHT, LINE_END, np.uint8)
+    room = np.empty(len(block) + PADDING, np.uint8)
     room[: len(block)] = np.frombuffer(block, np.uint8)
-    return Text(room, room.view(np.uint64))
+    room[len(block) :] = LINE_END
+    return Text(room)
 
 
-def build_word_index(vocabulary: Vocabulary) -> WordIndex:
-    """The index of all words that a vocabulary has now."""
+def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = None) -> WordIndex:
+    """The index of all words that a vocabulary has now, or of those of them that are `known`."""
     arrays: dict[str, Any] = {**vocabulary.to_arrays()}
     index = WordIndex(np.zeros(int(len(vocabulary) / LOAD) + 1, SLOT), arrays["bytes"], arrays["offsets"])
-    _insert_words(index, padded(arrays["bytes"].tobytes()))
+    ids = np.arange(len(vocabulary)) if known is None else np.flatnonzero(known)
+    _insert_words(index, padded(arrays["bytes"].tobytes()), ids)
     return index
 
 
 @kernel
 def encode_text(
-    index: WordIndex, text: Text, size: int
+    index: WordIndex, text: Text, size: int, missing_id: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Word ids, the length of each line, and where the words begin and end that are MISSING in the index."""
+    """Word ids, the length of each line, and where the words begin and end that the index lacks."""
     words, lengths = np.empty(size // 2 + 1, np.int32), np.empty(_count_lines(text, size), np.int64)
     begins, ends = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
     filled, line, line_begin, missing = 0, 0, 0, 0
     place = 0
     while place < size:
-        if is_space(text.bytes[place]):
-            if text.bytes[place] == LINE_END:
-                lengths[line] = filled - line_begin
-                line, line_begin = line + 1, filled
-            place += 1
-            continue
-        end = word_end(text, place)
-        word = find_word(index, text, place, end - place)
-        words[filled] = word
-        filled += 1
-        if word == MISSING:
-            begins[missing], ends[missing] = place, end
-            missing += 1
-        place = end
+        if not is_space(text.bytes[place]):
+            end, key = read_word(text, place)
+            word = find_key(index, text, key, place, end - place)
+            if word == MISSING:
+                word = missing_id
+                begins[missing], ends[missing] = place, end
+                missing += 1
+            words[filled] = word
+            filled += 1
+            place = end
+        if text.bytes[place] == LINE_END and place < size:
+            lengths[line] = filled - line_begin
+            line, line_begin = line + 1, filled
+        place += 1  # white space, whatever came before
     if line < lengths.size:
         lengths[line] = filled - line_begin
     return words[:filled].copy(), lengths, begins[:missing].copy(), ends[:missing].copy()
@@ -125,31 +124,46 @@ def encode_text(
 @inlined
 def find_word(index: WordIndex, text: Text, begin: int, length: int) -> int:
     """The id of the word at a place of a text, or MISSING."""
+    return find_key(index, text, word_key(text, begin, length), begin, length)
+
+
+@inlined
+def find_key(index: WordIndex, text: Text, key: np.uint64, begin: int, length: int) -> int:
+    """The id of the word at a place of a text whose key is known, or MISSING."""
     slots = index.slots
-    key = word_key(text, begin, length)
     slot = _home_slot(key, slots.size)
     while slots[slot]["length"] != 0:
         if slots[slot]["key"] == key and slots[slot]["length"] == length:
             word = int(slots[slot]["id"])
             if length <= EIGHT or _same_bytes(index.bytes, index.offsets[word], text.bytes, begin, length):
                 return word
-        slot += 1
-        if slot == slots.size:
-            slot = 0
+        slot += ONE
+        if slot == np.uint64(slots.size):
+            slot = np.uint64(0)
     return MISSING
+
+
+@inlined
+def read_word(text: Text, place: int) -> tuple[int, np.uint64]:
+    """Where the word at a place ends, and its key. Most words are shorter than 8 bytes: one look finds both."""
+    eight = load_eight(text.bytes, place)
+    low = _low_bytes(eight)
+    end = place + _first_byte(low)
+    if low != 0 and is_space(text.bytes[end]):
+        return end, eight & (((low & (~low + ONE)) >> np.uint64(7)) - ONE)  # the bytes before
+    end = word_end(text, place)
+    return end, word_key(text, place, end - place)
 
 
 @inlined
 def word_end(text: Text, place: int) -> int:
     """Where the word at a place ends; a byte below a blank that is no white space is part of a word."""
     while True:
-        eight = _load_eight(text.eights, place)
-        low = (eight - ABOVE_SPACE) & ~eight & TOP_BITS  # its lowest bit marks the first byte below 0x21
+        low = _low_bytes(load_eight(text.bytes, place))
         if low == 0:
             place += EIGHT
             continue
-        marker = (low & (~low + np.uint64(1))) >> np.uint64(7)
-        place += int(np.int64((marker * BYTE_NUMBERS) >> np.uint64(56)))
+        place += _first_byte(low)
         if is_space(text.bytes[place]):
             return place
         place += 1
@@ -160,12 +174,12 @@ def word_key(text: Text, begin: int, length: int) -> np.uint64:
     """A word of up to 8 bytes as a number, or the hash of a longer one."""
     key = np.uint64(0)
     while length > EIGHT:
-        key = (key ^ _load_eight(text.eights, begin)) * MULTIPLIER
+        key = (key ^ load_eight(text.bytes, begin)) * MULTIPLIER
         key ^= key >> HALF
         begin += EIGHT
         length -= EIGHT
     unused = np.uint64(8 * (EIGHT - length))
-    return key ^ ((_load_eight(text.eights, begin) << unused) >> unused)
+    return key ^ ((load_eight(text.bytes, begin) << unused) >> unused)
 
 
 @kernel
@@ -175,26 +189,31 @@ def is_space(byte: int) -> bool:
 
 
 @kernel
-def _load_eight(eights: NDArray[np.uint64], place: int) -> np.uint64:
-    """The 8 bytes from any place on, as a number (the first byte lowest)."""
-    shift = np.uint64((place & 7) << 3)
-    low = eights[place >> 3] >> shift
-    high = (eights[(place >> 3) + 1] << np.uint64(1)) << (np.uint64(63) - shift)  # two steps: 64 would be too far
-    return np.uint64(low | high)
+def _low_bytes(eight: np.uint64) -> np.uint64:
+    """Of 8 bytes, the highest bit of the first that is a blank or below; other bits above it mean nothing."""
+    return (eight - ABOVE_SPACE) & ~eight & TOP_BITS
 
 
 @kernel
-def _home_slot(key: np.uint64, slots: int) -> int:
+def _first_byte(bits: np.uint64) -> int:
+    """Which of 8 bytes has the lowest bit."""
+    return int(np.int64(trailing_zeros(bits) >> np.uint64(3)))
+
+
+@kernel
+def _home_slot(key: np.uint64, slots: int) -> np.uint64:
     mixed = (key ^ (key >> HALF)) * MULTIPLIER
-    return int(np.int64(((mixed >> HALF) * np.uint64(slots)) >> HALF))
+    return ((mixed >> HALF) * np.uint64(slots)) >> HALF
 
 
 @kernel
 def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], there: int, length: int) -> bool:
-    for i in range(length):  # noqa: SIM110 (compiled code has no generators)
-        if one[here + i] != other[there + i]:
+    """Whether two words of one length above 8 are the same: their last 8 bytes, and all groups of 8 before."""
+    last = length - EIGHT
+    for i in range(0, last, EIGHT):
+        if load_eight(one, here + i) != load_eight(other, there + i):
             return False
-    return True
+    return bool(load_eight(one, here + last) == load_eight(other, there + last))
 
 
 @kernel
@@ -206,14 +225,14 @@ def _count_lines(text: Text, size: int) -> int:
 
 
 @kernel
-def _insert_words(index: WordIndex, text: Text) -> None:
+def _insert_words(index: WordIndex, text: Text, ids: NDArray[np.int64]) -> None:
     slots = index.slots
-    for word in range(index.offsets.size - 1):
+    for word in ids:
         begin, length = index.offsets[word], index.offsets[word + 1] - index.offsets[word]
         key = word_key(text, begin, length)
         slot = _home_slot(key, slots.size)
         while slots[slot]["length"] != 0:
-            slot += 1
-            if slot == slots.size:
-                slot = 0
+            slot += ONE
+            if slot == np.uint64(slots.size):
+                slot = np.uint64(0)
         slots[slot]["key"], slots[slot]["length"], slots[slot]["id"] = key, length, word

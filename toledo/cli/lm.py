@@ -15,8 +15,7 @@ from toledo.files import STANDARD_STREAM, atomic_writer
 from toledo.progress import Progress
 
 if TYPE_CHECKING:
-    from toledo.corpus import Sentences
-    from toledo.language_model import LanguageModel, Perplexity
+    from toledo.language_model import LanguageModel, LineScores, Perplexity
     from toledo.vocabulary import Vocabulary
 
 app = typer.Typer(no_args_is_help=True, help="Estimate language models, score text with them, mix them.")
@@ -79,21 +78,23 @@ def score(
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
     from toledo.corpus import read_sentence_blocks
+    from toledo.language_model import LineScorer
     from toledo.vocabulary import Vocabulary
 
     set_up_messages(quiet)
     vocabulary = Vocabulary()
     language_model = _read(model, vocabulary, progress_for(quiet))
-    blocks = read_sentence_blocks(text, vocabulary, grow=False)
     if perplexity:
+        blocks = read_sentence_blocks(text, vocabulary, grow=False)
         results = [language_model.perplexity(block, threads) for block in blocks]
         if not results:
             raise InputError("there is no text to score", remedy="give a text of one sentence per line")
         _print_perplexity(sum(results[1:], start=results[0]), as_json)
         return
+    scorer = LineScorer(language_model, vocabulary)
     with atomic_writer(STANDARD_STREAM) as stream:
-        for block in blocks:
-            stream.writelines(_score_lines(language_model, block, threads, as_json))
+        for scores in scorer.score_file(text, threads):
+            stream.writelines(_score_lines(scores, as_json))
 
 
 @app.command()
@@ -164,14 +165,12 @@ def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Pr
         save_language_model(path, model, vocabulary)
 
 
-def _score_lines(model: LanguageModel, sentences: Sentences, threads: int, as_json: bool) -> Iterator[str]:
-    scores = model.score(sentences, threads).tolist()
+def _score_lines(scores: LineScores, as_json: bool) -> Iterator[str]:
     if not as_json:
-        return (f"{value:.6f}\n" for value in scores)
-    columns = zip(scores, sentences.lengths.tolist(), model.count_unknown(sentences).tolist(), strict=True)
+        return (f"{value:.6f}\n" for value in scores.log10.tolist())
     return (
         json.dumps({"log10": round(value, 6), "words": words, "unknown": unknown}) + "\n"
-        for value, words, unknown in columns
+        for value, words, unknown in zip(*(column.tolist() for column in scores), strict=True)
     )
 
 

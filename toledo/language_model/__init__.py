@@ -3,6 +3,7 @@
 from toledo.language_model.backoff import BackoffModel, NGrams
 from toledo.language_model.estimate import estimate
 from toledo.language_model.interpolate import interpolate
+from toledo.language_model.lines import LineScorer, LineScores
 from toledo.language_model.mixture import tune_weights
 from toledo.language_model.query import LanguageModel, Perplexity
 from toledo.language_model.saving import load_language_model, save_language_model
@@ -10,6 +11,8 @@ from toledo.language_model.saving import load_language_model, save_language_mode
 __all__ = [
     "BackoffModel",
     "LanguageModel",
+    "LineScorer",
+    "LineScores",
     "NGrams",
     "Perplexity",
     "estimate",

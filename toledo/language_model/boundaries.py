@@ -12,9 +12,17 @@ from toledo.vocabulary import BEGIN, END
 
 def refuse_boundaries(sentences: Sentences) -> None:
     """Words of a text are any but the boundaries, which are added here."""
-    words = sentences.words
-    if words.size and (words.min() < 0 or np.any((words == BEGIN) | (words == END))):
+    if sentences.words.min(initial=0) < 0 or count_boundaries(sentences.words):
         raise ValueError("a text holds words of the vocabulary, and not <s> or </s>")
+
+
+@kernel
+def count_boundaries(words: NDArray[np.int32]) -> int:
+    """How often `<s>` and `</s>` are among the words."""
+    count = 0
+    for word in words:
+        count += (word == BEGIN) | (word == END)
+    return count
 
 
 @kernel

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from toledo.corpus import Sentences
 from toledo.kernels import map_chunks
-from toledo.language_model.automaton import NOT_A_WORD, Automaton, begin_state, build_automaton
+from toledo.language_model.automaton import Automaton, begin_state, build_automaton
 from toledo.language_model.backoff import BackoffModel
-from toledo.language_model.boundaries import refuse_boundaries, with_boundaries
-from toledo.language_model.scoring import replace_unknown, token_scores
+from toledo.language_model.boundaries import refuse_boundaries
+from toledo.language_model.scoring import known_words, sentence_scores, token_scores
 from toledo.progress import Progress, silent
-from toledo.vocabulary import BEGIN, UNKNOWN
+from toledo.vocabulary import END, UNKNOWN
 
 SENTENCES_AT_ONCE = 1000
 
@@ -84,8 +84,7 @@ class LanguageModel:
         automaton = self.automaton
 
         def work(begin: int, end: int) -> NDArray[np.float64]:
-            _, starts, scores = _token_scores(automaton, sentences, begin, end)
-            return np.add.reduceat(scores, starts[:-1])
+            return sentence_scores(automaton, *_known(automaton, sentences, begin, end))
 
         parts = map_chunks(
             work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
@@ -98,11 +97,10 @@ class LanguageModel:
         automaton = self.automaton
 
         def work(begin: int, end: int) -> Perplexity:
-            tokens, _, scores = _token_scores(automaton, sentences, begin, end)
+            tokens, scores = _tokens_and_scores(automaton, sentences, begin, end)
             unknown = tokens == UNKNOWN
-            predicted = tokens.size - (end - begin)
             return Perplexity(
-                float(scores.sum()), predicted, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
+                float(scores.sum()), tokens.size, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
             )
 
         parts = map_chunks(
@@ -110,21 +108,10 @@ class LanguageModel:
         )
         return sum(parts, start=Perplexity(0.0, 0, 0.0, 0))
 
-    def count_unknown(self, sentences: Sentences) -> NDArray[np.int64]:
-        """The number of words of each sentence that the model does not know."""
-        unigrams = self.automaton.unigrams
-        unknown = np.ones(max(unigrams.size, int(sentences.words.max(initial=0)) + 1), np.int64)
-        unknown[: unigrams.size] = unigrams["next"] == NOT_A_WORD
-        unknown[UNKNOWN] = 1
-        before = np.concatenate(([0], np.cumsum(unknown[sentences.words])))
-        return before[sentences.offsets[1:]] - before[sentences.offsets[:-1]]
-
     def word_scores(self, sentences: Sentences) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """All words and sentence ends of a text as the model sees them (unknown ones as UNKNOWN), and their log10."""
         refuse_boundaries(sentences)
-        tokens, _, scores = _token_scores(self.automaton, sentences, 0, len(sentences))
-        predicted = tokens != BEGIN
-        return tokens[predicted], scores[predicted]
+        return _tokens_and_scores(self.automaton, sentences, 0, len(sentences))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Named arrays, for saving."""
@@ -136,10 +123,17 @@ class LanguageModel:
         return cls(BackoffModel.from_arrays(arrays, vocabulary_size))
 
 
-def _token_scores(
+def _known(
     automaton: Automaton, sentences: Sentences, begin: int, end: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
-    """The tokens of some sentences with their boundaries, where each sentence begins, and the score of each token."""
-    tokens, starts = with_boundaries(sentences.words, sentences.offsets, begin, end)
-    replace_unknown(automaton, tokens)
-    return tokens, starts, token_scores(automaton, tokens, starts)
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Words and offsets of some sentences as the model sees them."""
+    first, last = sentences.offsets[begin], sentences.offsets[end]
+    return known_words(automaton, sentences.words[first:last]), sentences.offsets[begin : end + 1] - first
+
+
+def _tokens_and_scores(
+    automaton: Automaton, sentences: Sentences, begin: int, end: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The words and ends of some sentences as the model sees them, and their scores."""
+    words, offsets = _known(automaton, sentences, begin, end)
+    return np.insert(words, offsets[1:], END), token_scores(automaton, words, offsets)

@@ -1,7 +1,7 @@
 """The log10 probability of every word of many sentences, in compiled code.
 
-A look-up in a large model is mostly waiting for memory. Several parts of a text are therefore scored in turns, one
-look-up at a time: by the time it is a part's turn again, the memory it asked for has come.
+A look-up in a large model is mostly waiting for memory. Several sentences are therefore scored in turns, one look-up at
+a time: by the time it is a sentence's turn again, the memory it asked for has come.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.hashing import EMPTY, pair_key
+from toledo.instructions import prefetch
 from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import BUCKET, NO_CONTEXT, ONE, Automaton, home_slot, known_word
-from toledo.prefetch import prefetch
-from toledo.vocabulary import BEGIN
+from toledo.vocabulary import BEGIN, END, UNKNOWN
 
-PARTS = 24
-PART = np.dtype(
+LANES = 24  # sentences at once
+LANE = np.dtype(
     [
-        ("token", np.uint64),  # the one to score
-        ("end", np.uint64),
+        ("token", np.uint64),  # the one to score; at the end it is `</s>`
+        ("end", np.uint64),  # of the sentence
+        ("shift", np.uint64),  # from tokens to their scores, as ends have scores too
         ("state", np.uint64),
-        ("backoff", np.float64),  # the sum for this token so far
+        ("score", np.float64),  # of the sentence so far, back-off for this token included
         ("key", np.uint64),  # of the transition asked for, 0 at first
         ("slot", np.uint64),
     ],
@@ -33,58 +34,89 @@ NOT_FOUND = EMPTY
 
 
 @kernel
-def replace_unknown(automaton: Automaton, tokens: NDArray[np.int32]) -> None:
-    """Make words that the model does not know `<unk>`."""
-    unigrams = automaton.unigrams
-    for i in range(tokens.size):
-        tokens[i] = known_word(unigrams, tokens[i])
-
-
-def token_scores(
-    automaton: Automaton, tokens: NDArray[np.int32], sentence_starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """The log10 probability of each token, 0 for `<s>`; each sentence begins with `<s>`, all words are known."""
-    parts = np.linspace(0, sentence_starts.size - 1, PARTS + 1).astype(np.int64)
-    return _score_parts(automaton, tokens, sentence_starts[np.unique(parts)])
+def known_words(automaton: Automaton, words: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The words as the model sees them: `<unk>` for those that it does not know."""
+    known = np.empty_like(words)
+    for i in range(words.size):
+        known[i] = known_word(automaton.unigrams, words[i])
+    return known
 
 
 @kernel
-def _score_parts(automaton: Automaton, tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Score parts that begin with `<s>` in turns."""
+def running_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log10 probability of sentences up to each word, and up to their ends, in their order; all words are known."""
     transitions, unigrams, contexts = automaton
-    scores, parts = np.zeros(tokens.size, np.float64), np.zeros(starts.size - 1, PART)
-    for i in range(parts.size):
-        parts[i]["token"], parts[i]["end"] = starts[i], starts[i + 1]
-    turn, active = 0, parts.size
+    scores, lanes = np.empty(words.size + offsets.size - 1, np.float64), np.zeros(LANES, LANE)
+    first_state = np.uint64(unigrams[BEGIN]["next"])
+    for i in range(LANES):
+        lanes[i]["token"] = 1  # beyond the end at 0: ready for a sentence
+    turn, active, begun = 0, LANES, 0
     while active > 0:
         turn = turn if turn < active else 0
-        part = parts[turn]
-        token, end, state, backoff = part["token"], part["end"], part["state"], part["backoff"]
-        if part["key"] != 0:  # what was asked for has come
-            slot = _find_slot(transitions, part["key"], part["slot"])
+        lane = lanes[turn]
+        token, end, shift, state, score = lane["token"], lane["end"], lane["shift"], lane["state"], lane["score"]
+        if lane["key"] != 0:  # what was asked for has come
+            slot = _find_slot(transitions, lane["key"], lane["slot"])
             if slot != NOT_FOUND:
-                scores[token] = backoff + transitions[slot]["score"]
-                state, backoff = np.uint64(transitions[slot]["next"]), 0.0
+                score += transitions[slot]["score"]
+                scores[token + shift] = score
+                state = np.uint64(transitions[slot]["next"])
                 token += ONE
             else:
-                backoff += contexts[state]["backoff"]
+                score += contexts[state]["backoff"]
                 state = np.uint64(contexts[state]["shorter"])
-        while token < end and (state == NO_CONTEXT or tokens[token] == BEGIN):
-            unigram = unigrams[np.uint64(tokens[token])]
-            scores[token] = backoff + unigram["score"] if tokens[token] != BEGIN else 0.0
-            state, backoff = np.uint64(unigram["next"]), 0.0
+        while token <= end and state == NO_CONTEXT:
+            unigram = unigrams[np.uint64(words[token] if token < end else END)]
+            score += unigram["score"]
+            scores[token + shift] = score
+            state = np.uint64(unigram["next"])
             token += ONE
-        if token == end:
+        if token <= end:
+            lane["token"], lane["state"], lane["score"] = token, state, score
+            lane["key"] = pair_key(state, words[token] if token < end else END)
+            lane["slot"] = home_slot(lane["key"], transitions.size)
+            prefetch(transitions, lane["slot"])
+            prefetch(contexts, state)
+            turn += 1
+        elif begun < offsets.size - 1:
+            lane["token"], lane["end"], lane["shift"] = offsets[begun], offsets[begun + 1], begun
+            lane["state"], lane["score"], lane["key"] = first_state, 0.0, 0
+            begun += 1
+        else:
             active -= 1
-            parts[turn] = parts[active]
-            continue
-        part["token"], part["state"], part["backoff"] = token, state, backoff
-        part["key"] = pair_key(state, tokens[token])
-        part["slot"] = home_slot(part["key"], transitions.size)
-        prefetch(transitions, part["slot"])
-        prefetch(contexts, state)
-        turn += 1
+            lanes[turn] = lanes[active]
     return scores
+
+
+@kernel
+def sentence_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log10 probability of each sentence, its end included; all words are known."""
+    running, scores = running_scores(automaton, words, offsets), np.empty(offsets.size - 1, np.float64)
+    for sentence in range(scores.size):
+        scores[sentence] = running[offsets[sentence + 1] + sentence]
+    return scores
+
+
+@kernel
+def token_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log10 probability of each word and of the end of each sentence, in their order; all words are known."""
+    scores = running_scores(automaton, words, offsets)
+    for sentence in range(offsets.size - 1):
+        for place in range(offsets[sentence + 1] + sentence, offsets[sentence] + sentence, -1):
+            scores[place] -= scores[place - 1]
+    return scores
+
+
+@kernel
+def count_unknown(words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of unknown words of each sentence."""
+    unknown = np.empty(offsets.size - 1, np.int64)
+    for sentence in range(unknown.size):
+        count = 0
+        for i in range(offsets[sentence], offsets[sentence + 1]):
+            count += words[i] == UNKNOWN
+        unknown[sentence] = count
+    return unknown
 
 
 @inlined
