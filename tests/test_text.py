@@ -18,7 +18,9 @@ def test_tokens_and_back() -> None:
 
 def test_escaping_round_trip() -> None:
     assert escape("<s> a|b [x]") == "&lt;s&gt; a&#124;b &#91;x&#93;"
-    assert unescape(escape("<s> a|b [x]")) == "<s> a|b [x]"
+    for line in ("<s> a|b [x]", "R & D &lt; &amp;lt;", "&#124;"):
+        assert unescape(escape(line)) == line
+    assert unescape("&quot; it &apos;s &amp;lt;") == "\" it 's &lt;"
 
 
 def test_truecasing(tmp_path: Path) -> None:

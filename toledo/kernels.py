@@ -12,6 +12,7 @@ import inspect
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -190,6 +191,9 @@ def cache_directory() -> Path:
     configured = os.environ.get("TOLEDO_CACHE")
     if configured:
         return Path(configured)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "toledo"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "toledo"
+    if cache_home := os.environ.get("XDG_CACHE_HOME"):
+        return Path(cache_home) / "toledo"
+    try:
+        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "toledo"
+    except RuntimeError:  # a user without a home, as in some containers: a private directory for this process
+        return Path(tempfile.mkdtemp(prefix="toledo-"))

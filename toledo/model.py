@@ -7,6 +7,7 @@ are mapped into memory. The log-linear features are those of Moses (Koehn et al.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -81,7 +82,7 @@ class Model:
                 f"length:{self.table.longest_source}",
                 f"reordering:{reordering}",
                 f"lm:{orders or 'none'}",
-                *(f"{key}:{value}" for key, value in self.training.items() if not isinstance(value, dict)),
+                *(f"{key}:{_brief(value)}" for key, value in self.training.items()),
                 f"version:{version('toledo-mt')}",
             ]
         )
@@ -156,6 +157,11 @@ def default_weights(names: Sequence[str]) -> Weights:
         else:
             values[name] = DEFAULT_TABLE_WEIGHT
     return Weights(values, frozen=frozenset({"oov"} & set(names)))
+
+
+def _brief(value: object) -> str:
+    """A short name for how a model was trained: the same for the same configuration."""
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:8] if isinstance(value, dict) else str(value)
 
 
 def _settings_table(settings: SearchSettings) -> dict[str, int]:

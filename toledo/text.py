@@ -15,7 +15,7 @@ from toledo.vocabulary import RESERVED, split_words
 
 SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
-MARKUP = (("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
+MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
 
 
 class Tokeniser:
@@ -37,17 +37,18 @@ class Tokeniser:
 
 
 def escape(line: str) -> str:
-    """Replace what has a meaning in the files of translation systems: `|`, brackets and reserved words."""
+    """Replace what has a meaning in the files of translation systems: `&`, `|`, brackets and reserved words."""
     for character, entity in MARKUP:
         line = line.replace(character, entity)
     return line
 
 
 def unescape(line: str) -> str:
-    """Undo `escape`, and the quote and ampersand entities that the Moses scripts write."""
-    for character, entity in MARKUP:
+    """Undo `escape`, and the quote entities that the Moses scripts write; the ampersand comes last."""
+    line = line.replace("&quot;", '"').replace("&apos;", "'")
+    for character, entity in reversed(MARKUP):
         line = line.replace(entity, character)
-    return line.replace("&quot;", '"').replace("&apos;", "'").replace("&amp;", "&")
+    return line
 
 
 @dataclass(frozen=True)

@@ -76,3 +76,15 @@ def test_exporting_single_files(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "lm.arpa").read_text().startswith("\\data\\")
     result = runner.invoke(app, ["export", str(model)])
     assert isinstance(result.exception, InputError)
+
+
+def test_exporting_what_a_text_needs(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("haus\n")
+    command = ["export", str(model), "--phrase-table", str(tmp_path / "pt"), "--filter", str(tmp_path / "in")]
+    assert runner.invoke(app, command).exit_code == 0
+    assert [line.split(" ||| ")[:2] for line in (tmp_path / "pt").read_text().splitlines()] == [["haus", "house"]]
+
+
+def test_reserved_words_in_the_input_are_copied_harmlessly(model: Path) -> None:
+    result = runner.invoke(app, ["translate", str(model), "--quiet"], input="das <s> haus </s>\n")
+    assert sorted(result.stdout.split()) == ["&lt;/s&gt;", "&lt;s&gt;", "house", "the"]

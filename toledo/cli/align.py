@@ -11,7 +11,7 @@ import typer
 from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 
 
-class Model(StrEnum):
+class Aligner(StrEnum):
     """Alignment models."""
 
     HMM = "hmm"
@@ -35,7 +35,7 @@ def align(
     target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
     threads: Threads,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path("-"),
-    model: Annotated[Model, typer.Option(help="Alignment model; eflomal is an extra to install.")] = Model.HMM,
+    model: Annotated[Aligner, typer.Option(help="Alignment model; eflomal is an extra to install.")] = Aligner.HMM,
     symmetrise: Annotated[
         Symmetrise, typer.Option(help="How to join the alignments of the two directions.")
     ] = Symmetrise.GROW_DIAG_FINAL_AND,

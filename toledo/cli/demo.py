@@ -15,6 +15,7 @@ from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 def demo(
     threads: Threads,
     output: Annotated[Path, typer.Option(help="Directory for the sample, the model and the report.")] = Path("demo"),
+    size: Annotated[int, typer.Option(help="Sentence pairs to train on.", min=10)] = 10_000,
     seed: Annotated[int, typer.Option(help="Another number gives another sample.", min=0)] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -37,7 +38,7 @@ def demo(
     log, progress = set_up_messages(quiet), progress_for(quiet)
     sample = output / "sample"
     log.info("1. A parallel corpus: %s", sample)
-    write_sample(sample, seed, progress=progress)
+    write_sample(sample, seed, size, progress=progress)
     corpus = read_parallel(sample / "train.src", sample / "train.trg")
 
     log.info("2. Word alignment, phrase table, language model: %s", output / "model")

@@ -47,6 +47,9 @@ def export_model(
     phrase_table: Annotated[Path | None, typer.Option(help="Write only the phrase table, here.")] = None,
     reordering_table: Annotated[Path | None, typer.Option(help="Write only the reordering table, here.")] = None,
     language_model: Annotated[Path | None, typer.Option(help="Write only the (first) language model, here.")] = None,
+    filter_text: Annotated[
+        Path | None, typer.Option("--filter", help="Only phrase pairs whose source phrase stands in this text.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a model in Moses' formats: phrase table, reordering table, ARPA, moses.ini.
@@ -56,15 +59,24 @@ def export_model(
         toledo export model --output moses
 
         toledo export model --phrase-table phrase-table.gz --language-model lm.arpa
+
+        toledo export model --output moses --filter test.de
     """
+    from dataclasses import replace
+
+    from toledo.corpus import read_sentences
     from toledo.formats import arpa, moses_model, moses_reordering, moses_table
     from toledo.model import Model
+    from toledo.phrases.filtering import filter_for
 
     set_up_messages(quiet)
     progress = progress_for(quiet)
     if not (output or phrase_table or reordering_table or language_model):
         raise InputError("nothing to export", remedy="give --output DIRECTORY, or name a file to write")
     loaded = Model.load(model)
+    if filter_text:
+        text = read_sentences(filter_text, loaded.source_vocabulary, grow=False)
+        loaded = replace(loaded, table=filter_for(loaded.table, text))
     if output:
         moses_model.export_model(loaded, output, progress)
     if phrase_table:

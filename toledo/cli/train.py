@@ -8,15 +8,8 @@ from typing import Annotated
 
 import typer
 
+from toledo.cli.align import Aligner, Symmetrise
 from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
-
-
-class Aligner(StrEnum):
-    """Ways to align words."""
-
-    HMM = "hmm"
-    IBM1 = "ibm1"
-    EFLOMAL = "eflomal"
 
 
 class Smoothing(StrEnum):
@@ -49,6 +42,9 @@ def train(
     threads: Threads,
     alignments: Annotated[Path | None, typer.Option(help="Use these word alignments (Pharaoh format).")] = None,
     aligner: Annotated[Aligner, typer.Option(help="How to align words otherwise.")] = Aligner.HMM,
+    symmetrise: Annotated[
+        Symmetrise, typer.Option(help="How to join the alignments of the two directions.")
+    ] = Symmetrise.GROW_DIAG_FINAL_AND,
     max_phrase_length: Annotated[int, typer.Option(help="Most words of a phrase.", min=1, max=20)] = 5,
     lexical: Annotated[
         Lexical, typer.Option(help="Lexical weights from the word alignment (Koehn 2003) or as IBM Model 1 sums.")
@@ -88,7 +84,7 @@ def train(
     require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
     corpus = read_parallel(source, target)
     config = Training(
-        alignment=AlignmentTraining(model=aligner.value),
+        alignment=AlignmentTraining(model=aligner.value, symmetrisation=symmetrise.value),
         phrases=PhraseTraining(
             max_length=max_phrase_length,
             smoothing=smoothing.value,

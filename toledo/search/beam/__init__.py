@@ -26,6 +26,7 @@ from toledo.search.beam.options import (
     sentence_options,
 )
 from toledo.search.beam.stacks import WINDOW, Lattice, Limits, Scoring, search_sentence
+from toledo.vocabulary import RESERVED, UNKNOWN
 
 __all__ = ["BeamSearch", "BeamSettings", "Step", "Translation"]
 
@@ -56,6 +57,7 @@ class BeamSearch:
         scores = weighted_scores(model.table.scores, table_weights)
         self._pair_scores = scores + weights["phrase.penalty"] - weights["word.penalty"] * lengths
         self._copy_score = OOV * weights["oov"] + weights["phrase.penalty"] - weights["word.penalty"]
+        self._has_option = _words_with_options(model)
         limit = model.settings.distortion_limit
         self._limits = Limits(settings.pop_limit, WINDOW if limit is None else min(limit, WINDOW))
         models = len(model.language_models)
@@ -103,8 +105,13 @@ class BeamSearch:
         return [result for part in parts for result in part]
 
     def _encode(self, words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source ids, and target ids of the words that may have to be copied."""
         source = self.model.source_vocabulary.ids(words)
-        return source, np.array([self.model.target_vocabulary.add(word) for word in words], np.int32)
+        copied = [
+            UNKNOWN if self._has_option[number] else self.model.target_vocabulary.add(_harmless(word))
+            for number, word in zip(source.tolist(), words, strict=True)
+        ]
+        return source, np.array(copied, np.int32)
 
     def _prepare(self, sources: Sequence[NDArray[np.int32]]) -> PreparedTable:
         """The options of all source phrases in some sentences."""
@@ -139,6 +146,20 @@ class BeamSearch:
             self._scoring.model_weights,
         )
         return options, search_sentence(options, future_scores(options), self._scoring, self._limits)
+
+
+def _words_with_options(model: Model) -> NDArray[np.bool_]:
+    """Which source words are phrases of the table: these are never copied."""
+    sources = model.table.pairs.sources
+    single = np.flatnonzero(np.diff(sources.offsets) == 1)
+    found = np.zeros(len(model.source_vocabulary), np.bool_)
+    found[sources.words[sources.offsets[single]]] = True
+    return found
+
+
+def _harmless(word: str) -> str:
+    """A copied `<s>` must not end or begin a sentence for the language model."""
+    return word.replace("<", "&lt;").replace(">", "&gt;") if word in RESERVED else word
 
 
 def _weighted_reordering(model: Model, weights: Mapping[str, float]) -> NDArray[np.float32]:
