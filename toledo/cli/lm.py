@@ -11,7 +11,7 @@ import typer
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer
+from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
 from toledo.progress import Progress
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def estimate(
 
     set_up_messages(quiet)
     progress, vocabulary, thresholds = progress_for(quiet), Vocabulary(), _numbers(prune)
+    _require_output(output)
     sentences = read_sentences(text, vocabulary)
     _write(output, LanguageModel(estimate_model(sentences, order, thresholds, progress)), vocabulary, progress)
 
@@ -120,6 +121,7 @@ def interpolate(
     if len(models) < 2:
         raise InputError("there is only one model to interpolate", remedy="name two or more")
     progress, vocabulary = progress_for(quiet), Vocabulary()
+    _require_output(output)
     loaded = [_read(model, vocabulary, progress) for model in models]
     sentences = read_sentences(tune, vocabulary, grow=False)
     weights = tune_weights(loaded, sentences).tolist()
@@ -159,10 +161,24 @@ def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Pr
     from toledo.formats.arpa import write_arpa
     from toledo.language_model import save_language_model
 
-    if path == STANDARD_STREAM or path.endswith((".arpa", ".arpa.gz")):
+    if _is_arpa(path):
         write_arpa(path, model, vocabulary, progress)
     else:
         save_language_model(path, model, vocabulary)
+
+
+def _is_arpa(path: str) -> bool:
+    return path == STANDARD_STREAM or path.endswith((".arpa", ".arpa.gz"))
+
+
+def _require_output(path: str) -> None:
+    """A bad path should not cost the work."""
+    from toledo.language_model.saving import DESCRIPTION
+
+    if _is_arpa(path):
+        require_output(path)
+    else:
+        require_output_directory(path, DESCRIPTION)
 
 
 def _score_lines(scores: LineScores, as_json: bool) -> Iterator[str]:
