@@ -16,6 +16,8 @@ from toledo.phrases.filtering import weighted_scores
 from toledo.phrases.look_up import occurring_phrases
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.progress import Progress, silent
+from toledo.search.beam.arrays import Lattice, Limits, Scoring
+from toledo.search.beam.cubes import WINDOW
 from toledo.search.beam.lattice import Step, Translation, best_translation, to_forest
 from toledo.search.beam.options import (
     OOV,
@@ -25,7 +27,7 @@ from toledo.search.beam.options import (
     prepare_options,
     sentence_options,
 )
-from toledo.search.beam.stacks import WINDOW, Lattice, Limits, Scoring, search_sentence
+from toledo.search.beam.stacks import search_sentence
 from toledo.vocabulary import RESERVED, UNKNOWN
 
 __all__ = ["BeamSearch", "BeamSettings", "Step", "Translation"]

@@ -12,8 +12,9 @@ from toledo.forest.structure import Yields
 from toledo.kernels import kernel
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
+from toledo.search.beam.arrays import NONE, Lattice
+from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
 from toledo.search.beam.options import OOV, UNKNOWN_WORD, SentenceOptions
-from toledo.search.beam.stacks import DISCONTINUOUS, MONOTONE, NONE, SWAP, Lattice
 
 
 @dataclass(frozen=True)
