@@ -25,10 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Scores, Shape, check_scores
+from toledo.forest.structure import Scores, Shape, check_scores, sentences_at_once
 from toledo.kernels import kernel, map_chunks
-
-SENTENCES_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ def distribution(shape: Shape, scores: Scores, threads: int | None = None) -> Di
         _inside(shape, first, last, scores, result.log_inside, result.conditional)
         _outside(shape, first, last, result.log_inside, result.conditional, result.visits, result.posteriors)
 
-    map_chunks(work, shape.sentences.size - 1, chunk=SENTENCES_AT_ONCE, threads=threads)
+    map_chunks(work, shape.sentences.size - 1, chunk=sentences_at_once(shape), threads=threads)
     return result
 
 
@@ -75,7 +73,7 @@ def advantage(given: Distribution, rewards: Scores, threads: int | None = None) 
     def work(first: int, last: int) -> None:
         _advantage(shape, first, last, given.conditional, given.visits, rewards, result)
 
-    map_chunks(work, shape.sentences.size - 1, chunk=SENTENCES_AT_ONCE, threads=threads)
+    map_chunks(work, shape.sentences.size - 1, chunk=sentences_at_once(shape), threads=threads)
     return result
 
 

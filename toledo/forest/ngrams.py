@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.context import boundary_needs, buffer_for
-from toledo.forest.inside_outside import SENTENCES_AT_ONCE, Distribution
+from toledo.forest.inside_outside import Distribution
 from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.splitting import NO_NODE, Split, Task, split_nodes
-from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores, edges_of_sentences
+from toledo.forest.structure import (
+    Forest,
+    Scores,
+    Shape,
+    Yields,
+    check_scores,
+    edges_of_sentences,
+    sentences_at_once,
+)
 from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
 from toledo.language_model.query import LanguageModel
@@ -88,7 +96,7 @@ class NGramForest:
         map_chunks(
             lambda first, last: work(int(edges[first]), int(edges[last])),
             len(self.forest),
-            chunk=SENTENCES_AT_ONCE,
+            chunk=sentences_at_once(self.forest.shape),
             threads=threads,
         )
 

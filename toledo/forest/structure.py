@@ -24,6 +24,8 @@ from toledo.weights import Weights
 
 Scores = NDArray[np.float64]
 
+EDGES_AT_ONCE = 32_768  # half a millisecond of work or more, much longer than it takes to hand it out
+
 
 class Shape(NamedTuple):
     """What inference sees of one forest or of several: sentence i has nodes `sentences[i]:sentences[i + 1]`."""
@@ -88,6 +90,12 @@ class Forest:
         if self.sparse is not None:
             sparse_scores(self.sparse.arrays, self.sparse.weights(named), scores)
         return scores
+
+
+def sentences_at_once(shape: Shape) -> int:
+    """How many sentences make a good piece of work for a thread; the number of threads has no say in it."""
+    sentences, edges = shape.sentences.size - 1, shape.tail_offsets.size - 1
+    return max(1, EDGES_AT_ONCE * sentences // max(edges, 1))
 
 
 def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:

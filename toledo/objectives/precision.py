@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.forest.structure import sentences_at_once
 from toledo.kernels import kernel, map_chunks
 from toledo.objectives.matching import MatchedForest, closest_lengths
 
 LEAST = 1e-9  # no matches at all are taken as this many, so that the logarithm stays finite
 STEEPNESS = 1000.0
-SENTENCES_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Precision:
                 orders, expected, wanted, smooth, per_match, per_ngram, per_word, ends[first], ends[last], result
             ),
             ends.size - 1,
-            chunk=SENTENCES_AT_ONCE,
+            chunk=sentences_at_once(matched.ngrams.forest.shape),
             threads=threads,
         )
         return result
@@ -64,7 +64,7 @@ def mean_log_precision(
     parts = map_chunks(
         lambda first, last: _sums(orders, expected, wanted, order, smooth, ends, first, last, lengths),
         ends.size - 1,
-        chunk=SENTENCES_AT_ONCE,
+        chunk=sentences_at_once(matched.ngrams.forest.shape),
         threads=threads,
     )
     totals, found = sum(parts, start=np.zeros((2, order)))
