@@ -13,8 +13,8 @@ import logging
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -68,26 +68,41 @@ def map_chunks(
     bounds = [(begin, min(begin + chunk, total)) for begin in range(0, total, chunk)]
     threads = min(threads or available_threads(), max(len(bounds), 1))
     with progress(label, total) as advance:
-        return list(_in_order(work, bounds, threads, advance))
+        return _run(work, bounds, threads, advance)
 
 
-def _in_order(
+def _run(
     work: Callable[[int, int], Result], bounds: list[tuple[int, int]], threads: int, advance: Callable[[int], None]
-) -> Iterator[Result]:
-    if threads == 1:
-        for begin, end in bounds:
-            yield work(begin, end)
-            advance(end - begin)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(work, begin, end) for begin, end in bounds]
-        try:
-            for future, (begin, end) in zip(futures, bounds, strict=True):
-                yield future.result()
+) -> list[Result]:
+    """Each thread, the calling one too, takes the next piece until none is left or one has failed.
+
+    Pools would keep the calling thread idle, and hand out pieces at a cost that short work does not earn back.
+    """
+    results: list[Result | None] = [None] * len(bounds)
+    errors: dict[int, BaseException] = {}
+    pending, turn = iter(enumerate(bounds)), threading.Lock()
+
+    def take_turns() -> None:
+        while not errors:
+            with turn:
+                number, (begin, end) = next(pending, (-1, (0, 0)))
+            if number < 0:
+                return
+            try:
+                results[number] = work(begin, end)
                 advance(end - begin)
-        except BaseException:  # Ctrl-C too: do not start what is still waiting
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            except BaseException as error:  # Ctrl-C too: the others must not go on
+                errors[number] = error
+
+    others = [threading.Thread(target=take_turns, daemon=True) for _ in range(threads - 1)]
+    for thread in others:
+        thread.start()
+    take_turns()
+    for thread in others:
+        thread.join()
+    if errors:
+        raise errors[min(errors)]
+    return cast(list[Result], results)
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

@@ -24,7 +24,7 @@ from toledo.weights import Weights
 
 Scores = NDArray[np.float64]
 
-EDGES_AT_ONCE = 32_768  # half a millisecond of work or more, much longer than it takes to hand it out
+PIECES, FEWEST_EDGES, MOST_EDGES = 16, 8_192, 131_072  # work for threads: neither too small nor too uneven
 
 
 class Shape(NamedTuple):
@@ -95,7 +95,8 @@ class Forest:
 def sentences_at_once(shape: Shape) -> int:
     """How many sentences make a good piece of work for a thread; the number of threads has no say in it."""
     sentences, edges = shape.sentences.size - 1, shape.tail_offsets.size - 1
-    return max(1, EDGES_AT_ONCE * sentences // max(edges, 1))
+    piece = min(max(edges // PIECES, FEWEST_EDGES), MOST_EDGES)
+    return max(1, piece * sentences // max(edges, 1))
 
 
 def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:
