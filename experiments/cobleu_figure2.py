@@ -21,6 +21,7 @@ MATCHING_BIGRAMS = {"Once on a rhyme": 1 / 3, "Once upon a rhyme": 1.0, "Once up
 
 def main() -> None:
     """Draw it."""
+    plt.rcParams["svg.hashsalt"] = "toledo"  # the same picture has the same bytes
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", help="picture to write (.svg, .png, .pdf)")
     output = parser.parse_args().output

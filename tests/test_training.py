@@ -29,6 +29,7 @@ def test_the_model_translates_what_it_was_trained_on(corpus: ParallelCorpus, tmp
     model = train(corpus, Training(phrases=PhraseTraining(reordering=True)))
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
+    assert loaded.signature == model.signature
     assert loaded.word_lexicons is not None
     assert loaded.training["sentences"] == 400
     assert "reordering:msd-bidirectional-fe" in loaded.signature

@@ -8,6 +8,7 @@ are mapped into memory. The log-linear features are those of Moses (Koehn et al.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,7 +162,11 @@ def default_weights(names: Sequence[str]) -> Weights:
 
 def _brief(value: object) -> str:
     """A short name for how a model was trained: the same for the same configuration."""
-    return hashlib.sha256(repr(value).encode()).hexdigest()[:8] if isinstance(value, dict) else str(value)
+    return (
+        hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+        if isinstance(value, dict)
+        else str(value)
+    )
 
 
 def _settings_table(settings: SearchSettings) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from toledo.errors import InputError
 from toledo.files import read_lines, write_lines
@@ -22,14 +22,12 @@ class Tokeniser:
     """Splits written text of a language (a two-letter code) into tokens and joins tokens into written text."""
 
     def __init__(self, language: str) -> None:
-        self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
         self._detokeniser = MosesDetokenizer(lang=language)
 
     def tokenise(self, line: str) -> str:
         """Tokens joined by spaces; nothing is escaped except what `escape` would."""
-        normal = self._normaliser.normalize(line)
-        return escape(str(self._tokeniser.tokenize(normal, return_str=True, escape=False)))
+        return escape(str(self._tokeniser.tokenize(line, return_str=True, escape=False)))
 
     def detokenise(self, line: str) -> str:
         """Written text."""

@@ -15,6 +15,7 @@ from toledo.phrases.alignments import Alignments
 from toledo.phrases.lexicon import Lexicons
 from toledo.phrases.training import PhraseTraining, train_phrases
 from toledo.phrases.word_alignment import AlignmentTraining, align
+from toledo.phrases.word_alignment.eflomal import require_eflomal
 from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
@@ -52,8 +53,10 @@ def train(
     if config.phrases.lexical == "model1" and alignments is not None and word_lexicons is None:
         raise InputError(
             "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
-            remedy="let Toledo align the words, or take lexical weights from the alignment",
+            remedy="leave out the alignments (--alignments), or use --lexical alignment",
         )
+    if alignments is None and config.alignment.model == "eflomal":
+        require_eflomal()  # before the work, not in the middle of it
     if not language_models:
         text = corpus.target if language_model_text is None else language_model_text
         language_models = (LanguageModel(estimate(text, config.lm_order, config.lm_prune, progress)),)

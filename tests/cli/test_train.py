@@ -123,11 +123,12 @@ def test_output_is_utf8_whatever_the_locale() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_command_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "toledo", "text", "lowercase", "--output", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    listening = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}  # also below nohup
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, **listening) as process:
         while process.poll() is None and not list(tmp_path.iterdir()):  # it waits for input with its file open
             time.sleep(0.05)
         process.send_signal(number)
-        assert process.wait() != 0
+        assert process.wait(timeout=60) != 0
     assert not list(tmp_path.iterdir())
 
 

@@ -27,6 +27,17 @@ def test_export_and_import(tmp_path: Path, reordering: bool) -> None:
     assert ours.score == pytest.approx(again.score, abs=1e-3)
 
 
+def test_exporting_again_leaves_nothing_stale_and_other_directories_alone(tmp_path: Path) -> None:
+    export_model(small_model(reordering=True), tmp_path / "moses")
+    export_model(small_model(reordering=False), tmp_path / "moses")
+    assert not (tmp_path / "moses" / "reordering-table.gz").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis").touch()
+    with pytest.raises(InputError):
+        export_model(small_model(), tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis").exists()
+
+
 def test_without_a_configuration_weights_are_defaults(tmp_path: Path) -> None:
     export_model(small_model(), tmp_path / "moses")
     model = import_model(tmp_path / "moses" / "phrase-table.gz", [tmp_path / "moses" / "lm.0.arpa.gz"])

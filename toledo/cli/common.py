@@ -26,7 +26,9 @@ def _all_threads() -> int:
     return available_threads()
 
 
-Threads = Annotated[int, typer.Option(help="Threads to use.", min=1, default_factory=_all_threads)]
+Threads = Annotated[
+    int, typer.Option(help="Threads to use.", min=1, default_factory=_all_threads, show_default="all processors")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

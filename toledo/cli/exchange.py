@@ -65,6 +65,7 @@ def export_model(
     from dataclasses import replace
 
     from toledo.corpus import read_sentences
+    from toledo.files import require_output_directory
     from toledo.formats import arpa, moses_model, moses_reordering, moses_table
     from toledo.model import Model
     from toledo.phrases.filtering import filter_for
@@ -73,6 +74,8 @@ def export_model(
     progress = progress_for(quiet)
     if not (output or phrase_table or reordering_table or language_model):
         raise InputError("nothing to export", remedy="give --output DIRECTORY, or name a file to write")
+    if output:
+        require_output_directory(output, moses_model.INI)
     loaded = Model.load(model)
     if filter_text:
         text = read_sentences(filter_text, loaded.source_vocabulary, grow=False)

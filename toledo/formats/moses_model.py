@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toledo.errors import InputError
+from toledo.files import atomic_directory
 from toledo.formats.arpa import read_arpa, write_arpa
 from toledo.formats.moses_ini import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
 from toledo.formats.moses_reordering import read_reordering_table, write_reordering_table
@@ -58,17 +59,16 @@ def import_model(
 
 def export_model(model: Model, directory: str | Path, progress: Progress = silent) -> None:
     """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and what else the model has."""
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_phrase_table(folder / PHRASE_TABLE, model.table, progress)
-    if model.table.reordering is not None:
-        write_reordering_table(folder / REORDERING_TABLE, model.table, progress)
-    files = []
-    for number, language_model in enumerate(model.language_models):
-        name = f"lm.{number}.arpa.gz"
-        write_arpa(folder / name, language_model, model.target_vocabulary, progress)
-        files.append(LanguageModelFile(Path(name), language_model.order))
-    write_moses_ini(folder / INI, moses_configuration(model, Path(PHRASE_TABLE), files, Path(REORDERING_TABLE)))
+    with atomic_directory(directory, INI) as folder:
+        write_phrase_table(folder / PHRASE_TABLE, model.table, progress)
+        if model.table.reordering is not None:
+            write_reordering_table(folder / REORDERING_TABLE, model.table, progress)
+        files = []
+        for number, language_model in enumerate(model.language_models):
+            name = f"lm.{number}.arpa.gz"
+            write_arpa(folder / name, language_model, model.target_vocabulary, progress)
+            files.append(LanguageModelFile(Path(name), language_model.order))
+        write_moses_ini(folder / INI, moses_configuration(model, Path(PHRASE_TABLE), files, Path(REORDERING_TABLE)))
 
 
 def moses_configuration(
