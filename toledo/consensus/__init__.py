@@ -1,0 +1,1 @@
+"""Decision rules: one translation from a distribution over translations."""
