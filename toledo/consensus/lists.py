@@ -1,0 +1,104 @@
+"""Distinct texts with their probabilities: what n-best rules choose from, and what they compare with.
+
+Entries with the same text are one: their probabilities add up. On lists this is exact; on lattices and forests it is
+so for the best derivations, which are all that is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.consensus.distinct import number_texts
+from toledo.forest.kbest import k_best
+from toledo.forest.sampling import sample
+from toledo.forest.structure import Forest, Scores, check_scores
+from toledo.metrics.sequences import Sequences, offsets_of
+from toledo.vocabulary import Vocabulary
+
+DERIVATIONS_PER_TEXT = 4  # a lattice writes a text in many ways: how far to look for as many texts as wanted
+
+
+@dataclass(frozen=True)
+class WeightedTexts:
+    """Distinct texts, best first, and their probabilities, which add up to 1 (if there is any text)."""
+
+    texts: Sequences
+    probabilities: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def first(self, size: int) -> WeightedTexts:
+        """The first texts; their probabilities add up to 1 again."""
+        if size >= len(self):
+            return self
+        offsets = self.texts.offsets[: size + 1]
+        kept = self.probabilities[:size]
+        return WeightedTexts(Sequences(self.texts.symbols[: offsets[-1]], offsets), kept / kept.sum())
+
+
+def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
+    """The best texts of a segment, by the best derivation of each; all derivations seen count for probabilities."""
+    if len(forest) != 1:
+        raise ValueError("lists are made for one segment at a time")
+    check_scores(forest.shape, scores)
+    if forest.shape.tails.size:
+        return _from_derivations(forest, scores, size)
+    possible = np.flatnonzero(scores > -np.inf)
+    order = possible[np.argsort(-scores[possible], kind="stable")]
+    return _merge(select_texts(forest.yields.words, forest.yields.offsets, order), scores[order]).first(size)
+
+
+def sampled_texts(forest: Forest, scores: Scores, size: int, seed: int) -> WeightedTexts:
+    """The texts of independent draws from the distribution of a segment: each draw counts the same."""
+    drawn = [derivation.word_ids for derivation in sample(forest, scores, size, seed)]
+    return _merge(_texts(drawn), np.zeros(len(drawn)))
+
+
+def spell(texts: Sequences, vocabulary: Vocabulary) -> Sequences:
+    """The characters of texts of words, without white space (chrF does not see it)."""
+    words, places = np.unique(texts.symbols, return_inverse=True)
+    spelt = ["".join(word.split()) for word in vocabulary.words(words.tolist())]
+    encoded = np.frombuffer("".join(spelt).encode("utf-32-le", "surrogatepass"), np.int32)
+    starts, lengths = offsets_of([len(word) for word in spelt])[:-1], np.array([len(word) for word in spelt], np.int64)
+    ends = offsets_of(lengths[places])
+    shifts = np.repeat(starts[places] - ends[:-1], lengths[places])
+    return Sequences(encoded[np.arange(ends[-1]) + shifts], ends[texts.offsets])
+
+
+def _from_derivations(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
+    """Look at derivations until there are enough texts, or until more would take too long."""
+    seen: set[bytes] = set()
+    words, logarithms = [], []
+    for derivation in islice(k_best(forest, scores), DERIVATIONS_PER_TEXT * size):
+        seen.add(derivation.word_ids.tobytes())
+        if len(seen) > size:
+            break
+        words.append(derivation.word_ids)
+        logarithms.append(derivation.score)
+    return _merge(_texts(words), np.array(logarithms))
+
+
+def _texts(words: list[NDArray[np.int32]]) -> Sequences:
+    return Sequences(np.concatenate([np.empty(0, np.int32), *words]), offsets_of([some.size for some in words]))
+
+
+def select_texts(words: NDArray[np.int32], offsets: NDArray[Any], chosen: NDArray[np.int64]) -> Sequences:
+    """Some of the texts `words[offsets[i]:offsets[i + 1]]`."""
+    lengths = np.diff(offsets)[chosen].astype(np.int64)
+    ends = offsets_of(lengths)
+    return Sequences(words[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends)
+
+
+def _merge(texts: Sequences, logarithms: NDArray[np.float64]) -> WeightedTexts:
+    """One of each text, in order of first appearance, with the softmax of all its entries."""
+    if not len(texts):
+        return WeightedTexts(texts, np.empty(0))
+    numbers, firsts = number_texts(texts.symbols, texts.offsets)
+    weights = np.bincount(numbers, np.exp(logarithms - logarithms.max()), firsts.size)
+    return WeightedTexts(select_texts(texts.symbols, texts.offsets, firsts), weights / weights.sum())

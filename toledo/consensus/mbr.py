@@ -1,0 +1,141 @@
+"""Minimum Bayes risk on lists (Kumar and Byrne 2004): the hypothesis with the highest expected gain.
+
+    argmax_e Σ_e' P(e') G(e; e')
+
+The hypotheses e and the evidence e' may be the same list or not. The gain G is sentence BLEU, chrF or 100 − TER, with
+the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as its reference.
+
+    decide(MBR("bleu"), forests, weights, scale=0.5)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.consensus.bleu_gains import MOSES_BLEU, BLEUGain
+from toledo.consensus.chrf_gains import ChrFGain
+from toledo.consensus.distinct import number_texts
+from toledo.consensus.lists import WeightedTexts, best_texts, sampled_texts, select_texts
+from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.ter_gains import TERGain
+from toledo.forest.structure import Forest, Scores, check_offsets
+from toledo.metrics.sequences import Sequences, checked_symbols
+from toledo.vocabulary import Vocabulary
+
+
+class Gain(Protocol):
+    """How good a hypothesis is if another text is right."""
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        ...
+
+    def prepare(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
+        """What it compares, from word ids: words or characters."""
+        ...
+
+    def expected(self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The expected gain of the first texts; `probabilities[t]` is that of text t, 0 if it is no evidence."""
+        ...
+
+
+GAINS: dict[str, Gain] = {
+    "bleu": BLEUGain(),
+    "bleu+1": BLEUGain(MOSES_BLEU),
+    "chrf": ChrFGain(),
+    "ter": TERGain(),
+}
+
+
+def expected_gains(
+    hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64], gain: Gain
+) -> NDArray[np.float64]:
+    """The expected gain of each hypothesis: symbols are word ids for BLEU and TER, characters for chrF.
+
+    Equal texts are compared once. Probabilities need not add up to 1.
+    """
+    _check(hypotheses, evidence, probabilities)
+    if not len(hypotheses):
+        return np.empty(0)
+    symbols = np.concatenate((hypotheses.symbols, evidence.symbols))
+    offsets = np.concatenate((hypotheses.offsets, hypotheses.offsets[-1] + evidence.offsets[1:]))
+    numbers, firsts = number_texts(checked_symbols(symbols), offsets)
+    size = len(hypotheses)
+    weights = np.bincount(numbers[size:], probabilities, firsts.size).astype(np.float64)
+    texts = select_texts(symbols, offsets, firsts)
+    values = gain.expected(texts, int(numbers[:size].max()) + 1, weights)  # numbers rise: hypotheses come first
+    return values[numbers[:size]]
+
+
+def mbr(
+    hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64], gain: Gain
+) -> tuple[int, float]:
+    """The place of the best hypothesis, of equal ones the first, and its expected gain."""
+    if not len(hypotheses):
+        raise ValueError("there is no hypothesis to choose")
+    values = expected_gains(hypotheses, evidence, probabilities, gain)
+    best = int(np.argmax(values))
+    return best, float(values[best])
+
+
+@dataclass(frozen=True)
+class MBR:
+    """The text with the highest expected gain; the value is that gain.
+
+    Hypotheses are the `size` best texts, evidence the `evidence` best texts, with the probabilities of their
+    derivations. With `samples` the evidence is so many draws from the whole distribution instead. Of equal hypotheses
+    the one with the best score is chosen.
+    """
+
+    gain: str | Gain = "bleu"
+    size: int = 1000
+    evidence: int = 1000
+    samples: int = 0
+    seed: int = 1
+
+    name = "mbr"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gain, str) and self.gain not in GAINS:
+            raise ValueError(f"no gain {self.gain!r}: choose from {', '.join(GAINS)}")
+        if min(self.size, self.evidence) < 1 or self.samples < 0:
+            raise ValueError("MBR needs at least one hypothesis and one text as evidence")
+
+    def choose(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> Decision:
+        """The best text of a segment, by its own distribution or by other evidence in the same vocabulary."""
+        return next(iter(self.rank(forest, scores, evidence)), NOTHING)
+
+    def rank(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> list[Decision]:
+        """All hypotheses, best first."""
+        found = best_texts(forest, scores, max(self.size, self.evidence))
+        if not len(found):
+            return []
+        if evidence is None:
+            sampled = self.samples and sampled_texts(forest, scores, self.samples, self.seed)
+            evidence = sampled or found.first(self.evidence)
+        hypotheses = found.first(self.size).texts
+        values = self.expected(hypotheses, evidence, forest.vocabulary)
+        order = np.argsort(-values, kind="stable").tolist()
+        bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols
+        return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
+
+    def expected(self, hypotheses: Sequences, evidence: WeightedTexts, vocabulary: Vocabulary) -> NDArray[np.float64]:
+        """The expected gain of each of some texts of words."""
+        gain = GAINS[self.gain] if isinstance(self.gain, str) else self.gain
+        known = gain.prepare(evidence.texts, vocabulary)
+        asked = known if hypotheses is evidence.texts else gain.prepare(hypotheses, vocabulary)
+        return expected_gains(asked, known, evidence.probabilities, gain)
+
+
+def _check(hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64]) -> None:
+    for name, texts in (("hypotheses", hypotheses), ("evidence", evidence)):
+        check_offsets(name, texts.offsets, texts.symbols.size)
+    if probabilities.shape != (len(evidence),):
+        raise ValueError(f"probabilities of shape {probabilities.shape} for {len(evidence)} texts as evidence")
+    if not np.all((probabilities >= 0.0) & (probabilities < np.inf)):
+        raise ValueError("probabilities are not negative and finite")
