@@ -14,11 +14,11 @@ from toledo.forest.context import boundary_needs, buffer_for
 from toledo.forest.inside_outside import Distribution
 from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
+from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, Task, split_nodes
 from toledo.forest.structure import (
     Forest,
     Scores,
-    Shape,
     Yields,
     check_scores,
     edges_of_sentences,
@@ -31,7 +31,6 @@ from toledo.vocabulary import BEGIN, END
 
 UNLIMITED = 2**62
 LARGEST_ORDER = 255  # lengths of n-grams are kept in a byte
-NGRAMS_AT_ONCE = 64  # one sweep follows this many n-grams side by side, a cache line's worth of vector lanes each
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +102,12 @@ class NGramForest:
     def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
         """The probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
         self._check(distribution)
-        edges = self.forest.shape.head_edges[self.forest.shape.sentences]
 
         def work(first: int, last: int) -> list[NDArray[np.float64]]:
             return [
-                _occurrence(
-                    self.forest.shape, sentence, self.offsets[edges[sentence] : edges[sentence + 1] + 1], self.ids,
-                    distribution.conditional, int(self.sentences[sentence]), int(self.sentences[sentence + 1]),
+                occurrence(
+                    self.forest.shape, sentence, self.offsets, self.ids, distribution.conditional,
+                    distribution.posteriors, int(self.sentences[sentence]), int(self.sentences[sentence + 1]),
                 )
                 for sentence in range(first, last)
             ]  # fmt: skip
@@ -286,37 +284,3 @@ def _add_values(
         for i in range(offsets[h], offsets[h + 1]):
             total += values[ids[i]]
         sums[h] = total
-
-
-@kernel
-def _occurrence(
-    shape: Shape,
-    sentence: int,
-    offsets: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    conditional: Scores,
-    first: int,
-    last: int,
-) -> NDArray[np.float64]:
-    """One minus the probability that no edge completes the n-gram, q(v) = Σ_h p(h | v) [not at h] Π q(tails)."""
-    begin, end = shape.sentences[sentence], shape.sentences[sentence + 1]
-    first_edge = shape.head_edges[begin]
-    goal_edges = conditional[shape.head_edges[end - 1] : shape.head_edges[end]]
-    possible = 1.0 if np.any(goal_edges > 0.0) else 0.0
-    result = np.zeros(last - first)
-    without = np.empty((end - begin, NGRAMS_AT_ONCE))
-    product = np.empty(NGRAMS_AT_ONCE)
-    for block in range(first, last, NGRAMS_AT_ONCE):
-        for v in range(begin, end):
-            without[v - begin, :] = 0.0
-            for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
-                product[:] = conditional[h]
-                for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
-                    product *= without[shape.tails[t] - begin]
-                for i in range(offsets[h - first_edge], offsets[h - first_edge + 1]):
-                    if block <= ids[i] < block + NGRAMS_AT_ONCE:
-                        product[ids[i] - block] = 0.0
-                without[v - begin] += product
-        for number in range(block, min(block + NGRAMS_AT_ONCE, last)):
-            result[number - first] = max(0.0, possible - without[end - begin - 1, number - block])
-    return result
