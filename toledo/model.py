@@ -22,6 +22,7 @@ from toledo import storage
 from toledo.errors import InputError
 from toledo.language_model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
+from toledo.phrases.sparse import PairFeatures
 from toledo.phrases.table import PhraseTable
 from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights
@@ -45,7 +46,10 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Everything that translation needs. `word_lexicons` are those of IBM Model 1, where the model was trained here."""
+    """Everything that translation needs. `word_lexicons` are those of IBM Model 1, where the model was trained here.
+
+    `sparse` features of phrase pairs are optional; those without a weight weigh 0.
+    """
 
     table: PhraseTable
     language_models: tuple[LanguageModel, ...]
@@ -53,9 +57,15 @@ class Model:
     settings: SearchSettings = SearchSettings()
     word_lexicons: Lexicons | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    sparse: PairFeatures | None = None
 
     def __post_init__(self) -> None:
         self.weights.array(self.feature_names)  # every feature must have a weight
+        if self.sparse is not None:
+            if len(self.sparse) != len(self.table):
+                raise ValueError(f"sparse features of {len(self.sparse)} phrase pairs for {len(self.table)}")
+            if both := set(self.sparse.names) & set(self.feature_names):
+                raise ValueError(f"{min(both)} is the name of a dense feature and of a sparse one")
 
     @property
     def source_vocabulary(self) -> Vocabulary:
@@ -69,7 +79,7 @@ class Model:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The features of a derivation."""
+        """The features of a derivation, without sparse ones."""
         return feature_names(self.table, len(self.language_models))
 
     @cached_property
@@ -115,6 +125,8 @@ class Model:
         if self.word_lexicons is not None:
             parts["lexicon_forward"] = self.word_lexicons.forward._asdict()
             parts["lexicon_backward"] = self.word_lexicons.backward._asdict()
+        if self.sparse is not None:
+            parts["sparse"] = self.sparse.to_arrays()
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     @classmethod
@@ -198,6 +210,7 @@ def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: P
         settings=_settings(content["search"]),
         word_lexicons=lexicons,
         training=content["training"],
+        sparse=PairFeatures.from_arrays(_part(arrays, "sparse")) if "sparse.ids" in arrays else None,
     )
 
 

@@ -79,7 +79,7 @@ def export_model(
     loaded = Model.load(model)
     if filter_text:
         text = read_sentences(filter_text, loaded.source_vocabulary, grow=False)
-        loaded = replace(loaded, table=filter_for(loaded.table, text))
+        loaded = replace(loaded, table=filter_for(loaded.table, text), sparse=None)
     if output:
         moses_model.export_model(loaded, output, progress)
     if phrase_table:

@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_directory, read_lines
-from toledo.forest import Forest, ForestBuilder, join, load_forest, save_forest, split
+from toledo.files import STANDARD_STREAM, read_lines
+from toledo.forest import Forest, ForestBuilder, load_forest, split
 from toledo.forest.saving import DESCRIPTION
 from toledo.forest.structure import Scores
 from toledo.formats import plf
 from toledo.formats.features import dense_names
-from toledo.formats.hypergraph import read_hypergraphs, write_hypergraphs
+from toledo.formats.forest_writing import forest_writer
+from toledo.formats.hypergraph import read_hypergraphs
 from toledo.formats.hypotheses import NBestList, to_forest
 from toledo.formats.jsonl import read_jsonl, write_jsonl
 from toledo.formats.nbest import read_nbest, write_nbest
 from toledo.formats.numbered import fill_gaps, numbered_files
-from toledo.formats.plf import read_plf, write_plf
-from toledo.formats.slf import read_slf, write_slf
+from toledo.formats.plf import read_plf
+from toledo.formats.slf import read_slf
 from toledo.vocabulary import Vocabulary
 
 Format = Literal["nbest", "cdec", "jsonl", "plf", "slf", "hypergraph", "toledo"]
@@ -119,21 +120,9 @@ def write_forests(
     forests: Iterable[Forest], path: str | Path, form: Format, *, plf_values: plf.Values = "probabilities"
 ) -> None:
     """Write forests of segments, not n-best lists. `path` may end with `/` for one file for each segment."""
-    if form == "toledo":
-        listed = list(forests)
-        if not listed:
-            raise InputError("nothing to write: there are no segments", remedy="look at the input")
-        save_forest(join(listed), path)
-    elif form == "plf":
-        write_plf(forests, path, plf_values)
-    else:
-        write = write_slf if form == "slf" else write_hypergraphs
-        if not str(path).endswith("/"):
-            write(forests, path)
-            return
-        with atomic_directory(path, "0.gz") as directory:
-            for segment, forest in enumerate(forests):
-                write([forest], directory / f"{segment}.gz")
+    with forest_writer(path, form, plf_values=plf_values) as write:
+        for forest in forests:
+            write(forest)
 
 
 def _by_name(path: str | Path) -> Format | None:

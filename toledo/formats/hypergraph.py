@@ -78,8 +78,12 @@ def write_hypergraphs(forests: Iterable[Forest], path: str | Path) -> None:
     words, the most that a node can have: readers use it to share out the length of the reference.
     """
     with atomic_writer(path) as stream:
-        for forest in forests:
-            stream.writelines(line + "\n" for line in _lines(forest))
+        stream.writelines(hypergraph_text(forest) for forest in forests)
+
+
+def hypergraph_text(forest: Forest) -> str:
+    """The lines of one forest."""
+    return "".join(f"{line}\n" for line in _lines(forest))
 
 
 class _Reader:

@@ -101,14 +101,14 @@ def to_forest(
 def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, distinct: bool = False) -> NBestList:
     """The best derivations of a segment (with `distinct`, translations) with their features and scores."""
     found = islice(k_best(forest, scores, distinct=distinct), size)
-    return NBestList(segment, tuple(Entry(one.words, _features(one), score=_tidy(one.score)) for one in found))
+    return NBestList(segment, tuple(Entry(one.words, _features(one), score=tidy(one.score)) for one in found))
 
 
 def _features(derivation: Derivation) -> dict[str, float]:
     """Features and, beside them, the base score; where there are no features, the score of the list says it all."""
-    features = {name: _tidy(value) for name, value in derivation.features.items()}
+    features = {name: tidy(value) for name, value in derivation.features.items()}
     if derivation.base and (derivation.forest.feature_names or derivation.forest.sparse):
-        features[BASE] = _tidy(derivation.base)
+        features[BASE] = tidy(derivation.base)
     return features
 
 
@@ -124,6 +124,6 @@ def _with_score(rank: int, entry: Hypothesis) -> Hypothesis:
     return Hypothesis(entry.words, entry.features, score)
 
 
-def _tidy(value: float) -> float:
+def tidy(value: float) -> float:
     """Features are stored in single precision: what goes beyond is noise of the sum."""
     return float(np.float32(value))

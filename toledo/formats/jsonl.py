@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -44,12 +45,23 @@ def read_jsonl(path: str | Path) -> Iterator[NBestList]:
 
 def write_jsonl(lists: Iterable[NBestList], path: str | Path, *, per_segment: bool = False) -> None:
     """Write one object for each hypothesis, or for each segment, atomically."""
-    with atomic_writer(path) as stream:
+    with jsonl_writer(path, per_segment=per_segment) as write:
         for some in lists:
+            write(some)
+
+
+@contextmanager
+def jsonl_writer(path: str | Path, *, per_segment: bool = False) -> Iterator[Callable[[NBestList], None]]:
+    """Takes one list after the other."""
+    with atomic_writer(path) as stream:
+
+        def write(some: NBestList) -> None:
             entries = [_to_object(entry) for entry in some.entries]
             numbered = [{ID: some.segment, **entry} for entry in entries]
             objects = [{ID: some.segment, HYPOTHESES: entries}] if per_segment else numbered
             stream.writelines(json.dumps(item, ensure_ascii=False) + "\n" for item in objects)
+
+        yield write
 
 
 def _objects(path: str | Path) -> Iterator[tuple[int, Object]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,7 @@ from toledo.formats.nbest_alignments import (
     Links,
     Phrases,
     links_text,
+    marked_text,
     parse_links,
     parse_phrases,
     phrases_text,
@@ -72,11 +74,23 @@ def read_plain_nbest(path: str | Path, size: int) -> Iterator[NBestList]:
 
 def write_nbest(lists: Iterable[NBestList], path: str | Path, style: Style = "moses") -> None:
     """Write lists atomically; fields after the text only as far as something is known."""
+    with nbest_writer(path, style) as write:
+        for some in lists:
+            write(some)
+
+
+@contextmanager
+def nbest_writer(
+    path: str | Path, style: Style = "moses", *, marked: bool = False
+) -> Iterator[Callable[[NBestList], None]]:
+    """Takes one list after the other; with `marked`, phrases stand in the text (|i-j|), not in a field of their own."""
     features_text = _MosesText() if style == "moses" else _cdec_text
     with atomic_writer(path) as stream:
-        for some in lists:
-            for entry in some.entries:
-                stream.write(_line(some.segment, entry, features_text) + "\n")
+
+        def write(some: NBestList) -> None:
+            stream.writelines(_line(some.segment, entry, features_text, marked) + "\n" for entry in some.entries)
+
+        yield write
 
 
 def _entries(path: str | Path) -> Iterator[Numbered]:
@@ -198,9 +212,11 @@ def _explain(tokens: Iterable[bytes]) -> None:
             parse_number(token.rpartition(b"=")[2].decode())
 
 
-def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str]) -> str:
-    fields = [str(segment), words_text(entry.words, "an n-best list", NOT_TEXT)]
-    alignments = [text for text in (phrases_text(entry.phrases), links_text(entry.links)) if text]
+def _line(segment: int, entry: Entry, features: Callable[[FeatureValues], str], marked: bool) -> str:
+    text = marked_text(entry) if marked else words_text(entry.words, "an n-best list", NOT_TEXT)
+    fields = [str(segment), text]
+    phrases = "" if marked else phrases_text(entry.phrases)
+    alignments = [text for text in (phrases, links_text(entry.links)) if text]
     if entry.features or entry.score is not None or alignments:
         fields.append(features(entry.features))
     if entry.score is not None or alignments:

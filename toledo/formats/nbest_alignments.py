@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
-from toledo.formats.hypotheses import PhraseSpan
+from toledo.formats.features import words_text
+from toledo.formats.hypotheses import Entry, PhraseSpan
 
 Links = tuple[tuple[int, int], ...]
 Phrases = tuple[PhraseSpan, ...]
 
 MARK = re.compile(r"\|(\d+)-(\d+)\|", re.ASCII)
+NOT_MARKED = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|(\s|$)")
 LINKS = re.compile(rb"\s*(\d+-\d+\s*)*")
 PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
 
@@ -32,6 +34,15 @@ def split_marks(words: list[str]) -> tuple[list[str], Phrases]:
         else:
             plain.append(token)
     return plain, tuple(phrases)
+
+
+def marked_text(entry: Entry) -> str:
+    """Text with |i-j| after each phrase; refuses words that look so themselves."""
+    parts = []
+    for source, target in entry.phrases:
+        words = words_text(entry.words[target.start : target.stop], "text with segmentation", NOT_MARKED)
+        parts.append(f"{words} |{source[0]}-{source[-1]}|")
+    return " ".join(parts)
 
 
 def parse_links(field: bytes) -> Links | None:

@@ -72,8 +72,12 @@ def read_plf(
 def write_plf(forests: Iterable[Forest], path: str | Path, values: Values = "probabilities") -> None:
     """Write lattices, one on each line; the dense features of an arc become its numbers, without their names."""
     with atomic_writer(path) as stream:
-        for forest in forests:
-            stream.write(_text(lattice_of(forest), forest.feature_names, values) + "\n")
+        stream.writelines(plf_text(forest, values) for forest in forests)
+
+
+def plf_text(forest: Forest, values: Values = "probabilities") -> str:
+    """The line of one lattice."""
+    return _text(lattice_of(forest), forest.feature_names, values) + "\n"
 
 
 def _default_names(columns: list[list[PlfArc]]) -> tuple[str, ...]:

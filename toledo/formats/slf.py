@@ -83,8 +83,12 @@ def read_slf(
 def write_slf(forests: Iterable[Forest], path: str | Path, first: int = 0) -> None:
     """Write lattices one after the other, named by number from `first` up."""
     with atomic_writer(path) as stream:
-        for number, forest in enumerate(forests, start=first):
-            stream.writelines(line + "\n" for line in _lines(lattice_of(forest), str(number)))
+        stream.writelines(slf_text(forest, number) for number, forest in enumerate(forests, start=first))
+
+
+def slf_text(forest: Forest, number: int = 0) -> str:
+    """The lines of one lattice, named by its number."""
+    return "".join(f"{line}\n" for line in _lines(lattice_of(forest), str(number)))
 
 
 class _Reader:

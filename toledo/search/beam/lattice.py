@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest import Edges, Forest, from_edges
+from toledo.forest.scoring import SparseArrays
 from toledo.forest.structure import Yields
 from toledo.kernels import kernel
 from toledo.model import Model
@@ -15,16 +16,7 @@ from toledo.phrases.table import REORDERING_FEATURES
 from toledo.search.beam.arrays import NONE, Lattice
 from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
 from toledo.search.beam.options import OOV, UNKNOWN_WORD, SentenceOptions
-
-
-@dataclass(frozen=True)
-class Step:
-    """One phrase of a translation: source words from `begin` up to `end`, and the pair (−1 for a copied word)."""
-
-    begin: int
-    end: int
-    pair: int
-    words: tuple[str, ...]
+from toledo.search.steps import NO_PHRASE, Step, pack
 
 
 @dataclass(frozen=True)
@@ -41,6 +33,28 @@ class Translation:
 
     def __str__(self) -> str:
         return " ".join(self.words)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What the search found: the best translation, the lattice, options considered, and steps and nodes made."""
+
+    translation: Translation
+    forest: Forest
+    options: int
+    pops: int
+    nodes: int
+
+
+def search_result(model: Model, options: SentenceOptions, lattice: Lattice) -> SearchResult:
+    """Everything about one sentence."""
+    return SearchResult(
+        best_translation(model, options, lattice),
+        to_forest(model, options, lattice),
+        options.begin.size,
+        int(np.count_nonzero(lattice.edges.options != NONE)),
+        lattice.nodes,
+    )
 
 
 def best_translation(model: Model, options: SentenceOptions, lattice: Lattice) -> Translation:
@@ -65,16 +79,33 @@ def best_translation(model: Model, options: SentenceOptions, lattice: Lattice) -
 
 
 def to_forest(model: Model, options: SentenceOptions, lattice: Lattice) -> Forest:
-    """A lattice of all translations that the search kept; an edge's provenance is the number of its option."""
+    """A lattice of all translations that the search kept; `toledo.search.steps` reads the provenance of its edges."""
     edges = lattice.edges
     heads = np.concatenate([[0], edges.heads]).astype(np.int32)
     tail_offsets = np.concatenate([[0, 0], np.arange(1, edges.tails.size + 1)]).astype(np.int32)
     yields = _yields(edges.options, options.words, options.word_begin, options.lengths)
     features = np.zeros((heads.size, len(model.feature_names)), np.float32)
     features[1:] = _features(model, options, lattice)
-    provenance = np.concatenate([[NONE], edges.options]).astype(np.int64)
-    given = Edges(heads, tail_offsets, edges.tails, yields, features, provenance=provenance)
-    return from_edges(given, lattice.nodes - 1, model.feature_names, model.target_vocabulary)
+    provenance = np.full(heads.size, NO_PHRASE, np.int64)
+    taken = edges.options[edges.options != NONE]
+    provenance[1:][edges.options != NONE] = pack(options.begin, options.end, options.pairs)[taken]
+    names, sparse = _sparse(model, options, edges.options)
+    given = Edges(heads, tail_offsets, edges.tails, yields, features, sparse=sparse, provenance=provenance)
+    return from_edges(given, lattice.nodes - 1, model.feature_names, model.target_vocabulary, names)
+
+
+def _sparse(
+    model: Model, options: SentenceOptions, chosen: NDArray[np.int32]
+) -> tuple[tuple[str, ...], SparseArrays | None]:
+    """The sparse features of the edges, numbered for this sentence: a model may have very many."""
+    if model.sparse is None:
+        return (), None
+    pairs = np.full(chosen.size + 1, NONE, np.int64)  # the first edge is the start
+    pairs[1:][chosen != NONE] = options.pairs[chosen[chosen != NONE]]
+    offsets, ids, values = model.sparse.rows(pairs)
+    used, numbers = np.unique(ids, return_inverse=True)
+    names = tuple(model.sparse.names[number] for number in used.tolist())
+    return names, SparseArrays(offsets.astype(np.int32), numbers.astype(np.int32), values)
 
 
 def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:

@@ -1,0 +1,86 @@
+"""A model with its weights, as beam search and forced decoding score with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.model import Model
+from toledo.phrases.filtering import weighted_scores
+from toledo.phrases.table import REORDERING_FEATURES
+from toledo.search.beam.arrays import Scoring
+from toledo.search.beam.cubes import WINDOW
+from toledo.search.beam.options import OOV
+from toledo.vocabulary import RESERVED, UNKNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedModel:
+    """What a step scores: phrase pairs and copied words by themselves, and the rest by its context."""
+
+    model: Model
+    pair_scores: NDArray[np.float64]
+    copy_score: float
+    scoring: Scoring
+    has_option: NDArray[np.bool_]
+
+    @property
+    def longest_jump(self) -> int:
+        """The distortion limit as far as a search can see."""
+        limit = self.model.settings.distortion_limit
+        return WINDOW if limit is None else min(limit, WINDOW)
+
+    def encode(self, words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source ids, and target ids of the words that may have to be copied, new ones if need be: not for threads."""
+        source = self.model.source_vocabulary.ids(words)
+        copied = [
+            UNKNOWN if self.has_option[number] else self.model.target_vocabulary.add(harmless(word))
+            for number, word in zip(source.tolist(), words, strict=True)
+        ]
+        return source, np.array(copied, np.int32)
+
+
+def weigh(model: Model) -> WeightedModel:
+    """Multiply what does not depend on the sentence."""
+    weights = dict(zip(model.feature_names, model.weights.array(model.feature_names).tolist(), strict=True))
+    lengths = np.diff(model.table.pairs.targets.offsets)[model.table.pairs.target]
+    table_weights = np.array([weights[name] for name in model.table.feature_names])
+    scores = weighted_scores(model.table.scores, table_weights)
+    if model.sparse is not None:
+        scores = scores + model.sparse.scores(model.weights)
+    return WeightedModel(
+        model=model,
+        pair_scores=scores + weights["phrase.penalty"] - weights["word.penalty"] * lengths,
+        copy_score=OOV * weights["oov"] + weights["phrase.penalty"] - weights["word.penalty"],
+        scoring=Scoring(
+            tuple(language_model.automaton for language_model in model.language_models),
+            np.array([weights[name] for name in model.feature_names[: len(model.language_models)]]),
+            weights["distortion"],
+            _weighted_reordering(model, weights),
+        ),
+        has_option=_words_with_options(model),
+    )
+
+
+def harmless(word: str) -> str:
+    """A copied `<s>` must not end or begin a sentence for the language model."""
+    return word.replace("<", "&lt;").replace(">", "&gt;") if word in RESERVED else word
+
+
+def _words_with_options(model: Model) -> NDArray[np.bool_]:
+    """Which source words are phrases of the table: these are never copied."""
+    sources = model.table.pairs.sources
+    single = np.flatnonzero(np.diff(sources.offsets) == 1)
+    found = np.zeros(len(model.source_vocabulary), np.bool_)
+    found[sources.words[sources.offsets[single]]] = True
+    return found
+
+
+def _weighted_reordering(model: Model, weights: Mapping[str, float]) -> NDArray[np.float32]:
+    if model.table.reordering is None:
+        return np.empty((0, len(REORDERING_FEATURES)), np.float32)
+    factors = np.array([weights[name] for name in REORDERING_FEATURES], np.float32)
+    return model.table.reordering * factors
