@@ -1,0 +1,83 @@
+"""Lattice MBR (Tromble, Kumar, Och and Macherey 2008; Kumar, Macherey, Dyer and Och 2009).
+
+    argmax_e θ_0 |e| + Σ_g θ_|g| c_g(e) p(g),    θ_0 = −1,   θ_n = 1 / (N p r^{n−1})
+
+p(g) is the probability that g occurs at least once in a translation, p the unigram precision and r the ratio of the
+precisions of order n + 1 and n. The gain is a sum over n-grams and each n-gram is completed at one edge of the split
+forest, so the best of *all* translations is found by one Viterbi pass, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.consensus.ngram_space import NGramSpace, ngram_space
+from toledo.consensus.rule import NOTHING, Decision
+from toledo.forest.derivation import viterbi
+from toledo.forest.structure import Forest, Scores
+from toledo.objectives.linear_bleu import LinearBLEU
+
+
+@dataclass(frozen=True)
+class LatticeMBR:
+    """The translation with the highest expected linear BLEU, of all that the forest holds; the value is that gain.
+
+    The forest is first pruned to a `density` in edges per word (None: not at all); a `beam` of edges per node keeps
+    large forests small when they are split. `map_weight` times the score of the derivation is added to its gain: large
+    values go back to the best derivation.
+    """
+
+    order: int = 4
+    precision: float = 0.85
+    ratio: float = 0.72
+    density: float | None = 50.0
+    beam: int | None = None
+    map_weight: float = 0.0
+
+    name = "lattice-mbr"
+
+    def __post_init__(self) -> None:
+        if not (self.precision > 0.0 and self.ratio > 0.0 and self.map_weight >= 0.0):
+            raise ValueError("precision and ratio of lattice MBR are positive, the weight of scores not negative")
+
+    def choose(self, forest: Forest, scores: Scores) -> Decision:
+        """The best translation of a segment."""
+        return self.choose_each(forest, scores, [(self, 1.0)])[0]
+
+    @classmethod
+    def choose_each(
+        cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[LatticeMBR, float]]
+    ) -> list[Decision]:
+        """The decisions of several such rules at scales of their own; what they share is done once."""
+        space_of = cache(lambda order, density, beam: ngram_space(forest, scores, order, density, beam))
+
+        @cache
+        def chances(order: int, density: float | None, beam: int | None, scale: float) -> NDArray[np.float64]:
+            space = space_of(order, density, beam)
+            return space.ngrams.occurrence(space.distribution(scale), threads=1)
+
+        return [
+            rule.best(
+                space_of(rule.order, rule.density, rule.beam),
+                chances(rule.order, rule.density, rule.beam, scale),
+                scale,
+            )
+            for rule, scale in candidates
+        ]
+
+    def best(self, space: NGramSpace, chances: NDArray[np.float64], scale: float) -> Decision:
+        """The best translation, given the chance of each n-gram to occur."""
+        factors = LinearBLEU(self.order, self.precision, self.ratio).factors()
+        orders = space.ngrams.orders
+        values = factors[orders] * chances
+        values[orders == 1] += factors[0]  # each word once
+        gains = space.ngrams.edge_sums(values, threads=1)
+        if self.map_weight:
+            gains += self.map_weight * scale * space.scores
+        (found,) = viterbi(space.ngrams.forest, np.where(space.scores > -np.inf, gains, -np.inf))
+        return NOTHING if found is None else Decision(found.word_ids, found.score)
