@@ -68,13 +68,13 @@ def test_large_blocks_are_encoded_piece_by_piece(grow):
 def test_words_of_one_hash_are_told_apart():
     """The key of a word of 16 bytes is a hash of its first half, xor its second half: two of one key can be made."""
     halves = [f"word{number:04}".encode() for number in range(100)]
-    keys = {half: int(word_key(padded(half + bytes(8)), 0, 16)) for half in halves}
+    keys = {half: int(word_key(padded(half + bytes(8)).bytes, 0, 16)) for half in halves}
     pairs = ((one, other, keys[one] ^ keys[other]) for one, other in combinations(halves, 2))
     one, other, change = next(pair for pair in pairs if not pair[2] & 0x8080_8080_8080_8080)
     changes = change.to_bytes(8, "little")
     end = bytes(next(byte for byte in range(33, 127) if 33 <= byte ^ part < 127) for part in changes)
     words = [one + end, other + bytes(byte ^ part for byte, part in zip(end, changes, strict=True))]
-    assert word_key(padded(words[0]), 0, 16) == word_key(padded(words[1]), 0, 16)
+    assert word_key(padded(words[0]).bytes, 0, 16) == word_key(padded(words[1]).bytes, 0, 16)
     assert Encoder(Vocabulary(), grow=True).encode(b" ".join(words))[0].tolist() == [3, 4]
     assert Encoder(Vocabulary([words[0].decode()]), grow=False).encode(b" ".join(words))[0].tolist() == [3, UNKNOWN]
 

@@ -22,7 +22,7 @@ PADDING = EIGHT
 ABOVE_SPACE = np.uint64(0x2121_2121_2121_2121)
 TOP_BITS = np.uint64(0x8080_8080_8080_8080)
 ONE = np.uint64(1)
-MISSING = -1
+MISSING, NO_END = -1, -1
 FIRST_PIECE = 1 << 16  # bytes; nearly all words are new at first, so the index is made again soon, then less often
 
 LOAD = 0.4  # words are few: room is cheap, and a search that ends at its first slot is easy to foresee
@@ -41,6 +41,16 @@ class Text(NamedTuple):
     """Some bytes, of which any 8 can be read at once: at least PADDING line ends follow the text."""
 
     bytes: NDArray[np.uint8]
+
+
+class EncodedText(NamedTuple):
+    """Word ids of lines, where each line begins, and how many words it has that the index lacks; where they stand."""
+
+    words: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    lacking: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
 
 
 class Encoder:
@@ -67,12 +77,12 @@ class Encoder:
 
     def _encode(self, block: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         missing = MISSING if self._grow else UNKNOWN
-        words, lengths, begins, ends = encode_text(self._index, padded(block), len(block), missing)
+        words, offsets, _, begins, ends = encode_text(self._index, padded(block), len(block), missing, NO_END)
         if self._grow and begins.size:
             spelt = [block[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
             words[words == MISSING] = self._vocabulary.encode_lines([b" ".join(spelt)])[0]
             self._index = build_word_index(self._vocabulary)
-        return words, lengths
+        return words, np.diff(offsets)
 
 
 def padded(block: bytes) -> Text:
@@ -88,23 +98,22 @@ def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = N
     arrays: dict[str, Any] = {**vocabulary.to_arrays()}
     index = WordIndex(np.zeros(int(len(vocabulary) / LOAD) + 1, SLOT), arrays["bytes"], arrays["offsets"])
     ids = np.arange(len(vocabulary)) if known is None else np.flatnonzero(known)
-    _insert_words(index, padded(arrays["bytes"].tobytes()), ids)
+    _insert_words(index, padded(arrays["bytes"].tobytes()).bytes, ids)
     return index
 
 
 @kernel
-def encode_text(
-    index: WordIndex, text: Text, size: int, missing_id: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Word ids, the length of each line, and where the words begin and end that the index lacks."""
-    words, lengths = np.empty(size // 2 + 1, np.int32), np.empty(_count_lines(text, size), np.int64)
-    begins, ends = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
-    filled, line, line_begin, missing = 0, 0, 0, 0
-    place = 0
-    while place < size:
-        if not is_space(text.bytes[place]):
-            end, key = read_word(text, place)
-            word = find_key(index, text, key, place, end - place)
+def encode_text(index: WordIndex, text: Text, size: int, missing_id: int, end_id: int) -> EncodedText:
+    """The words of all lines; `end_id` is written after each line, unless it is NO_END."""
+    data, (slots, spelt, spelt_offsets) = text.bytes, index  # taken out once: each look into a tuple costs time
+    lines = _count_lines(data, size)
+    words, offsets, missing = np.empty(size // 2 + 1 + lines, np.int32), np.zeros(lines + 1, np.int64), 0
+    lacking, begins, ends = np.zeros(lines, np.int64), np.empty(words.size, np.int64), np.empty(words.size, np.int64)
+    filled, line, missing_before, place = 0, 0, 0, 0
+    while line < lines:
+        if place < size and not is_space(data[place]):
+            end, key = read_word(data, place)
+            word = find_key(slots, spelt, spelt_offsets, data, key, place, end - place)
             if word == MISSING:
                 word = missing_id
                 begins[missing], ends[missing] = place, end
@@ -112,74 +121,86 @@ def encode_text(
             words[filled] = word
             filled += 1
             place = end
-        if text.bytes[place] == LINE_END and place < size:
-            lengths[line] = filled - line_begin
-            line, line_begin = line + 1, filled
+        if data[place] == LINE_END:  # line ends follow the text, so that the last line needs none
+            words[filled] = end_id
+            filled += end_id != NO_END
+            lacking[line] = missing - missing_before
+            line, missing_before = line + 1, missing
+            offsets[line] = filled
         place += 1  # white space, whatever came before
-    if line < lengths.size:
-        lengths[line] = filled - line_begin
-    return words[:filled].copy(), lengths, begins[:missing].copy(), ends[:missing].copy()
+    return EncodedText(words[:filled].copy(), offsets, lacking, begins[:missing].copy(), ends[:missing].copy())
 
 
 @inlined
-def find_word(index: WordIndex, text: Text, begin: int, length: int) -> int:
+def find_word(index: WordIndex, text: NDArray[np.uint8], begin: int, length: int) -> int:
     """The id of the word at a place of a text, or MISSING."""
-    return find_key(index, text, word_key(text, begin, length), begin, length)
+    slots, spelt, offsets = index
+    return find_key(slots, spelt, offsets, text, word_key(text, begin, length), begin, length)
 
 
 @inlined
-def find_key(index: WordIndex, text: Text, key: np.uint64, begin: int, length: int) -> int:
-    """The id of the word at a place of a text whose key is known, or MISSING."""
-    slots = index.slots
+def find_key(
+    slots: NDArray[Any],
+    spelt: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    text: NDArray[np.uint8],
+    key: np.uint64,
+    begin: int,
+    length: int,
+) -> int:
+    """The id of the word at a place of a text whose key is known, or MISSING; takes the arrays of an index."""
     slot = _home_slot(key, slots.size)
-    while slots[slot]["length"] != 0:
-        if slots[slot]["key"] == key and slots[slot]["length"] == length:
-            word = int(slots[slot]["id"])
-            if length <= EIGHT or _same_bytes(index.bytes, index.offsets[word], text.bytes, begin, length):
-                return word
+    word = MISSING
+    while True:
+        found = slots[slot]
+        if found["key"] == key and found["length"] == length:
+            word = int(found["id"])
+            if length <= EIGHT or _same_bytes(spelt, offsets[word], text, begin, length):
+                break
+        if found["length"] == 0:
+            word = MISSING
+            break
         slot += ONE
         if slot == np.uint64(slots.size):
             slot = np.uint64(0)
-    return MISSING
+    return word
 
 
 @inlined
-def read_word(text: Text, place: int) -> tuple[int, np.uint64]:
+def read_word(text: NDArray[np.uint8], place: int) -> tuple[int, np.uint64]:
     """Where the word at a place ends, and its key. Most words are shorter than 8 bytes: one look finds both."""
-    eight = load_eight(text.bytes, place)
+    eight = load_eight(text, place)
     low = _low_bytes(eight)
-    end = place + _first_byte(low)
-    if low != 0 and is_space(text.bytes[end]):
-        return end, eight & (((low & (~low + ONE)) >> np.uint64(7)) - ONE)  # the bytes before
+    if low != 0 and is_space(text[place + _first_byte(low)]):
+        return place + _first_byte(low), eight & _bytes_before(low)
     end = word_end(text, place)
     return end, word_key(text, place, end - place)
 
 
 @inlined
-def word_end(text: Text, place: int) -> int:
+def word_end(text: NDArray[np.uint8], place: int) -> int:
     """Where the word at a place ends; a byte below a blank that is no white space is part of a word."""
     while True:
-        low = _low_bytes(load_eight(text.bytes, place))
+        low = _low_bytes(load_eight(text, place))
         if low == 0:
             place += EIGHT
             continue
         place += _first_byte(low)
-        if is_space(text.bytes[place]):
+        if is_space(text[place]):
             return place
         place += 1
 
 
 @inlined
-def word_key(text: Text, begin: int, length: int) -> np.uint64:
+def word_key(text: NDArray[np.uint8], begin: int, length: int) -> np.uint64:
     """A word of up to 8 bytes as a number, or the hash of a longer one."""
     key = np.uint64(0)
     while length > EIGHT:
-        key = (key ^ load_eight(text.bytes, begin)) * MULTIPLIER
-        key ^= key >> HALF
+        key = _hashed(key, load_eight(text, begin))
         begin += EIGHT
         length -= EIGHT
     unused = np.uint64(8 * (EIGHT - length))
-    return key ^ ((load_eight(text.bytes, begin) << unused) >> unused)
+    return key ^ ((load_eight(text, begin) << unused) >> unused)
 
 
 @kernel
@@ -192,6 +213,18 @@ def is_space(byte: int) -> bool:
 def _low_bytes(eight: np.uint64) -> np.uint64:
     """Of 8 bytes, the highest bit of the first that is a blank or below; other bits above it mean nothing."""
     return (eight - ABOVE_SPACE) & ~eight & TOP_BITS
+
+
+@kernel
+def _bytes_before(low: np.uint64) -> np.uint64:
+    """All bits of the bytes before the one with the lowest bit of `low`."""
+    return ((low & (~low + ONE)) >> np.uint64(7)) - ONE
+
+
+@kernel
+def _hashed(key: np.uint64, eight: np.uint64) -> np.uint64:
+    key = (key ^ eight) * MULTIPLIER
+    return key ^ (key >> HALF)
 
 
 @kernel
@@ -217,15 +250,15 @@ def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], the
 
 
 @kernel
-def _count_lines(text: Text, size: int) -> int:
+def _count_lines(text: NDArray[np.uint8], size: int) -> int:
     lines = 0
     for i in range(size):
-        lines += text.bytes[i] == LINE_END
-    return lines + (size > 0 and text.bytes[size - 1] != LINE_END)
+        lines += text[i] == LINE_END
+    return lines + (size > 0 and text[size - 1] != LINE_END)
 
 
 @kernel
-def _insert_words(index: WordIndex, text: Text, ids: NDArray[np.int64]) -> None:
+def _insert_words(index: WordIndex, text: NDArray[np.uint8], ids: NDArray[np.int64]) -> None:
     slots = index.slots
     for word in ids:
         begin, length = index.offsets[word], index.offsets[word + 1] - index.offsets[word]

@@ -166,7 +166,7 @@ def find_words(index: WordIndex, text: Text, begins: NDArray[np.int64], ends: ND
     """The ids of words of a text, MISSING where there is none."""
     ids = np.empty(begins.size, np.int32)
     for i in range(begins.size):
-        ids[i] = find_word(index, text, begins[i], ends[i] - begins[i])
+        ids[i] = find_word(index, text.bytes, begins[i], ends[i] - begins[i])
     return ids
 
 

@@ -16,8 +16,8 @@ from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import NOT_A_WORD, Automaton
 from toledo.language_model.boundaries import count_boundaries
 from toledo.language_model.query import LanguageModel
-from toledo.language_model.scoring import count_unknown, sentence_scores
-from toledo.vocabulary import BEGIN, UNKNOWN, Vocabulary
+from toledo.language_model.scoring import sentence_scores
+from toledo.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
 BYTES_AT_ONCE = 1 << 18  # what becomes of them fits into a processor's own cache
 
@@ -36,7 +36,9 @@ class LineScorer:
     def __init__(self, model: LanguageModel, vocabulary: Vocabulary) -> None:
         self._automaton = model.automaton
         self._vocabulary = vocabulary
-        self._index = build_word_index(vocabulary, model.automaton.unigrams["next"][: len(vocabulary)] != NOT_A_WORD)
+        known = model.automaton.unigrams["next"][: len(vocabulary)] != NOT_A_WORD
+        known[UNKNOWN] = False  # `<unk>` in a text is no word that the model knows
+        self._index = build_word_index(vocabulary, known)
 
     def score(self, lines: Sequence[str], threads: int | None = None) -> NDArray[np.float64]:
         """The log10 probability of each line as a sentence, its end included."""
@@ -83,8 +85,7 @@ def _chunk_bounds(block: bytes) -> list[int]:
 @kernel
 def _score_text(index: WordIndex, automaton: Automaton, text: Text, size: int) -> tuple[LineScores, int]:
     """The scores of all lines, and how often `<s>` or `</s>` stands in them, which makes the scores worthless."""
-    words, lengths, _, _ = encode_text(index, text, size, UNKNOWN)
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    offsets[1:] = np.cumsum(lengths)
-    scores = LineScores(sentence_scores(automaton, words, offsets), lengths, count_unknown(words, offsets))
-    return scores, count_boundaries(words)
+    encoded = encode_text(index, text, size, UNKNOWN, END)
+    lines = encoded.lacking.size
+    scores = sentence_scores(automaton, encoded.words, encoded.offsets)
+    return LineScores(scores, np.diff(encoded.offsets) - 1, encoded.lacking), count_boundaries(encoded.words) - lines

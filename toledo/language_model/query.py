@@ -15,9 +15,9 @@ from toledo.kernels import map_chunks
 from toledo.language_model.automaton import Automaton, begin_state, build_automaton
 from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.boundaries import refuse_boundaries
-from toledo.language_model.scoring import known_words, sentence_scores, token_scores
+from toledo.language_model.scoring import known_tokens, sentence_scores, token_scores
 from toledo.progress import Progress, silent
-from toledo.vocabulary import END, UNKNOWN
+from toledo.vocabulary import UNKNOWN
 
 SENTENCES_AT_ONCE = 1000
 
@@ -126,14 +126,14 @@ class LanguageModel:
 def _known(
     automaton: Automaton, sentences: Sentences, begin: int, end: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Words and offsets of some sentences as the model sees them."""
+    """Some sentences as the model sees them, with their ends."""
     first, last = sentences.offsets[begin], sentences.offsets[end]
-    return known_words(automaton, sentences.words[first:last]), sentences.offsets[begin : end + 1] - first
+    return known_tokens(automaton, sentences.words[first:last], sentences.offsets[begin : end + 1] - first)
 
 
 def _tokens_and_scores(
     automaton: Automaton, sentences: Sentences, begin: int, end: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The words and ends of some sentences as the model sees them, and their scores."""
-    words, offsets = _known(automaton, sentences, begin, end)
-    return np.insert(words, offsets[1:], END), token_scores(automaton, words, offsets)
+    tokens, starts = _known(automaton, sentences, begin, end)
+    return tokens, token_scores(automaton, tokens, starts)

@@ -15,17 +15,16 @@ from toledo.hashing import EMPTY, pair_key
 from toledo.instructions import prefetch
 from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import BUCKET, NO_CONTEXT, ONE, Automaton, home_slot, known_word
-from toledo.vocabulary import BEGIN, END, UNKNOWN
+from toledo.vocabulary import BEGIN, END
 
 LANES = 24  # sentences at once
 LANE = np.dtype(
     [
-        ("token", np.uint64),  # the one to score; at the end it is `</s>`
-        ("end", np.uint64),  # of the sentence
-        ("shift", np.uint64),  # from tokens to their scores, as ends have scores too
+        ("sentence", np.uint64),
+        ("token", np.uint64),  # the one to score
         ("state", np.uint64),
         ("score", np.float64),  # of the sentence so far, back-off for this token included
-        ("key", np.uint64),  # of the transition asked for, 0 at first
+        ("key", np.uint64),  # of the transition asked for
         ("slot", np.uint64),
     ],
     align=True,
@@ -34,89 +33,105 @@ NOT_FOUND = EMPTY
 
 
 @kernel
-def known_words(automaton: Automaton, words: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The words as the model sees them: `<unk>` for those that it does not know."""
-    known = np.empty_like(words)
-    for i in range(words.size):
-        known[i] = known_word(automaton.unigrams, words[i])
-    return known
+def known_tokens(
+    automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Sentences as the model sees them: `<unk>` for words that it does not know, `</s>` after each sentence."""
+    tokens, starts = np.empty(words.size + offsets.size - 1, np.int32), np.empty(offsets.size, np.int64)
+    for sentence in range(offsets.size - 1):
+        starts[sentence] = offsets[sentence] + sentence
+        for i in range(offsets[sentence], offsets[sentence + 1]):
+            tokens[i + sentence] = known_word(automaton.unigrams, words[i])
+        tokens[offsets[sentence + 1] + sentence] = END
+    starts[-1] = tokens.size
+    return tokens, starts
 
 
 @kernel
-def running_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log10 probability of sentences up to each word, and up to their ends, in their order; all words are known."""
+def sentence_scores(automaton: Automaton, tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log10 probability of each sentence; `</s>` ends each, and all words are known."""
+    scores = np.empty(starts.size - 1)
+    _score_in_turns(automaton, tokens, starts, scores, False)
+    return scores
+
+
+@kernel
+def token_scores(automaton: Automaton, tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log10 probability of each word and of the end of each sentence; `</s>` ends each, and all words are known."""
+    scores = np.empty(tokens.size)
+    _score_in_turns(automaton, tokens, starts, scores, True)
+    for sentence in range(starts.size - 1):
+        for token in range(starts[sentence + 1] - 1, starts[sentence], -1):
+            scores[token] -= scores[token - 1]
+    return scores
+
+
+@inlined
+def _score_in_turns(
+    automaton: Automaton,
+    tokens: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    each_token: bool,
+) -> None:
+    """Scores of sentences up to each token, or of whole sentences alone."""
     transitions, unigrams, contexts = automaton
-    scores, lanes = np.empty(words.size + offsets.size - 1, np.float64), np.zeros(LANES, LANE)
-    first_state = np.uint64(unigrams[BEGIN]["next"])
-    for i in range(LANES):
-        lanes[i]["token"] = 1  # beyond the end at 0: ready for a sentence
-    turn, active, begun = 0, LANES, 0
+    first_state, lanes = np.uint64(unigrams[BEGIN]["next"]), np.zeros(LANES, LANE)
+    active, begun = 0, 0
+    while active < min(LANES, starts.size - 1):
+        _begin_sentence(lanes[active], starts, begun, first_state)
+        _ask(lanes[active], tokens, transitions, contexts)
+        active, begun = active + 1, begun + 1
+    turn = 0
     while active > 0:
         turn = turn if turn < active else 0
         lane = lanes[turn]
-        token, end, shift, state, score = lane["token"], lane["end"], lane["shift"], lane["state"], lane["score"]
-        if lane["key"] != 0:  # what was asked for has come
-            slot = _find_slot(transitions, lane["key"], lane["slot"])
-            if slot != NOT_FOUND:
-                score += transitions[slot]["score"]
-                scores[token + shift] = score
-                state = np.uint64(transitions[slot]["next"])
-                token += ONE
-            else:
-                score += contexts[state]["backoff"]
-                state = np.uint64(contexts[state]["shorter"])
-        while token <= end and state == NO_CONTEXT:
-            unigram = unigrams[np.uint64(words[token] if token < end else END)]
-            score += unigram["score"]
-            scores[token + shift] = score
-            state = np.uint64(unigram["next"])
+        token, state, score, over = lane["token"], lane["state"], lane["score"], False
+        slot = NOT_FOUND if state == NO_CONTEXT else _find_slot(transitions, lane["key"], lane["slot"])
+        if slot != NOT_FOUND:
+            score += transitions[slot]["score"]
+            state = np.uint64(transitions[slot]["next"])
+            if each_token:
+                scores[token] = score
+            over = tokens[token] == END
             token += ONE
-        if token <= end:
-            lane["token"], lane["state"], lane["score"] = token, state, score
-            lane["key"] = pair_key(state, words[token] if token < end else END)
-            lane["slot"] = home_slot(lane["key"], transitions.size)
-            prefetch(transitions, lane["slot"])
-            prefetch(contexts, state)
-            turn += 1
-        elif begun < offsets.size - 1:
-            lane["token"], lane["end"], lane["shift"] = offsets[begun], offsets[begun + 1], begun
-            lane["state"], lane["score"], lane["key"] = first_state, 0.0, 0
+        elif state != NO_CONTEXT:
+            score += contexts[state]["backoff"]
+            state = np.uint64(contexts[state]["shorter"])
+        while state == NO_CONTEXT and not over:
+            unigram = unigrams[np.uint64(tokens[token])]
+            score += unigram["score"]
+            state = np.uint64(unigram["next"])
+            if each_token:
+                scores[token] = score
+            over = tokens[token] == END
+            token += ONE
+        lane["token"], lane["state"], lane["score"] = token, state, score
+        if over:
+            if not each_token:
+                scores[lane["sentence"]] = score
+            if begun == starts.size - 1:
+                active -= 1
+                lanes[turn] = lanes[active]
+                continue
+            _begin_sentence(lane, starts, begun, first_state)
             begun += 1
-        else:
-            active -= 1
-            lanes[turn] = lanes[active]
-    return scores
+        _ask(lane, tokens, transitions, contexts)
+        turn += 1
 
 
-@kernel
-def sentence_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log10 probability of each sentence, its end included; all words are known."""
-    running, scores = running_scores(automaton, words, offsets), np.empty(offsets.size - 1, np.float64)
-    for sentence in range(scores.size):
-        scores[sentence] = running[offsets[sentence + 1] + sentence]
-    return scores
+@inlined
+def _begin_sentence(lane: Any, starts: NDArray[np.int64], sentence: int, state: np.uint64) -> None:
+    lane["sentence"], lane["token"], lane["state"], lane["score"] = sentence, starts[sentence], state, 0.0
 
 
-@kernel
-def token_scores(automaton: Automaton, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log10 probability of each word and of the end of each sentence, in their order; all words are known."""
-    scores = running_scores(automaton, words, offsets)
-    for sentence in range(offsets.size - 1):
-        for place in range(offsets[sentence + 1] + sentence, offsets[sentence] + sentence, -1):
-            scores[place] -= scores[place - 1]
-    return scores
-
-
-@kernel
-def count_unknown(words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of unknown words of each sentence."""
-    unknown = np.empty(offsets.size - 1, np.int64)
-    for sentence in range(unknown.size):
-        count = 0
-        for i in range(offsets[sentence], offsets[sentence + 1]):
-            count += words[i] == UNKNOWN
-        unknown[sentence] = count
-    return unknown
+@inlined
+def _ask(lane: Any, tokens: NDArray[np.int32], transitions: NDArray[Any], contexts: NDArray[Any]) -> None:
+    """Start to fetch what the next turn of a sentence needs."""
+    lane["key"] = pair_key(lane["state"], tokens[lane["token"]])
+    lane["slot"] = home_slot(lane["key"], transitions.size)
+    prefetch(transitions, lane["slot"])
+    prefetch(contexts, lane["state"])
 
 
 @inlined
