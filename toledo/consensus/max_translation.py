@@ -7,34 +7,27 @@ the sum is over the best derivations only. On n-best lists, whose entries are al
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from toledo.consensus.lists import best_texts
 from toledo.consensus.rule import NOTHING, Decision
-from toledo.forest.kbest import k_best
 from toledo.forest.structure import Forest, Scores
 
 
 @dataclass(frozen=True)
 class MaxTranslation:
-    """The text with the largest sum over the `size` best derivations; the value is the logarithm of that sum."""
+    """The most probable of the `size` best texts; the value is the logarithm of its share of what was seen."""
 
     size: int = 1000
 
     name = "max-translation"
 
     def choose(self, forest: Forest, scores: Scores) -> Decision:
-        """The text whose derivations weigh most; of equals the one with the best derivation."""
-        size = self.size if forest.shape.tails.size else forest.edges
-        texts: dict[bytes, NDArray[np.int32]] = {}
-        sums: dict[bytes, float] = {}
-        for derivation in islice(k_best(forest, scores), size):
-            key = derivation.word_ids.tobytes()
-            texts.setdefault(key, derivation.word_ids)
-            sums[key] = float(np.logaddexp(sums.get(key, -np.inf), derivation.score))
-        if not texts:
+        """The text whose derivations weigh most; of equal ones the one with the best derivation."""
+        found = best_texts(forest, scores, self.size if forest.shape.tails.size else max(forest.edges, 1))
+        if not len(found):
             return NOTHING
-        best = max(sums, key=sums.__getitem__)
-        return Decision(texts[best], sums[best])
+        best = int(np.argmax(found.probabilities))
+        words = found.texts.symbols[found.texts.offsets[best] : found.texts.offsets[best + 1]]
+        return Decision(words, float(np.log(found.probabilities[best])))

@@ -1,0 +1,189 @@
+"""Which rule, at which scale? The one that scores best on held-out data.
+
+    table = choose_scale(LatticeMBR(), forests, weights, references)
+    decide(table.best.rule, test_forests, weights, table.best.scale)
+
+The scale matters as much as the rule. What does not depend on it is done once: k-best lists, the splitting by n-grams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.consensus.expected_counts import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.lists import DERIVATIONS_PER_TEXT
+from toledo.consensus.max_translation import MaxTranslation
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, Rule, check_scale
+from toledo.errors import InputError
+from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.kbest import k_best
+from toledo.forest.structure import Forest, Scores, Yields
+from toledo.kernels import map_chunks
+from toledo.metrics import BLEU, ChrF, Metric
+from toledo.progress import Progress, silent
+from toledo.weights import Weights
+
+SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+References = Sequence[Sequence[Sequence[str]]]  # words of each reference of each segment
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A rule at a scale."""
+
+    rule: Rule
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a rule at a scale scored."""
+
+    rule: Rule
+    scale: float
+    score: float
+
+
+@dataclass(frozen=True)
+class ScaleTable:
+    """The scores of some candidates, in the order given, and the best of them."""
+
+    rows: tuple[Row, ...]
+    higher_is_better: bool = True
+
+    @property
+    def best(self) -> Row:
+        """The best row; of equal ones that with the scale nearest to 1, then the first."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        return max(self.rows, key=lambda row: (sign * row.score, -abs(math.log(row.scale))))
+
+
+def choose_scale(
+    rule: Rule,
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    references: References,
+    scales: Sequence[float] = SCALES,
+    metric: Metric = BLEU(),  # noqa: B008 (frozen)
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> ScaleTable:
+    """Score one rule at several scales."""
+    candidates = [Candidate(rule, scale) for scale in scales]
+    return choose_rule(candidates, forests, weights, references, metric, threads, progress)
+
+
+def choose_rule(
+    candidates: Sequence[Candidate],
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    references: References,
+    metric: Metric = BLEU(),  # noqa: B008 (frozen)
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> ScaleTable:
+    """Score several rules, with several settings, at several scales."""
+    if not candidates or not forests:
+        raise InputError("nothing to choose from", remedy="give at least one rule, one scale and one segment")
+    if len(references) != len(forests):
+        raise InputError(f"{len(forests)} segments, but references for {len(references)}", remedy="give one set each")
+    decisions = decide_each(candidates, forests, weights, threads, progress)
+    rows = []
+    for candidate, chosen in zip(candidates, decisions, strict=True):
+        texts = [
+            forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, chosen, strict=True)
+        ]
+        rows.append(Row(candidate.rule, candidate.scale, _score(metric, texts, references, threads)))
+    return ScaleTable(tuple(rows), metric.higher_is_better)
+
+
+def decide_each(
+    candidates: Sequence[Candidate],
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[list[Decision]]:
+    """For each candidate its decisions for all segments, as `decide` gives them."""
+    named = weights if isinstance(weights, Weights) else Weights(weights)
+
+    def work(first: int, last: int) -> list[list[Decision]]:
+        return [_decide_one(candidates, forest, forest.scores(named, threads=1)) for forest in forests[first:last]]
+
+    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="choosing")
+    by_segment = [decisions for part in parts for decisions in part]
+    return [[decisions[number] for decisions in by_segment] for number in range(len(candidates))]
+
+
+def best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Scores]:
+    """The derivations that rules see who look at so many best texts, as a list with scores of its own."""
+    if not forest.shape.tails.size:
+        return forest, scores
+    seen: set[bytes] = set()
+    words: list[NDArray[np.int32]] = []
+    totals: list[float] = []
+    for derivation in k_best(forest, scores):
+        seen.add(derivation.word_ids.tobytes())
+        if len(seen) > size or len(words) == DERIVATIONS_PER_TEXT * size:
+            break
+        words.append(derivation.word_ids)
+        totals.append(derivation.score)
+    offsets = np.cumsum([0] + [some.size for some in words], dtype=np.int32)
+    edges = Edges(
+        heads=np.zeros(len(words), np.int32),
+        tail_offsets=np.zeros(len(words) + 1, np.int32),
+        tails=np.empty(0, np.int32),
+        yields=Yields(offsets, np.concatenate([np.empty(0, np.int32), *words])),
+        features=np.empty((len(words), 0), np.float32),
+    )
+    return from_edges(edges, 0, (), forest.vocabulary), np.array(totals)
+
+
+def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores) -> list[Decision]:
+    """All decisions about one segment, with shared work done once."""
+    lists = cache(lambda size: best_list(forest, scores, size))
+    decisions: dict[int, Decision] = {}
+    consensus: dict[int, tuple[Consensus, float]] = {}
+    lattice: dict[int, tuple[LatticeMBR, float]] = {}
+    for number, (rule, scale) in enumerate((one.rule, one.scale) for one in candidates):
+        if size := _texts_needed(rule):
+            texts, totals = lists(size)
+            decisions[number] = rule.choose(texts, scale * totals)
+        elif isinstance(rule, Consensus):
+            consensus[number] = rule, scale
+        elif isinstance(rule, LatticeMBR):
+            lattice[number] = rule, scale
+        else:
+            decisions[number] = rule.choose(forest, scale * scores)
+    decisions.update(zip(consensus, Consensus.choose_each(forest, scores, list(consensus.values())), strict=True))
+    decisions.update(zip(lattice, LatticeMBR.choose_each(forest, scores, list(lattice.values())), strict=True))
+    return [decisions[number] for number in range(len(candidates))]
+
+
+def _texts_needed(rule: Rule) -> int:
+    """How many of the best texts a rule looks at; 0 if it looks at more than these."""
+    match rule:
+        case MBR(samples=0):
+            return max(rule.size, rule.evidence)
+        case MaxTranslation() | Consensus(from_list=True):
+            return rule.size
+    return 0
+
+
+def _score(metric: Metric, texts: Sequence[Sequence[str]], references: References, threads: int | None) -> float:
+    if isinstance(metric, ChrF):  # it reads characters
+        lines = [" ".join(words) for words in texts]
+        groups = [[" ".join(words) for words in group] for group in references]
+        return metric.score(metric.corpus_statistics(lines, groups, threads).sum(axis=0))
+    return metric.score(metric.corpus_statistics(texts, references, threads).sum(axis=0))
