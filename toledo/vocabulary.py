@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +92,14 @@ class Vocabulary:
         return vocabulary
 
     def _all_words(self) -> list[str]:
-        """Decoded when first asked for: words are added as bytes, which is how files give them."""
-        if len(self._words) < len(self._ids):
-            known = len(self._words)
-            self._words.extend(word.decode("utf-8") for number, word in enumerate(self._ids) if number >= known)
-        return self._words
+        """Decoded when first asked for: words are added as bytes, which is how files give them.
+
+        The list is replaced, never changed: threads may ask at the same time.
+        """
+        known = self._words
+        if len(known) < len(self._ids):
+            known = self._words = known + [word.decode("utf-8") for word in islice(self._ids, len(known), None)]
+        return known
 
 
 class _Growing(dict[bytes, int]):

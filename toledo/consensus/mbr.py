@@ -10,6 +10,7 @@ the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as it
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,11 +21,14 @@ from toledo.consensus.bleu_gains import MOSES_BLEU, BLEUGain
 from toledo.consensus.chrf_gains import ChrFGain
 from toledo.consensus.distinct import number_texts
 from toledo.consensus.lists import WeightedTexts, best_texts, sampled_texts, select_texts
-from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.rule import NOTHING, SEGMENTS_AT_ONCE, Decision, check_scale
 from toledo.consensus.ter_gains import TERGain
 from toledo.forest.structure import Forest, Scores, check_offsets
+from toledo.kernels import map_chunks
 from toledo.metrics.sequences import Sequences, checked_symbols
+from toledo.progress import Progress, silent
 from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
 
 
 class Gain(Protocol):
@@ -115,9 +119,10 @@ class MBR:
         found = best_texts(forest, scores, max(self.size, self.evidence))
         if not len(found):
             return []
-        if evidence is None:
-            sampled = self.samples and sampled_texts(forest, scores, self.samples, self.seed)
-            evidence = sampled or found.first(self.evidence)
+        if evidence is None and self.samples:
+            evidence = sampled_texts(forest, scores, self.samples, self.seed)
+        elif evidence is None:
+            evidence = found.first(self.evidence)
         hypotheses = found.first(self.size).texts
         values = self.expected(hypotheses, evidence, forest.vocabulary)
         order = np.argsort(-values, kind="stable").tolist()
@@ -130,6 +135,41 @@ class MBR:
         known = gain.prepare(evidence.texts, vocabulary)
         asked = known if hypotheses is evidence.texts else gain.prepare(hypotheses, vocabulary)
         return expected_gains(asked, known, evidence.probabilities, gain)
+
+
+def rank_all(
+    rule: MBR,
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    scale: float = 1.0,
+    evidence: Sequence[Forest] | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[list[Decision]]:
+    """The hypotheses of each segment, best first, by forests of their own as evidence if they are given."""
+    check_scale(scale)
+    if evidence is not None and len(evidence) != len(forests):
+        raise ValueError(f"{len(forests)} segments, but evidence for {len(evidence)}")
+    named = weights if isinstance(weights, Weights) else Weights(weights)
+
+    def scaled(forest: Forest) -> Scores:
+        return scale * forest.scores(named, threads=1)
+
+    def one(segment: int) -> list[Decision]:
+        given = None
+        if evidence is not None:
+            given = best_texts(evidence[segment], scaled(evidence[segment]), rule.evidence)
+        return rule.rank(forests[segment], scaled(forests[segment]), given)
+
+    parts = map_chunks(
+        lambda first, last: [one(segment) for segment in range(first, last)],
+        len(forests),
+        chunk=SEGMENTS_AT_ONCE,
+        threads=threads,
+        progress=progress,
+        label="deciding",
+    )
+    return [ranking for part in parts for ranking in part]
 
 
 def _check(hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64]) -> None:
