@@ -1,0 +1,83 @@
+"""Choosing scales and rules on held-out data."""
+
+import numpy as np
+import oracle
+import pytest
+
+from toledo.consensus.expected_counts import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.max_translation import MaxTranslation
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.scale import Candidate, Row, ScaleTable, choose_rule, choose_scale, decide_each
+from toledo.errors import InputError
+from toledo.forest import Forest, Hypothesis, from_nbest
+from toledo.metrics import BLEU, TER, ChrF, Metric
+from toledo.vocabulary import Vocabulary
+
+RULES: list[Rule] = [
+    Viterbi(),
+    MaxTranslation(5),
+    MBR("bleu", 5, 8),
+    MBR("bleu", 5, 8, samples=20),
+    Consensus(size=5),
+    Consensus(size=5, from_list=True),
+    LatticeMBR(),
+    LatticeMBR(precision=0.4, density=None),
+]
+
+
+def lattices(count: int) -> list[Forest]:
+    return [oracle.chain(2 + i % 3, 3) for i in range(count)]
+
+
+def test_shared_work_gives_what_each_rule_decides_alone() -> None:
+    forests = [
+        from_nbest([Hypothesis(f"a w{i % 3} b w{j}".split(), base=-0.3 * j) for j in range(6)], (), Vocabulary())
+        for i in range(5)
+    ]
+    candidates = [Candidate(rule, scale) for scale in (0.3, 1.0, 4.0) for rule in RULES]
+    for segments in (forests, lattices(5)):
+        found = decide_each(candidates, segments, {})
+        for candidate, decisions in zip(candidates, found, strict=True):
+            alone = decide(candidate.rule, segments, {}, candidate.scale)
+            assert [one.words.tolist() for one in decisions] == [one.words.tolist() for one in alone]
+            np.testing.assert_allclose([one.value for one in decisions], [one.value for one in alone], atol=1e-9)
+
+
+def merging_list() -> Forest:
+    """At small scales the two entries of "b b" win together."""
+    entries = [Hypothesis(["a", "a"]), Hypothesis(["b", "b"], base=-0.5), Hypothesis(["b", "b"], base=-0.5)]
+    return from_nbest(entries, (), Vocabulary())
+
+
+@pytest.mark.parametrize("metric", [BLEU(2), ChrF(), TER()], ids=str)
+def test_the_best_scale(metric: Metric) -> None:
+    forests = [merging_list()]
+    small = choose_scale(MaxTranslation(), forests, {}, [[["b", "b"]]], (0.1, 0.5, 1.0, 5.0, 9.0), metric)
+    large = choose_scale(MaxTranslation(), forests, {}, [[["a", "a"]]], (0.1, 0.5, 1.0, 5.0, 9.0), metric)
+    assert [row.scale for row in small.rows] == [0.1, 0.5, 1.0, 5.0, 9.0]
+    assert (small.best.scale, large.best.scale) == (1.0, 5.0)  # of equal ones the nearest to 1
+    assert small.best.score == pytest.approx(100.0 if metric.higher_is_better else 0.0)
+    assert large.best.score == pytest.approx(small.best.score)
+
+
+def test_rules_compete() -> None:
+    candidates = [Candidate(Viterbi()), Candidate(MaxTranslation())]
+    table = choose_rule(candidates, [merging_list()], {}, [[["b", "b"]]], BLEU(2))
+    assert isinstance(table.best.rule, MaxTranslation)
+
+
+def test_of_equal_rows_the_nearest_to_one_then_the_first() -> None:
+    rows = tuple(Row(Viterbi(), scale, score) for scale, score in ((4.0, 2.0), (0.5, 2.0), (2.0, 2.0), (1.0, 1.0)))
+    assert ScaleTable(rows).best is rows[1]
+    assert ScaleTable(rows, higher_is_better=False).best is rows[3]
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(InputError, match="nothing to choose"):
+        choose_scale(Viterbi(), [merging_list()], {}, [[["a"]]], ())
+    with pytest.raises(InputError, match="references for 2"):
+        choose_scale(Viterbi(), [merging_list()], {}, [[["a"]], [["b"]]])
+    with pytest.raises(ValueError, match="positive"):
+        Candidate(Viterbi(), 0.0)
