@@ -30,6 +30,8 @@ from toledo.progress import Progress, silent
 from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights
 
+DIGITS = 9  # of gains in per cent: what lies below is rounding
+
 
 class Gain(Protocol):
     """How good a hypothesis is if another text is right."""
@@ -83,7 +85,7 @@ def mbr(
     if not len(hypotheses):
         raise ValueError("there is no hypothesis to choose")
     values = expected_gains(hypotheses, evidence, probabilities, gain)
-    best = int(np.argmax(values))
+    best = int(_best_first(values)[0])
     return best, float(values[best])
 
 
@@ -125,7 +127,7 @@ class MBR:
             evidence = found.first(self.evidence)
         hypotheses = found.first(self.size).texts
         values = self.expected(hypotheses, evidence, forest.vocabulary)
-        order = np.argsort(-values, kind="stable").tolist()
+        order = _best_first(values).tolist()
         bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols
         return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
 
@@ -170,6 +172,11 @@ def rank_all(
         label="deciding",
     )
     return [ranking for part in parts for ranking in part]
+
+
+def _best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Places by falling value; what differs by rounding alone is equal, and stays in order."""
+    return np.argsort(-np.round(values, DIGITS), kind="stable")
 
 
 def _check(hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64]) -> None:
