@@ -9,7 +9,7 @@ import pytest
 
 from toledo.forest import Forest, Hypothesis, from_nbest, join, localise
 from toledo.objectives import XBLEU, CoBLEU, ConsensusGLEU, ConsensusPrecision, LinearBLEU, MatchedForest, match
-from toledo.objectives.objective import ExpectedCounts
+from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.vocabulary import Vocabulary
 
 TEXTS = ["a b c d e", "a b d c", "b c d e f g", "z a b c", "c d", ""]

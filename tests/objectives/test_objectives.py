@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from toledo.forest import Hypothesis, from_nbest
 from toledo.forest.inside_outside import distribution
 from toledo.forest.joining import join
 from toledo.forest.ngrams import localise
@@ -205,3 +206,20 @@ def test_an_objective_of_ones_own_has_the_right_gradient(matched: MatchedForest,
     for name in at:
         up, down = (value(ExpectedLength(), matched, {**at, name: at[name] + sign * step}) for sign in (1, -1))
         assert gradient[name] == pytest.approx((up - down) / (2 * step), rel=1e-6, abs=1e-7)
+
+
+@settings(max_examples=40)
+@given(matched_forests(), weights)
+def test_two_sweeps_over_pieces_give_what_single_steps_give(matched: MatchedForest, at: dict[str, float]) -> None:
+    for objective in OBJECTIVES:
+        value, gradient = objective.value_and_gradient(matched, at, 2)
+        expected_value, expected = Objective.value_and_gradient(objective, matched, at, 1)
+        assert value == pytest.approx(expected_value, rel=1e-12)
+        assert gradient == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_weights_that_are_too_large_are_refused() -> None:
+    forest = from_nbest([Hypothesis(["a"], {"x": 1e30}), Hypothesis(["b"], {"x": -1.0})], ["x"], Vocabulary())
+    matched = match(localise(forest, np.zeros(forest.edges), 4), [[["a"]]])
+    with pytest.raises(ValueError, match="too large"):
+        CoBLEU().value_and_gradient(matched, {"x": 1e300})

@@ -56,8 +56,8 @@ def distribution(shape: Shape, scores: Scores, threads: int | None = None) -> Di
     result = Distribution(shape, np.empty(nodes), np.empty(scores.size), np.zeros(nodes), np.empty(scores.size))
 
     def work(first: int, last: int) -> None:
-        _inside(shape, first, last, scores, result.log_inside, result.conditional)
-        _outside(shape, first, last, result.log_inside, result.conditional, result.visits, result.posteriors)
+        inside(shape, first, last, scores, 0, result.log_inside, 0, result.conditional)
+        outside(shape, first, last, result.log_inside, 0, result.conditional, result.visits, result.posteriors, 0)
 
     map_chunks(work, shape.sentences.size - 1, chunk=sentences_at_once(shape), threads=threads)
     return result
@@ -71,25 +71,35 @@ def advantage(given: Distribution, rewards: Scores, threads: int | None = None) 
     result = np.empty(rewards.size)
 
     def work(first: int, last: int) -> None:
-        _advantage(shape, first, last, given.conditional, given.visits, rewards, result)
+        edge_advantage(shape, first, last, given.conditional, given.visits, rewards, result, 0)
 
     map_chunks(work, shape.sentences.size - 1, chunk=sentences_at_once(shape), threads=threads)
     return result
 
 
 @kernel
-def _inside(shape: Shape, first: int, last: int, scores: Scores, log_inside: Scores, conditional: Scores) -> None:
+def inside(
+    shape: Shape,
+    first: int,
+    last: int,
+    scores: Scores,
+    first_edge: int,
+    log_inside: Scores,
+    first_node: int,
+    conditional: Scores,
+) -> None:
+    """The way up for some sentences; `scores` begin at `first_edge`, `log_inside` at `first_node`."""
     for v in range(shape.sentences[first], shape.sentences[last]):
         begin, end = shape.head_edges[v], shape.head_edges[v + 1]
         best = -math.inf
         for h in range(begin, end):
-            score = scores[h]
+            score = scores[h - first_edge]
             for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
-                score += log_inside[shape.tails[t]]
+                score += log_inside[shape.tails[t] - first_node]
             conditional[h] = score
             best = max(best, score)
         if best == -math.inf:  # no derivation reaches this node
-            log_inside[v] = best
+            log_inside[v - first_node] = best
             conditional[begin:end] = 0.0
             continue
         total = 0.0
@@ -98,50 +108,67 @@ def _inside(shape: Shape, first: int, last: int, scores: Scores, log_inside: Sco
             total += conditional[h]
         for h in range(begin, end):
             conditional[h] /= total
-        log_inside[v] = best + math.log(total)
+        log_inside[v - first_node] = best + math.log(total)
 
 
 @kernel
-def _outside(
-    shape: Shape, first: int, last: int, log_inside: Scores, conditional: Scores, visits: Scores, posteriors: Scores
+def outside(
+    shape: Shape,
+    first: int,
+    last: int,
+    log_inside: Scores,
+    first_node: int,
+    conditional: Scores,
+    visits: Scores,
+    posteriors: Scores,
+    first_edge: int,
 ) -> None:
+    """The way down for some sentences; `log_inside` begins at `first_node`, `posteriors` at `first_edge`."""
     for sentence in range(first, last):
         start, goal = shape.sentences[sentence], shape.sentences[sentence + 1] - 1
-        if goal >= start and log_inside[goal] > -math.inf:
+        if goal >= start and log_inside[goal - first_node] > -math.inf:
             visits[goal] = 1.0
         for v in range(goal, start - 1, -1):
             for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
-                posteriors[h] = visits[v] * conditional[h]
+                posterior = visits[v] * conditional[h]
+                posteriors[h - first_edge] = posterior
                 for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
-                    visits[shape.tails[t]] += posteriors[h]
+                    visits[shape.tails[t]] += posterior
 
 
 @kernel
-def _advantage(
-    shape: Shape, first: int, last: int, conditional: Scores, visits: Scores, rewards: Scores, result: Scores
+def edge_advantage(
+    shape: Shape,
+    first: int,
+    last: int,
+    conditional: Scores,
+    visits: Scores,
+    rewards: Scores,
+    result: Scores,
+    first_edge: int,
 ) -> None:
+    """Both ways for some sentences; `rewards` and `result` begin at `first_edge`."""
     start, end = shape.sentences[first], shape.sentences[last]
     below = np.zeros(end - start)  # ρ(v)
     above = np.zeros(end - start)  # B(v)
     for v in range(start, end):
         expected = 0.0
         for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
-            reward = rewards[h]
+            reward = rewards[h - first_edge]
             for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
                 reward += below[shape.tails[t] - start]
-            result[h] = reward  # Q(h), for the way down
+            result[h - first_edge] = reward  # Q(h), for the way down
             if conditional[h] > 0.0:  # an impossible edge may have any reward
                 expected += conditional[h] * reward
         below[v - start] = expected
     for v in range(end - 1, start - 1, -1):
         for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
+            gain = 0.0
             if conditional[h] > 0.0:
-                gain = visits[v] * (result[h] - below[v - start]) + above[v - start]
-                result[h] = conditional[h] * gain
-            else:
-                result[h] = 0.0
+                gain = conditional[h] * (visits[v] * (result[h - first_edge] - below[v - start]) + above[v - start])
+            result[h - first_edge] = gain
             for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
-                above[shape.tails[t] - start] += result[h]
+                above[shape.tails[t] - start] += gain
 
 
 @kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,13 @@ UNLIMITED = 2**62
 LARGEST_ORDER = 255  # lengths of n-grams are kept in a byte
 
 
+class CompletedNGrams(NamedTuple):
+    """What kernels see: edge h completes the n-grams `ids[offsets[h]:offsets[h + 1]]`."""
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int32]
+
+
 @dataclass(frozen=True, eq=False)
 class NGramForest:
     """A forest whose edge h completes the n-grams `ids[offsets[h]:offsets[h + 1]]`.
@@ -50,6 +58,11 @@ class NGramForest:
 
     def __repr__(self) -> str:
         return f"NGramForest({self.forest!r}, {self.orders.size} n-grams up to order {self.order})"
+
+    @property
+    def completed(self) -> CompletedNGrams:
+        """The n-grams that edges complete, for kernels."""
+        return CompletedNGrams(self.offsets, self.ids)
 
     def number(self, sentence: int, ngram: Sequence[int]) -> int:
         """The number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
@@ -69,7 +82,7 @@ class NGramForest:
         self._check(distribution)
         counts = np.zeros(self.orders.size)
         self._for_edges(
-            lambda begin, end: _add_expected(self.offsets, self.ids, distribution.posteriors, begin, end, counts),
+            lambda begin, end: add_expected(self.completed, distribution.posteriors[begin:end], begin, end, counts),
             threads,
         )
         return counts
@@ -79,7 +92,7 @@ class NGramForest:
         if values.shape != self.orders.shape:
             raise ValueError(f"values of shape {values.shape} for {self.orders.size} n-grams")
         sums = np.empty(self.forest.edges)
-        self._for_edges(lambda begin, end: _add_values(self.offsets, self.ids, values, begin, end, sums), threads)
+        self._for_edges(lambda begin, end: add_values(self.completed, values, begin, end, sums[begin:end]), threads)
         return sums
 
     def _check(self, distribution: Distribution) -> None:
@@ -267,20 +280,21 @@ def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramFo
 
 
 @kernel
-def _add_expected(
-    offsets: NDArray[np.int64], ids: NDArray[np.int32], posteriors: Scores, begin: int, end: int, counts: Scores
-) -> None:
+def add_expected(completed: CompletedNGrams, posteriors: Scores, begin: int, end: int, counts: Scores) -> None:
+    """Add the posteriors of the edges `begin:end` to the counts of the n-grams that they complete."""
+    offsets, ids = completed
     for h in range(begin, end):
+        posterior = posteriors[h - begin]
         for i in range(offsets[h], offsets[h + 1]):
-            counts[ids[i]] += posteriors[h]
+            counts[ids[i]] += posterior
 
 
 @kernel
-def _add_values(
-    offsets: NDArray[np.int64], ids: NDArray[np.int32], values: Scores, begin: int, end: int, sums: Scores
-) -> None:
+def add_values(completed: CompletedNGrams, values: Scores, begin: int, end: int, sums: Scores) -> None:
+    """For the edges `begin:end` the sum of some value over the n-grams that each completes."""
+    offsets, ids = completed
     for h in range(begin, end):
         total = 0.0
         for i in range(offsets[h], offsets[h + 1]):
             total += values[ids[i]]
-        sums[h] = total
+        sums[h - begin] = total

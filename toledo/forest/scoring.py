@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from toledo.kernels import kernel, map_chunks
 from toledo.weights import Weights
 
 EDGES_AT_ONCE = 65_536
+
+Gradient = tuple[NDArray[np.float64], NDArray[np.float64]]  # by dense and by sparse weights
 
 
 class SparseArrays(NamedTuple):
@@ -47,13 +50,40 @@ class SparseFeatures:
             raise InputError("a sparse feature has no name", remedy="make the forest again")
 
 
-def dense_scores(
-    features: NDArray[np.float32], weights: NDArray[np.float64], threads: int | None = None
-) -> NDArray[np.float64]:
-    """Features times weights in double precision, without a copy of the features."""
-    scores = np.empty(features.shape[0])
+class LinearScores(NamedTuple):
+    """Edge scores as kernels compute them: base scores (none, or one per edge) plus features times weights."""
+
+    base: NDArray[np.float64]
+    features: NDArray[np.float32]
+    weights: NDArray[np.float64]
+    sparse: SparseArrays
+    sparse_weights: NDArray[np.float64]
+
+
+def linear_scores(
+    base: NDArray[np.float64] | None,
+    features: NDArray[np.float32],
+    names: tuple[str, ...],
+    sparse: SparseFeatures | None,
+    weights: Weights,
+) -> LinearScores:
+    """The arrays of a forest beside those of named weights."""
+    none = np.empty(0)
+    arrays = sparse.arrays if sparse else SparseArrays(np.empty(0, np.int32), np.empty(0, np.int32), none.astype("f4"))
+    return LinearScores(
+        none if base is None else base,
+        features,
+        weights.array(names),
+        arrays,
+        sparse.weights(weights) if sparse else none,
+    )
+
+
+def edge_scores(linear: LinearScores, threads: int | None = None) -> NDArray[np.float64]:
+    """The scores of all edges in double precision, without a copy of the features."""
+    scores = np.empty(linear.features.shape[0])
     map_chunks(
-        lambda begin, end: _dense_scores(features, weights, begin, end, scores),
+        lambda begin, end: score_edges(linear, begin, end, scores[begin:end]),
         scores.size,
         chunk=EDGES_AT_ONCE,
         threads=threads,
@@ -62,53 +92,50 @@ def dense_scores(
 
 
 @kernel
-def _dense_scores(
-    features: NDArray[np.float32], weights: NDArray[np.float64], begin: int, end: int, scores: NDArray[np.float64]
-) -> None:
+def score_edges(linear: LinearScores, begin: int, end: int, scores: NDArray[np.float64]) -> None:
+    """Write the scores of the edges `begin:end`."""
+    base, features, weights, sparse, sparse_weights = linear
     for h in range(begin, end):
-        total = 0.0
+        total = base[h] if base.size else 0.0
         for k in range(weights.size):
             total += features[h, k] * weights[k]
-        scores[h] = total
+        scores[h - begin] = total
+    if sparse_weights.size:
+        for h in range(begin, end):
+            for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
+                scores[h - begin] += sparse.values[i] * sparse_weights[sparse.ids[i]]
 
 
-@kernel
-def sparse_scores(sparse: SparseArrays, weights: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
-    """Add sparse features times weights to the scores of edges."""
-    for h in range(scores.size):
-        for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
-            scores[h] += sparse.values[i] * weights[sparse.ids[i]]
-
-
-def dense_gradient(
-    features: NDArray[np.float32], advantage: NDArray[np.float64], threads: int | None = None
-) -> NDArray[np.float64]:
-    """The chain rule from edges to weights: features transposed times advantage."""
+def weight_gradient(linear: LinearScores, edges: NDArray[np.float64], threads: int | None = None) -> Gradient:
+    """The chain rule from edges to weights: features transposed times the derivatives by edge scores."""
     parts = map_chunks(
-        lambda begin, end: _dense_gradient(features, advantage, begin, end),
-        advantage.size,
+        lambda begin, end: gradient_of_edges(linear, begin, end, edges[begin:end]),
+        edges.size,
         chunk=EDGES_AT_ONCE,
         threads=threads,
     )
-    return sum(parts, start=np.zeros(features.shape[1]))
+    return sum_gradients(linear, parts)
+
+
+def sum_gradients(linear: LinearScores, parts: Sequence[Gradient]) -> Gradient:
+    """The gradient from those of pieces, added in their order."""
+    dense, sparse = np.zeros(linear.weights.size), np.zeros(linear.sparse_weights.size)
+    for part, sparse_part in parts:
+        dense += part
+        sparse += sparse_part
+    return dense, sparse
 
 
 @kernel
-def _dense_gradient(
-    features: NDArray[np.float32], advantage: NDArray[np.float64], begin: int, end: int
-) -> NDArray[np.float64]:
-    gradient = np.zeros(features.shape[1])
+def gradient_of_edges(linear: LinearScores, begin: int, end: int, edges: NDArray[np.float64]) -> Gradient:
+    """What the edges `begin:end` add to the gradient; `edges` are the derivatives by their scores."""
+    _, features, weights, sparse, sparse_weights = linear
+    dense, sparse_gradient = np.zeros(weights.size), np.zeros(sparse_weights.size)
     for h in range(begin, end):
-        for k in range(gradient.size):
-            gradient[k] += features[h, k] * advantage[h]
-    return gradient
-
-
-@kernel
-def sparse_gradient(sparse: SparseArrays, advantage: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """The chain rule from edges to the weights of sparse features."""
-    gradient = np.zeros(size)
-    for h in range(advantage.size):
-        for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
-            gradient[sparse.ids[i]] += sparse.values[i] * advantage[h]
-    return gradient
+        for k in range(weights.size):
+            dense[k] += features[h, k] * edges[h - begin]
+    if sparse_weights.size:
+        for h in range(begin, end):
+            for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
+                sparse_gradient[sparse.ids[i]] += sparse.values[i] * edges[h - begin]
+    return dense, sparse_gradient

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.forest.scoring import SparseFeatures, dense_scores, sparse_scores
+from toledo.forest.scoring import Gradient, LinearScores, SparseFeatures, edge_scores, linear_scores
 from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -83,13 +83,20 @@ class Forest:
 
     def scores(self, weights: Weights | Mapping[str, float], threads: int | None = None) -> Scores:
         """The score of each edge: its base score plus features times weights, in one product."""
+        return edge_scores(self.linear_scores(weights), threads)
+
+    def linear_scores(self, weights: Weights | Mapping[str, float]) -> LinearScores:
+        """What kernels need to score edges."""
         named = weights if isinstance(weights, Weights) else Weights(weights)
-        scores = dense_scores(self.features, named.array(self.feature_names), threads)
-        if self.base is not None:
-            scores += self.base
-        if self.sparse is not None:
-            sparse_scores(self.sparse.arrays, self.sparse.weights(named), scores)
-        return scores
+        return linear_scores(self.base, self.features, self.feature_names, self.sparse, named)
+
+    def named_gradient(self, gradient: Gradient) -> dict[str, float]:
+        """A gradient by name; a name may have a dense and a sparse part."""
+        dense, sparse = gradient
+        named = dict(zip(self.feature_names, dense.tolist(), strict=True))
+        for name, slope in zip(self.sparse.names if self.sparse else (), sparse.tolist(), strict=True):
+            named[name] = named.get(name, 0.0) + slope
+        return named
 
 
 def sentences_at_once(shape: Shape) -> int:

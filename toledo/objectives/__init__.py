@@ -1,11 +1,12 @@
 """What training maximises: functions of expectations, with exact gradients."""
 
 from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
+from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gains import Entropy, ExpectedGain, sentence_bleu_gains
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.objectives.matching import MatchedForest, match
-from toledo.objectives.objective import ExpectedCounts, Objective, WeightedSum
+from toledo.objectives.objective import Objective, WeightedSum
 from toledo.objectives.regularisation import Regularised
 from toledo.objectives.xbleu import XBLEU
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.matching import MatchedForest
-from toledo.objectives.objective import ExpectedCounts
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toledo.forest.inside_outside import Distribution, advantage, distribution
-from toledo.forest.scoring import dense_gradient, sparse_gradient
-from toledo.forest.structure import Forest, Scores
+from toledo.forest.scoring import edge_scores, weight_gradient
+from toledo.forest.structure import Scores
 from toledo.objectives.matching import MatchedForest
 from toledo.weights import Weights
 
@@ -54,25 +53,9 @@ class Objective(ABC):
     ) -> tuple[float, dict[str, float]]:
         """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
         forest = matched.ngrams.forest
-        value, edges = self.value_and_advantage(matched, forest.scores(weights, threads), threads)
-        return value, weight_gradient(forest, edges, threads)
-
-
-class ExpectedCounts(Objective):
-    """An objective that is a function of the expected counts of n-grams."""
-
-    @abstractmethod
-    def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
-    ) -> tuple[float, NDArray[np.float64]]:
-        """The value, and its derivative by the expected count of each n-gram."""
-
-    def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each n-gram pays its derivative to the edges that complete it."""
-        ngrams = situation.matched.ngrams
-        expected = ngrams.expected_counts(situation.distribution, situation.threads)
-        value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
-        return value, ngrams.edge_sums(derivatives, situation.threads)
+        linear = forest.linear_scores(weights)
+        value, edges = self.value_and_advantage(matched, edge_scores(linear, threads), threads)
+        return value, forest.named_gradient(weight_gradient(linear, edges, threads))
 
 
 @dataclass(frozen=True)
@@ -89,14 +72,3 @@ class WeightedSum(Objective):
             total += factor * value
             rewards += factor * own
         return total, rewards
-
-
-def weight_gradient(forest: Forest, edges: Scores, threads: int | None = None) -> dict[str, float]:
-    """The chain rule from edge scores to named weights."""
-    dense = dense_gradient(forest.features, edges, threads)
-    gradient = dict(zip(forest.feature_names, dense.tolist(), strict=True))
-    if forest.sparse is not None:
-        sparse = sparse_gradient(forest.sparse.arrays, edges, len(forest.sparse.names))
-        for name, slope in zip(forest.sparse.names, sparse.tolist(), strict=True):
-            gradient[name] = gradient.get(name, 0.0) + slope
-    return gradient

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.matching import MatchedForest
-from toledo.objectives.objective import ExpectedCounts
 from toledo.objectives.precision import STEEPNESS, mean_log_precision
 
 
