@@ -1,0 +1,110 @@
+"""Objectives that are functions of expected n-gram counts.
+
+Two sweeps over pieces of a corpus, with the objective itself between them: the first goes from weights to expected
+counts, the second from the derivatives by these counts to the gradient. What only one sweep needs never leaves it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.forest.inside_outside import edge_advantage, inside, outside
+from toledo.forest.ngrams import CompletedNGrams, add_expected, add_values
+from toledo.forest.scoring import Gradient, LinearScores, gradient_of_edges, score_edges, sum_gradients
+from toledo.forest.structure import Scores, Shape, sentences_at_once
+from toledo.kernels import kernel, map_chunks
+from toledo.objectives.matching import MatchedForest
+from toledo.objectives.objective import Objective, Situation
+from toledo.weights import Weights
+
+
+class Found(NamedTuple):
+    """What the second sweep needs of the first one."""
+
+    conditional: Scores  # of each edge
+    visits: Scores  # of each node
+    expected: NDArray[np.float64]  # count of each n-gram
+
+
+class ExpectedCounts(Objective):
+    """An objective that is a function of the expected counts of n-grams."""
+
+    @abstractmethod
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The value, and its derivative by the expected count of each n-gram."""
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Each n-gram pays its derivative to the edges that complete it."""
+        ngrams = situation.matched.ngrams
+        expected = ngrams.expected_counts(situation.distribution, situation.threads)
+        value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
+        return value, ngrams.edge_sums(derivatives, situation.threads)
+
+    def value_and_gradient(
+        self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
+    ) -> tuple[float, dict[str, float]]:
+        """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
+        forest, completed = matched.ngrams.forest, matched.ngrams.completed
+        shape, linear = forest.shape, forest.linear_scores(weights)
+        found = Found(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
+        pieces = sentences_at_once(shape)
+        useful = map_chunks(
+            lambda first, last: _expect(shape, linear, completed, first, last, found),
+            len(forest),
+            chunk=pieces,
+            threads=threads,
+        )
+        if not all(useful):
+            raise ValueError("scores of edges are NaN or +inf: the weights are too large")
+        value, derivatives = self.value_and_derivatives(matched, found.expected, threads)
+        parts = map_chunks(
+            lambda first, last: _differentiate(shape, linear, completed, first, last, found, derivatives),
+            len(forest),
+            chunk=pieces,
+            threads=threads,
+        )
+        return value, forest.named_gradient(sum_gradients(linear, parts))
+
+
+@kernel
+def _expect(
+    shape: Shape, linear: LinearScores, completed: CompletedNGrams, first: int, last: int, found: Found
+) -> bool:
+    """From weights to expected counts for some sentences; whether all scores were useful."""
+    first_node, nodes_end = shape.sentences[first], shape.sentences[last]
+    first_edge, edges_end = shape.head_edges[first_node], shape.head_edges[nodes_end]
+    scores, log_inside = np.empty(edges_end - first_edge), np.empty(nodes_end - first_node)
+    score_edges(linear, first_edge, edges_end, scores)
+    for score in scores:
+        if not score < np.inf:  # NaN too
+            return False
+    inside(shape, first, last, scores, first_edge, log_inside, first_node, found.conditional)
+    posteriors = scores  # in the same place
+    outside(shape, first, last, log_inside, first_node, found.conditional, found.visits, posteriors, first_edge)
+    add_expected(completed, posteriors, first_edge, edges_end, found.expected)
+    return True
+
+
+@kernel
+def _differentiate(
+    shape: Shape,
+    linear: LinearScores,
+    completed: CompletedNGrams,
+    first: int,
+    last: int,
+    found: Found,
+    derivatives: NDArray[np.float64],
+) -> Gradient:
+    """From derivatives by expected counts to what some sentences add to the gradient."""
+    first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]
+    rewards, edges = np.empty(edges_end - first_edge), np.empty(edges_end - first_edge)
+    add_values(completed, derivatives, first_edge, edges_end, rewards)
+    edge_advantage(shape, first, last, found.conditional, found.visits, rewards, edges, first_edge)
+    return gradient_of_edges(linear, first_edge, edges_end, edges)
