@@ -37,12 +37,17 @@ def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
         raise _damaged_gzip(path, number, error) from error
 
 
-def read_blocks(path: str | Path, progress: Progress = silent, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The file as blocks of whole lines of valid UTF-8, about `size` bytes each, for compiled readers."""
+def read_blocks(
+    path: str | Path, progress: Progress = silent, size: int = BLOCK_BYTES, *, prompt: bool = False
+) -> Iterator[bytes]:
+    """The file as blocks of whole lines of valid UTF-8, about `size` bytes each, for compiled readers.
+
+    `prompt` does not wait until a block is full: lines that somebody types or another program writes come at once.
+    """
     lines = 0
     try:
         with _open_for_reading(path) as stream, progress(f"reading {display_name(path)}", _file_size(path)) as advance:
-            for block in _whole_lines(stream, size, advance):
+            for block in _whole_lines(stream, size, advance, prompt):
                 block.decode("utf-8")
                 if content := block if lines else block.removeprefix(BYTE_ORDER_MARK):
                     yield content
@@ -135,11 +140,12 @@ def _replace_directory(new: Path, target: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _whole_lines(stream: BinaryIO, size: int, advance: Advance) -> Iterator[bytes]:
+def _whole_lines(stream: BinaryIO, size: int, advance: Advance, prompt: bool) -> Iterator[bytes]:
     """Cut what is read after its last line end; a line longer than a block is put together first."""
     parts: list[bytes] = []
     position = 0
-    while part := stream.read(size):
+    read = cast(io.BufferedReader, stream).read1 if prompt else stream.read
+    while part := read(size):
         end = part.rfind(b"\n") + 1
         if end:
             yield b"".join((*parts, part[:end]))

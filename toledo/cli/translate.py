@@ -1,18 +1,23 @@
-"""`toledo translate`: text in, translations out."""
+"""`toledo translate`: text in, translations out, and whatever else is known about them."""
 
 from __future__ import annotations
 
 import time
-from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
-from toledo.files import STANDARD_STREAM, atomic_writer, read_lines
+from toledo.cli.forest import Plf, PlfValues
+from toledo.cli.rules import GainName, RuleName
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM
 
-LINES_AT_ONCE = 10_000
+if TYPE_CHECKING:
+    from toledo.model import Model
+
+LISTS, GRAPHS, CHOICE, OTHER = "N-best lists and alignments", "Forests and lattices", "Choosing", "Looking closer"
 
 
 def translate(
@@ -24,6 +29,49 @@ def translate(
     ] = STANDARD_STREAM,
     weights: Annotated[Path | None, typer.Option(help="Use these weights instead of the model's.")] = None,
     pop_limit: Annotated[int, typer.Option(help="How hard to search: steps per translated word.", min=1)] = 400,
+    n_best: Annotated[
+        Path | None, typer.Option(help="Write n-best lists (.jsonl: as JSON).", rich_help_panel=LISTS)
+    ] = None,
+    n_best_size: Annotated[int, typer.Option(help="Derivations per segment.", min=1, rich_help_panel=LISTS)] = 100,
+    distinct: Annotated[
+        bool, typer.Option("--distinct", help="Different texts, not derivations.", rich_help_panel=LISTS)
+    ] = False,
+    n_best_alignments: Annotated[
+        bool, typer.Option("--n-best-alignments", help="Phrases and word links in the lists.", rich_help_panel=LISTS)
+    ] = False,
+    segmentation: Annotated[
+        bool, typer.Option("--segmentation", help="Source words after each phrase: |0-1|.", rich_help_panel=LISTS)
+    ] = False,
+    alignment: Annotated[
+        Path | None, typer.Option(help="Write word links of the translations (0-0 1-1 …).", rich_help_panel=LISTS)
+    ] = None,
+    forest: Annotated[
+        Path | None, typer.Option(help="Directory for the forests of all segments.", rich_help_panel=GRAPHS)
+    ] = None,
+    lattice: Annotated[
+        str | None, typer.Option(help="Write lattices: .plf, .slf, or DIR/ with SLF files.", rich_help_panel=GRAPHS)
+    ] = None,
+    search_graph: Annotated[
+        str | None, typer.Option(help="Write hypergraphs: a file, or DIR/ with one each.", rich_help_panel=GRAPHS)
+    ] = None,
+    density: Annotated[
+        float | None, typer.Option(help="Prune these to so many edges per word.", min=1, rich_help_panel=GRAPHS)
+    ] = None,
+    plf_values: Plf = PlfValues.probabilities,
+    decide: Annotated[
+        RuleName, typer.Option(help="How to choose the translation.", rich_help_panel=CHOICE)
+    ] = RuleName.viterbi,
+    gain: Annotated[GainName, typer.Option(help="What MBR maximises.", rich_help_panel=CHOICE)] = GainName.bleu,
+    scale: Annotated[float, typer.Option(help="Factor of scores for --decide.", rich_help_panel=CHOICE)] = 1.0,
+    hypotheses: Annotated[
+        int, typer.Option(help="Choose from so many best texts.", min=1, rich_help_panel=CHOICE)
+    ] = 1000,
+    force: Annotated[
+        str | None, typer.Option(help="Score these translations instead of searching.", rich_help_panel=OTHER)
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(help="Write how translations came about; - is stderr.", rich_help_panel=OTHER)
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate text line by line with beam search; unknown words are copied.
@@ -33,21 +81,55 @@ def translate(
         toledo translate model < test.de > test.out
 
         toledo translate model test.de --weights tuned.toml --pop-limit 1000 --output test.out
+
+        toledo translate model test.de --n-best test.nbest.gz --n-best-size 200 --distinct > test.out
+
+        toledo translate model test.de --decide lattice-mbr --scale 0.5 > test.out
+
+        toledo translate model test.de --force test.en > scores
     """
+    from toledo.cli.translation_outputs import Wanted, opened
+    from toledo.cli.translator import Choice, Translator
+
+    log = set_up_messages(quiet)
+    wanted = Wanted(
+        output, n_best, n_best_size, distinct, n_best_alignments, segmentation, alignment, forest, lattice,
+        search_graph, density, plf_values.value, trace, force is not None, decide is not RuleName.viterbi,
+    )  # fmt: skip
+    wanted.check()
+    if not 0.0 < scale < float("inf"):
+        raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
+    loaded = _load(model, weights)
+    choice = Choice(decide, gain, hypotheses, scale)
+    translator = Translator(loaded, pop_limit, choice, force, threads, progress_for(quiet), wanted.forests)
+    start, lines, words = time.process_time(), 0, 0
+    with opened(wanted, loaded, threads) as write:
+        for block in translator.blocks(source):
+            write(lines, block)
+            lines += len(block)
+            words += sum(len(found.source) for found in block)
+    seconds = max(time.process_time() - start, 1e-9)
+    translator.report()
+    log.info("%d sentences, %.0f per CPU second; %.0f words per CPU second", lines, lines / seconds, words / seconds)
+
+
+def _load(path: Path, weights: Path | None) -> Model:
+    """The model, with other weights if there are any; weights without a feature are told."""
     from toledo.model import Model
-    from toledo.search.beam import BeamSearch, BeamSettings
-    from toledo.vocabulary import split_words
     from toledo.weights import Weights
 
-    log, progress = set_up_messages(quiet), progress_for(quiet)
-    loaded = Model.load(model)
-    if weights is not None:
-        loaded = loaded.with_weights(Weights.load(weights))
-    search = BeamSearch(loaded, BeamSettings(pop_limit))
-    lines, done, start = read_lines(source), 0, time.process_time()
-    with atomic_writer(output) as stream:
-        while block := [split_words(line) for line in islice(lines, LINES_AT_ONCE)]:
-            for translation in search.translate(block, threads, progress):
-                stream.write(f"{translation}\n")
-            done += len(block)
-    log.info("%d sentences, %.0f per CPU second", done, done / max(time.process_time() - start, 1e-9))
+    model = Model.load(path)
+    if weights is None:
+        return model
+    given = Weights.load(weights)
+    try:
+        model = model.with_weights(given)
+    except InputError as error:
+        raise InputError(error.message, file=weights, remedy=error.remedy) from None
+    known = {*model.feature_names, *(model.sparse.names if model.sparse else ())}
+    if unused := [name for name in given if name not in known]:
+        import logging
+
+        listed = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
+        logging.getLogger("toledo").warning("%s: the model has no feature %s", weights, listed)
+    return model

@@ -128,7 +128,7 @@ def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArr
     for k, name in enumerate(model.table.feature_names):
         add(name, table_scores[:, k])
     tails = edges.tails[step]
-    add("distortion", -np.abs(options.begin[chosen] - lattice.node_end[tails]).astype(np.float32))
+    add("distortion", (-np.abs(options.begin[chosen] - lattice.node_end[tails])).astype(np.float32))
     add("word.penalty", -options.lengths[chosen].astype(np.float32))
     add("phrase.penalty", np.ones(chosen.size, np.float32))
     add("oov", np.where(known, 0.0, OOV))
