@@ -15,6 +15,7 @@ from toledo.model import Model
 from toledo.phrases.look_up import occurring_phrases
 from toledo.progress import Progress, silent
 from toledo.search.beam.arrays import Lattice, Limits
+from toledo.search.beam.cubes import WINDOW
 from toledo.search.beam.lattice import SearchResult, Translation, best_translation, search_result, to_forest
 from toledo.search.beam.options import (
     PreparedTable,
@@ -127,4 +128,4 @@ class BeamSearch:
             self._weighted.scoring.models,
             self._weighted.scoring.model_weights,
         )
-        return options, search_sentence(options, future_scores(options), self._weighted.scoring, self._limits)
+        return options, search_sentence(options, future_scores(options, WINDOW), self._weighted.scoring, self._limits)

@@ -175,16 +175,21 @@ def sentence_options(
 
 
 @kernel
-def future_scores(options: SentenceOptions) -> NDArray[np.float64]:
-    """`future[i, j]`: the best that the words from i up to j can score by themselves, −inf if nothing covers them."""
+def future_scores(options: SentenceOptions, reach: int) -> NDArray[np.float64]:
+    """`future[i, j]`: the best that the words from i up to j can score by themselves, −inf if nothing covers them.
+
+    Only for at most `reach` words, and for all words up to the end: so the work grows with the length alone.
+    """
     length, longest = options.first.shape
     future = np.full((length + 1, length + 1), -math.inf)
-    for size in range(1, length + 1):
-        for i in range(length - size + 1):
+    for i in range(length - 1, -1, -1):
+        for j in range(i + 1, length + 1):
+            if i + reach < j < length:
+                continue
             best = -math.inf
-            if size <= longest and options.stop[i, size - 1] > options.first[i, size - 1]:
-                best = options.estimate[options.first[i, size - 1]]
-            for middle in range(i + 1, i + size):
-                best = max(best, future[i, middle] + future[middle, i + size])
-            future[i, i + size] = best
+            for e in range(i + 1, min(i + longest, j) + 1):  # the first phrase, and what follows
+                if options.stop[i, e - i - 1] > options.first[i, e - i - 1]:
+                    rest = 0.0 if e == j else future[e, j]
+                    best = max(best, options.estimate[options.first[i, e - i - 1]] + rest)
+            future[i, j] = best
     return future
