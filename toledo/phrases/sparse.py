@@ -99,11 +99,11 @@ def sparse_features(table: PhraseTable, templates: Sequence[Template], most: int
             for name in row
             if name in kept
         ]
-    flat = np.array(entries, np.int64).reshape(-1, 2)
-    distinct, repeated = np.unique(flat, axis=0, return_counts=True)
+    flat, size = np.array(entries, np.int64).reshape(-1, 2), max(len(numbers), 1)
+    distinct, repeated = np.unique(flat[:, 0] * size + flat[:, 1], return_counts=True)
     offsets = np.zeros(len(table) + 1, np.int64)
-    np.cumsum(np.bincount(distinct[:, 0], minlength=len(table)), out=offsets[1:])
-    return PairFeatures(tuple(numbers), offsets, distinct[:, 1].astype(np.int32), repeated.astype(np.float32))
+    np.cumsum(np.bincount(distinct // size, minlength=len(table)), out=offsets[1:])
+    return PairFeatures(tuple(numbers), offsets, (distinct % size).astype(np.int32), repeated.astype(np.float32))
 
 
 def pair_identity(table: PhraseTable) -> Iterable[Sequence[str]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest import Edges, Forest, from_edges
+from toledo.forest.assemble import sparse_rows
 from toledo.forest.scoring import SparseArrays
 from toledo.forest.structure import Yields
 from toledo.kernels import kernel
@@ -100,12 +101,13 @@ def _sparse(
     """The sparse features of the edges, numbered for this sentence: a model may have very many."""
     if model.sparse is None:
         return (), None
-    pairs = np.full(chosen.size + 1, NONE, np.int64)  # the first edge is the start
-    pairs[1:][chosen != NONE] = options.pairs[chosen[chosen != NONE]]
-    offsets, ids, values = model.sparse.rows(pairs)
+    nothing = options.pairs.size  # one more row, for the start and the end
+    offsets, ids, values = model.sparse.rows(np.append(options.pairs, NONE).astype(np.int64))
     used, numbers = np.unique(ids, return_inverse=True)
     names = tuple(model.sparse.names[number] for number in used.tolist())
-    return names, SparseArrays(offsets.astype(np.int32), numbers.astype(np.int32), values)
+    of_options = SparseArrays(offsets.astype(np.int32), numbers.astype(np.int32), values)
+    rows = np.concatenate([[nothing], np.where(chosen == NONE, nothing, chosen)]).astype(np.int32)
+    return names, sparse_rows(of_options, rows)
 
 
 def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
