@@ -1,4 +1,4 @@
-"""The commands and the Python of the README and of the page on training run as printed."""
+"""The commands and the Python of the README and of the pages on training and translating run as printed."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from toledo.cli import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "training.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"]
 
 
 def blocks(page: Path) -> list[str]:
@@ -34,7 +34,7 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert result.exit_code == 0, f"{command}\n{result.output}"
         if target:
             target.write_text(result.stdout)
-    programs = [block for block in blocks(page) if block.startswith("from toledo")]
+    programs = [block for block in blocks(page) if block.startswith("from ")]
     assert len(programs) == 1
     exec(compile(programs[0], str(page), "exec"), {})
     assert Path("another-model", "model.toml").is_file()
