@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.rule import Viterbi
+from toledo.forest import Hypothesis, from_nbest
+from toledo.vocabulary import Vocabulary
 
 
 def gains(rule: LatticeMBR, trees: list[oracle.Tree], scores: np.ndarray) -> list[float]:
@@ -76,6 +78,13 @@ def test_a_density_of_one_leaves_the_best_derivation() -> None:
     scores = np.random.default_rng(2).normal(size=forest.edges)
     chosen = LatticeMBR(density=0.1).choose(forest, scores)
     assert chosen.words.tolist() == Viterbi().choose(forest, scores).words.tolist()
+
+
+def test_lists_are_not_pruned() -> None:
+    texts = ["a b", "c d", "c e", "c f"]
+    forest = from_nbest([Hypothesis(text.split(), base=-0.1 * i) for i, text in enumerate(texts)], (), Vocabulary())
+    few, all_of_them = (LatticeMBR(density=density).choose(forest, forest.scores({})) for density in (0.1, None))
+    assert (few.words.tolist(), few.value) == (all_of_them.words.tolist(), all_of_them.value)
 
 
 @pytest.mark.parametrize("wrong", [{"precision": 0.0}, {"ratio": -1.0}, {"map_weight": -0.1}])

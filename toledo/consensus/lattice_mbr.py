@@ -27,9 +27,9 @@ from toledo.objectives.linear_bleu import LinearBLEU
 class LatticeMBR:
     """The translation with the highest expected linear BLEU, of all that the forest holds; the value is that gain.
 
-    The forest is first pruned to a `density` in edges per word (None: not at all); a `beam` of edges per node keeps
-    large forests small when they are split. `map_weight` times the score of the derivation is added to its gain: large
-    values go back to the best derivation.
+    A lattice or forest is first pruned to a `density` in edges per word (None: not at all; lists never are); a `beam`
+    of edges per node keeps large forests small when they are split. `map_weight` times the score of the derivation is
+    added to its gain: large values go back to the best derivation.
     """
 
     order: int = 4

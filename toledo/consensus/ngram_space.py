@@ -29,7 +29,8 @@ def ngram_space(
 ) -> NGramSpace:
     """Prune a one-segment forest to a density (edges per word) if there is one, and split it by n-grams.
 
-    With a `beam` at most that many edges are kept for each node: for forests that would grow too large.
+    Lists are never pruned: their entries are few, and all were meant to count. With a `beam` at most that many edges
+    are kept for each node: for forests that would grow too large.
     """
     if len(forest) != 1:
         raise ValueError("rules decide about one segment at a time")
@@ -43,7 +44,7 @@ def ngram_space(
         sparse=None,
         provenance=np.arange(forest.edges),
     )
-    if density is not None:
+    if density is not None and forest.shape.tails.size:
         bare = prune_to_density(bare, scores, density)
     ngrams = localise(bare, scores[_numbers(bare)], order, beam=beam, threads=1)
     return NGramSpace(ngrams, scores[_numbers(ngrams.forest)])
