@@ -35,7 +35,20 @@ Result = TypeVar("Result")
 
 def kernel(function: Function) -> Function:
     """Compile a function on first use: no interpreter lock, IEEE arithmetic, cached on disk."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    return _compiled(function)
+
+
+def inner_kernel(function: Function) -> Function:
+    """A kernel that makes no arrays, and only works on those that it is given.
+
+    Nobody then counts who holds which array. Where kernels hand arrays on in inner loops, counting (an atomic
+    instruction each time) may take as long as the work.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if isinstance(dispatcher, Dispatcher):  # a plain function where compilation is switched off for debugging
         dispatcher._cache = _KernelCache(function)  # type: ignore[attr-defined]
     return cast(Function, dispatcher)

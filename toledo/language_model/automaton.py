@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.hashing import EMPTY, HALF, MULTIPLIER, pair_key
-from toledo.kernels import inlined, kernel
+from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.backoff import BackoffModel
 from toledo.vocabulary import BEGIN, UNKNOWN
 
@@ -38,7 +38,7 @@ class Automaton(NamedTuple):
     contexts: NDArray[Any]
 
 
-@kernel
+@inner_kernel
 def advance(automaton: Automaton, state: int, word: int) -> tuple[float, int]:
     """The log10 probability of a word after a state, and the state after the word; any number may be a word."""
     transitions, unigrams, contexts = automaton
@@ -69,13 +69,13 @@ def find_slot(transitions: NDArray[Any], key: np.uint64) -> np.uint64:
     return slot
 
 
-@kernel
+@inner_kernel
 def begin_state(automaton: Automaton) -> int:
     """The state at the beginning of a sentence."""
     return int(automaton.unigrams[BEGIN]["next"])
 
 
-@kernel
+@inner_kernel
 def known_word(unigrams: NDArray[Any], word: int) -> int:
     """The word itself if the model has it, otherwise `<unk>`."""
     known = 0 <= word < unigrams.size and unigrams[word]["next"] != NOT_A_WORD

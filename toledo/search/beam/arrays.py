@@ -68,15 +68,32 @@ class Cubes(NamedTuple):
     following: NDArray[np.int32]
 
 
-class Cells(NamedTuple):
-    """Entries of the queue: a hypothesis and an option of a cube, with the score and what the models say."""
+class Queue(NamedTuple):
+    """Cells that wait: a cube, one of its hypotheses (`ranked[row]`) and one of its options.
+
+    `keys` and `heap` order them, the best first. `known` is whether a cell's score and what the models say of it are
+    known, or only what it can be expected to score.
+    """
 
     cube: NDArray[np.int32]
     row: NDArray[np.int32]
-    column: NDArray[np.int32]
+    option: NDArray[np.int32]
+    known: NDArray[np.bool_]
     score: NDArray[np.float64]
     model_scores: NDArray[np.float32]
     states: NDArray[np.int32]
+    keys: NDArray[np.float64]
+    heap: NDArray[np.int32]
+
+
+class Groups(NamedTuple):
+    """Room for sorting the hypotheses of a stack into groups."""
+
+    table: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    group: NDArray[np.int32]
+    leaders: NDArray[np.int32]
 
 
 class Lattice(NamedTuple):
@@ -116,6 +133,43 @@ def room_for_cubes(size: int) -> Cubes:
     return Cubes(
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
         np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def room_for_nodes(size: int, models: int) -> Nodes:
+    """Hypotheses not yet made."""
+    return Nodes(
+        np.empty(size, np.int32), np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32),
+        np.empty(size, np.int32), np.empty((size, models), np.int32), np.empty(size), np.empty(size, np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def room_for_edges(size: int, models: int) -> EdgeArrays:
+    """Steps not yet made."""
+    return EdgeArrays(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
+        np.empty((size, models), np.float32),
+    )  # fmt: skip
+
+
+@kernel
+def room_for_queue(size: int, models: int) -> Queue:
+    """A queue with room for so many cells in all, of which some may have been taken already."""
+    return Queue(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.bool_),
+        np.empty(size), np.empty((size, models), np.float32), np.empty((size, models), np.int32),
+        np.empty(size), np.empty(size, np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def room_for_groups(size: int) -> Groups:
+    """Room for so many hypotheses."""
+    return Groups(
+        np.empty(power_of_two(2 * size + 2), np.int32), np.empty(size + 1, np.int32), np.empty(size + 1, np.int32),
+        np.empty(size, np.int32), np.empty(size, np.int32),
     )  # fmt: skip
 
 

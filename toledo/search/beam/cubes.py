@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.kernels import inlined, inner_kernel
 from toledo.search.beam.arrays import (
     MIX,
     NONE,
     Cubes,
+    Groups,
     Limits,
     Nodes,
     Scoring,
-    cubes_with_room,
-    power_of_two,
     same_group,
 )
 from toledo.search.beam.options import SentenceOptions
@@ -24,7 +23,7 @@ ONE = np.uint64(1)
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
 
-@kernel
+@inner_kernel
 def make_cubes(
     options: SentenceOptions,
     future: NDArray[np.float64],
@@ -32,78 +31,97 @@ def make_cubes(
     limits: Limits,
     nodes: Nodes,
     ranked: NDArray[np.int32],
-    begin: int,
+    first: int,
     end: int,
     cubes: Cubes,
     count: int,
     first_cube: NDArray[np.int32],
     stack: int,
-) -> tuple[Cubes, int]:
-    """Group the hypotheses of a stack and pair each group with the spans that may come next."""
+) -> tuple[int, int]:
+    """Pair each group of a stack with the spans that may come next, as long as there is room for a group's cubes.
+
+    Gives the number of cubes, and the first hypothesis of the next group.
+    """
     reordering = scoring.reordering.shape[0] > 0
-    length, longest = options.first.shape
-    _rank_by_group(nodes, ranked, begin, end, reordering)
-    first = begin
-    while first < end:
+    while first < end and count + cubes_of_group(options) <= cubes.first.size:
         stop = first + 1
-        leader = ranked[first]
-        while stop < end and same_group(nodes, leader, ranked[stop], reordering):
+        while stop < end and same_group(nodes, ranked[first], ranked[stop], reordering):
             stop += 1
-        gap, mask, last = nodes.gap[leader], nodes.mask[leader], nodes.end[leader]
-        for b in range(max(gap, last - limits.distortion), min(length, last + limits.distortion + 1, gap + WINDOW)):
-            if (mask >> np.uint64(b - gap)) & ONE:
-                continue
-            for e in range(b + 1, min(b + longest, length, gap + WINDOW) + 1):
-                if (mask >> np.uint64(e - 1 - gap)) & ONE:
-                    break
-                if b > gap and e - gap > limits.distortion:
-                    break
-                if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
-                    continue
-                cubes = cubes_with_room(cubes, count + 1)
-                cubes.first[count], cubes.stop[count] = first, stop
-                cubes.option_first[count], cubes.option_stop[count] = (
-                    options.first[b, e - b - 1],
-                    options.stop[b, e - b - 1],
-                )
-                orientation = DISCONTINUOUS
-                if b == last:
-                    orientation = MONOTONE
-                elif e == nodes.begin[leader]:
-                    orientation = SWAP
-                cubes.orientation[count] = orientation
-                cubes.added[count] = -scoring.distortion_weight * abs(b - last)
-                cubes.future[count] = _future_after(future, gap, mask, b, e, length)
-                cubes.following[count] = first_cube[stack + e - b]
-                first_cube[stack + e - b] = count
-                count += 1
+        count = _pair_with_spans(
+            options, future, scoring, limits, nodes, ranked[first], first, stop, cubes, count, first_cube, stack
+        )
         first = stop
-    return cubes, count
+    return count, first
 
 
-@kernel
-def _rank_by_group(nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int, reordering: bool) -> None:
+@inner_kernel
+def cubes_of_group(options: SentenceOptions) -> int:
+    """No group has more cubes."""
+    length, longest = options.first.shape
+    return min(WINDOW, length) * longest
+
+
+@inlined
+def _pair_with_spans(
+    options: SentenceOptions,
+    future: NDArray[np.float64],
+    scoring: Scoring,
+    limits: Limits,
+    nodes: Nodes,
+    leader: int,
+    first: int,
+    stop: int,
+    cubes: Cubes,
+    count: int,
+    first_cube: NDArray[np.int32],
+    stack: int,
+) -> int:
+    length, longest = options.first.shape
+    gap, mask, last = nodes.gap[leader], nodes.mask[leader], nodes.end[leader]
+    for b in range(max(gap, last - limits.distortion), min(length, last + limits.distortion + 1, gap + WINDOW)):
+        if (mask >> np.uint64(b - gap)) & ONE:
+            continue
+        for e in range(b + 1, min(b + longest, length, gap + WINDOW) + 1):
+            if (mask >> np.uint64(e - 1 - gap)) & ONE:
+                break
+            if b > gap and e - gap > limits.distortion:
+                break
+            if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
+                continue
+            cubes.first[count], cubes.stop[count] = first, stop
+            cubes.option_first[count] = options.first[b, e - b - 1]
+            cubes.option_stop[count] = options.stop[b, e - b - 1]
+            cubes.orientation[count] = MONOTONE if b == last else SWAP if e == nodes.begin[leader] else DISCONTINUOUS
+            cubes.added[count] = -scoring.distortion_weight * abs(b - last)
+            cubes.future[count] = _future_after(future, gap, mask, b, e, length)
+            cubes.following[count] = first_cube[stack + e - b]
+            first_cube[stack + e - b] = count
+            count += 1
+    return int(count)
+
+
+@inner_kernel
+def rank_by_group(
+    nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int, groups: Groups, reordering: bool
+) -> None:
     """Nodes of one group side by side, best first; they come nearly in order, so insertion is quick."""
-    size = power_of_two(2 * (end - begin) + 2)
-    table, counts = np.full(size, NONE, np.int32), np.zeros(end - begin + 1, np.int32)
-    group = np.empty(end - begin, np.int32)
-    leaders, groups = np.empty(end - begin, np.int32), 0
+    table, counts, starts, group, leaders = groups
+    table[:] = NONE
+    counts[: end - begin + 1] = 0
+    used = 0
     for v in range(begin, end):
-        mixed = (
-            nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
-        ) * MIX
-        slot = np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
+        slot = _group_hash(nodes, v) & (table.size - 1)
         while table[slot] != NONE and not same_group(nodes, leaders[table[slot]], v, reordering):
-            slot = (slot + 1) & (size - 1)
+            slot = (slot + 1) & (table.size - 1)
         if table[slot] == NONE:
-            table[slot] = groups
-            leaders[groups] = v
-            groups += 1
+            table[slot] = used
+            leaders[used] = v
+            used += 1
         group[v - begin] = table[slot]
         counts[table[slot] + 1] += 1
-    for g in range(groups):
+    for g in range(used):
+        starts[g] = counts[g]
         counts[g + 1] += counts[g]
-    starts = counts.copy()
     for v in range(begin, end):
         g = group[v - begin]
         place = begin + counts[g]
@@ -114,7 +132,13 @@ def _rank_by_group(nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int
         ranked[place] = v
 
 
-@kernel
+@inlined
+def _group_hash(nodes: Nodes, v: int) -> int:
+    mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
+    return int(np.int64((mixed * MIX) >> np.uint64(33)))
+
+
+@inner_kernel
 def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int, e: int, length: int) -> float:
     """What the words still to translate can score once the span from b up to e is done."""
     mask |= ((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap)

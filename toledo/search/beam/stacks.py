@@ -20,26 +20,31 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import inlined, kernel
+from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.search.beam.arrays import (
     MIX,
     NONE,
-    Cells,
     Cubes,
     EdgeArrays,
     Lattice,
     Limits,
     Nodes,
+    Queue,
     Scoring,
+    cubes_with_room,
     edges_with_room,
     grown,
     nodes_with_room,
     power_of_two,
     room_for_cubes,
+    room_for_edges,
+    room_for_groups,
+    room_for_nodes,
+    room_for_queue,
     same_group,
 )
-from toledo.search.beam.cubes import ONE, make_cubes
+from toledo.search.beam.cubes import ONE, cubes_of_group, make_cubes, rank_by_group
 from toledo.search.beam.options import LN10, SentenceOptions
 from toledo.search.beam.queue import pop, push
 from toledo.vocabulary import END
@@ -48,124 +53,99 @@ from toledo.vocabulary import END
 @kernel
 def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scoring: Scoring, limits: Limits) -> Lattice:
     """Fill the stacks one after the other."""
-    length = options.first.shape[0]
-    models = len(scoring.models)
+    length, models, reordering = options.first.shape[0], len(scoring.models), scoring.reordering.shape[0] > 0
     room = 2 + min(limits.pops, 256) * max(length, 1)
-    nodes = Nodes(
-        np.empty(room, np.int32), np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.int32),
-        np.empty(room, np.int32), np.empty((room, models), np.int32), np.empty(room), np.empty(room, np.int32),
-    )  # fmt: skip
-    edges = EdgeArrays(
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty((room, models), np.float32),
-    )
-    ranked = np.empty(room, np.int32)
-    cubes = room_for_cubes(256)
+    nodes, edges, ranked = room_for_nodes(room, models), room_for_edges(room, models), np.empty(room, np.int32)
+    cubes, queue, groups = room_for_cubes(256), room_for_queue(1024, models), room_for_groups(limits.pops + 1)
     first_cube, cube_count = np.full(length + 1, NONE, np.int32), 0
-    slots = np.full(power_of_two(4 * limits.pops + 4), NONE, np.int32)
-    nodes.gap[0], nodes.mask[0], nodes.begin[0], nodes.end[0], nodes.option[0] = 0, np.uint64(0), 0, 0, NONE
-    nodes.score[0], nodes.best_edge[0] = 0.0, NONE
-    for m in range(models):
-        nodes.states[0, m] = begin_state(scoring.models[m])
+    slots = np.empty(power_of_two(4 * limits.pops + 4), np.int32)
+    _begin(nodes, scoring)
     node_count, edge_count, begin = 1, 0, 0
     for k in range(length + 1):
         if k:
             begin = node_count
-            nodes, edges = (
-                nodes_with_room(nodes, node_count + limits.pops),
-                edges_with_room(edges, edge_count + limits.pops),
-            )
+            nodes = nodes_with_room(nodes, node_count + limits.pops)
+            edges = edges_with_room(edges, edge_count + limits.pops)
             ranked = grown(ranked, node_count + limits.pops)
+            cells = _count_cubes(cubes, first_cube[k]) + 2 * limits.pops + 2
+            if cells > queue.keys.size:
+                queue = room_for_queue(2 * cells, models)
             slots[:] = NONE
             node_count, edge_count = _fill_stack(
-                options,
-                scoring,
-                limits,
-                cubes,
-                first_cube[k],
-                nodes,
-                edges,
-                ranked,
-                node_count,
-                edge_count,
-                slots,
-            )
+                options, scoring, limits, cubes, first_cube[k], nodes, edges, ranked, node_count, edge_count, slots,
+                queue,
+            )  # fmt: skip
         if k < length:
-            cubes, cube_count = make_cubes(
-                options, future, scoring, limits, nodes, ranked, begin, node_count, cubes, cube_count, first_cube, k
-            )
+            rank_by_group(nodes, ranked, begin, node_count, groups, reordering)
+            first = begin
+            while first < node_count:
+                cubes = cubes_with_room(cubes, cube_count + cubes_of_group(options))
+                cube_count, first = make_cubes(
+                    options, future, scoring, limits, nodes, ranked, first, node_count, cubes, cube_count, first_cube, k
+                )
     return _finish(nodes, edges, scoring, begin, node_count, edge_count)
 
 
-@kernel
+@inner_kernel
+def _begin(nodes: Nodes, scoring: Scoring) -> None:
+    """The hypothesis that has translated nothing."""
+    nodes.gap[0], nodes.mask[0], nodes.begin[0], nodes.end[0], nodes.option[0] = 0, np.uint64(0), 0, 0, NONE
+    nodes.score[0], nodes.best_edge[0] = 0.0, NONE
+    for m in range(len(scoring.models)):
+        nodes.states[0, m] = begin_state(scoring.models[m])
+
+
+@inner_kernel
+def _count_cubes(cubes: Cubes, cube: int) -> int:
+    number = 0
+    while cube != NONE:
+        number += 1
+        cube = cubes.following[cube]
+    return number
+
+
+@inner_kernel
 def _fill_stack(
     options: SentenceOptions,
     scoring: Scoring,
     limits: Limits,
     cubes: Cubes,
-    first_cube: int,
+    cube: int,
     nodes: Nodes,
     edges: EdgeArrays,
     ranked: NDArray[np.int32],
     node_count: int,
     edge_count: int,
     slots: NDArray[np.int32],
+    queue: Queue,
 ) -> tuple[int, int]:
-    """Take the best cells of all cubes that lead to a stack."""
-    number, cube = 0, first_cube
+    """Take the best cells of all cubes that lead to a stack, of which `cube` is the first."""
+    keys, heap = queue.keys, queue.heap
+    size = cell = taken = 0
     while cube != NONE:
-        number += 1
-        cube = cubes.following[cube]
-    models = len(scoring.models)
-    room = number + 2 * limits.pops + 2
-    cells = Cells(
-        np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room),
-        np.empty((room, models), np.float32), np.empty((room, models), np.int32),
-    )  # fmt: skip
-    known = np.zeros(room, np.bool_)
-    keys, heap, size = np.empty(room), np.empty(room, np.int32), 0
-    cell, cube = 0, first_cube
-    while cube != NONE:
-        size = _offer(options, cubes, nodes, ranked, cells, cell, cube, 0, 0, keys, heap, size)
+        size = _offer(
+            options, cubes, nodes, ranked, queue, cell, cube, cubes.first[cube], cubes.option_first[cube], size
+        )
         cell += 1
         cube = cubes.following[cube]
-    taken = 0
     while size and taken < limits.pops:
         best = heap[0]
         size = pop(keys, heap, size)
-        if not known[best]:
-            _evaluate(options, scoring, cubes, nodes, ranked, cells, best)
-            known[best] = True
-            value = cells.score[best] + cubes.future[cells.cube[best]]
+        if not queue.known[best]:
+            _evaluate(options, scoring, cubes, nodes, ranked, queue, best)
+            value = queue.score[best] + cubes.future[queue.cube[best]]
             if size and value < keys[0]:
                 size = push(keys, heap, size, value, best)
                 continue
         taken += 1
-        cube, row, column = cells.cube[best], cells.row[best], cells.column[best]
-        node_count = _add_step(
-            options, scoring, cubes, nodes, edges, ranked, cells, best, node_count, edge_count, slots
-        )
+        cube, row, option = queue.cube[best], queue.row[best], queue.option[best]
+        node_count = _add_step(options, scoring, nodes, edges, ranked, queue, best, node_count, edge_count, slots)
         edge_count += 1
-        if cubes.option_first[cube] + column + 1 < cubes.option_stop[cube]:
-            size = _offer(
-                options,
-                cubes,
-                nodes,
-                ranked,
-                cells,
-                cell,
-                cube,
-                row,
-                column + 1,
-                keys,
-                heap,
-                size,
-            )
+        if option + 1 < cubes.option_stop[cube]:
+            size = _offer(options, cubes, nodes, ranked, queue, cell, cube, row, option + 1, size)
             cell += 1
-        if column == 0 and cubes.first[cube] + row + 1 < cubes.stop[cube]:
-            size = _offer(options, cubes, nodes, ranked, cells, cell, cube, row + 1, 0, keys, heap, size)
+        if option == cubes.option_first[cube] and row + 1 < cubes.stop[cube]:
+            size = _offer(options, cubes, nodes, ranked, queue, cell, cube, row + 1, option, size)
             cell += 1
     return node_count, edge_count
 
@@ -176,20 +156,17 @@ def _offer(
     cubes: Cubes,
     nodes: Nodes,
     ranked: NDArray[np.int32],
-    cells: Cells,
+    queue: Queue,
     cell: int,
     cube: int,
     row: int,
-    column: int,
-    keys: NDArray[np.float64],
-    heap: NDArray[np.int32],
+    option: int,
     size: int,
 ) -> int:
     """Put a cell into the queue by what it can be expected to score."""
-    cells.cube[cell], cells.row[cell], cells.column[cell] = cube, row, column
-    node, option = ranked[cubes.first[cube] + row], cubes.option_first[cube] + column
-    value = nodes.score[node] + options.estimate[option] + cubes.added[cube] + cubes.future[cube]
-    return push(keys, heap, size, value, cell)
+    queue.cube[cell], queue.row[cell], queue.option[cell], queue.known[cell] = cube, row, option, False
+    value = nodes.score[ranked[row]] + options.estimate[option] + cubes.added[cube] + cubes.future[cube]
+    return push(queue.keys, queue.heap, size, value, cell)
 
 
 @inlined
@@ -199,12 +176,11 @@ def _evaluate(
     cubes: Cubes,
     nodes: Nodes,
     ranked: NDArray[np.int32],
-    cells: Cells,
+    queue: Queue,
     cell: int,
 ) -> None:
     """Score a cell in full."""
-    cube = cells.cube[cell]
-    node, option = ranked[cubes.first[cube] + cells.row[cell]], cubes.option_first[cube] + cells.column[cell]
+    cube, node, option = queue.cube[cell], ranked[queue.row[cell]], queue.option[cell]
     score = nodes.score[node] + options.static[option] + cubes.added[cube]
     begin = options.word_begin[option]
     for m in range(len(scoring.models)):
@@ -212,7 +188,7 @@ def _evaluate(
         for i in range(begin, begin + options.lengths[option]):
             step, state = advance(scoring.models[m], state, options.words[i])
             total += step
-        cells.model_scores[cell, m], cells.states[cell, m] = total * LN10, state
+        queue.model_scores[cell, m], queue.states[cell, m] = total * LN10, state
         score += scoring.model_weights[m] * total * LN10
     if scoring.reordering.shape[0]:
         orientation = cubes.orientation[cube]
@@ -220,26 +196,24 @@ def _evaluate(
             score += scoring.reordering[options.pairs[option], orientation]
         if nodes.option[node] != NONE and options.pairs[nodes.option[node]] >= 0:
             score += scoring.reordering[options.pairs[nodes.option[node]], 3 + orientation]
-    cells.score[cell] = score
+    queue.score[cell], queue.known[cell] = score, True
 
 
 @inlined
 def _add_step(
     options: SentenceOptions,
     scoring: Scoring,
-    cubes: Cubes,
     nodes: Nodes,
     edges: EdgeArrays,
     ranked: NDArray[np.int32],
-    cells: Cells,
+    queue: Queue,
     cell: int,
     node_count: int,
     edge: int,
     slots: NDArray[np.int32],
 ) -> int:
     """Record a step, and its hypothesis unless an equal one is there; gives the number of hypotheses."""
-    cube = cells.cube[cell]
-    tail, option = ranked[cubes.first[cube] + cells.row[cell]], cubes.option_first[cube] + cells.column[cell]
+    tail, option = ranked[queue.row[cell]], queue.option[cell]
     b, e, gap = options.begin[option], options.end[option], nodes.gap[tail]
     mask = nodes.mask[tail] | (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap))
     while mask & ONE:
@@ -248,19 +222,19 @@ def _add_step(
     new = node_count  # written as a new node; counted only if no equal one is found
     nodes.gap[new], nodes.mask[new], nodes.begin[new], nodes.end[new], nodes.option[new] = gap, mask, b, e, option
     for m in range(nodes.states.shape[1]):
-        nodes.states[new, m] = cells.states[cell, m]
+        nodes.states[new, m] = queue.states[cell, m]
     slot = _slot_of(nodes, new, slots, scoring.reordering.shape[0] > 0)
     head = slots[slot]
     if head == NONE:
         head = new
         slots[slot] = head
-        nodes.score[head], nodes.best_edge[head] = cells.score[cell], edge
+        nodes.score[head], nodes.best_edge[head] = queue.score[cell], edge
         node_count += 1
-    elif cells.score[cell] > nodes.score[head]:
-        nodes.score[head], nodes.best_edge[head] = cells.score[cell], edge
+    elif queue.score[cell] > nodes.score[head]:
+        nodes.score[head], nodes.best_edge[head] = queue.score[cell], edge
     edges.heads[edge], edges.tails[edge], edges.options[edge] = head, tail, option
     for m in range(nodes.states.shape[1]):
-        edges.model_scores[edge, m] = cells.model_scores[cell, m]
+        edges.model_scores[edge, m] = queue.model_scores[cell, m]
     return node_count
 
 
