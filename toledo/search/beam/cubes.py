@@ -58,7 +58,7 @@ def make_cubes(
 def cubes_of_group(options: SentenceOptions) -> int:
     """No group has more cubes."""
     length, longest = options.first.shape
-    return min(WINDOW, length) * longest
+    return int(min(WINDOW, length) * longest)
 
 
 @inlined
