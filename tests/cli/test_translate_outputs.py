@@ -180,6 +180,8 @@ def test_forced_scores(run, model: Model) -> None:  # type: ignore[no-untyped-de
         (("--force", "long", "--segmentation"), "writes scores, not text"),
         (("--decide", "mbr", "--alignment", "links"), "which has no phrases"),
         (("--scale", "0"), "the scale is 0"),
+        (("--n-best", "out"), "two results would go to out"),
+        (("--n-best", "-", "--alignment", "-"), "two results would go to standard output"),
         (("--scale", "nan"), "the scale is nan"),
         (("--lattice", "out.txt"), "out.txt"),
         (("--lattice", "out.jsonl"), "is not a name for lattices"),
@@ -222,6 +224,9 @@ def test_missing_and_broken_input(run, model: Model) -> None:  # type: ignore[no
     assert isinstance(result.exception, InputError)
     assert "latin1:2: not valid UTF-8" in str(result.exception)
     assert not Path("out").exists()
+    result = runner.invoke(app, ["translate", "model", "--force", "-"])
+    assert isinstance(result.exception, InputError)
+    assert "cannot both come from standard input" in str(result.exception)
     next(Path("model").glob("lm0.*.npy")).write_bytes(b"broken")
     result = run()
     assert isinstance(result.exception, InputError)

@@ -58,6 +58,7 @@ class Wanted:
 
     def check(self) -> None:
         """Refuse what cannot be written, before any work is done for it."""
+        self._require_different()
         for path in (self.output, self.n_best, self.alignment, self.trace):
             if path is not None:
                 require_output(path)
@@ -76,6 +77,14 @@ class Wanted:
             )
         if self.forced and self.segmentation and self.n_best is None:
             raise InputError("--force writes scores, not text", remedy="ask for --n-best FILE to see the phrases")
+
+    def _require_different(self) -> None:
+        outputs = (self.output, self.n_best, self.alignment, self.forest, self.lattice, self.search_graph)
+        traces = () if self.trace in (None, STANDARD_STREAM) else (self.trace,)  # that one is standard error
+        names = [str(path) for path in (*outputs, *traces) if path is not None]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            what = "standard output" if twice == STANDARD_STREAM else twice
+            raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
 
 
 def lattice_format(path: str) -> str:

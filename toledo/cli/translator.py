@@ -75,6 +75,8 @@ class Translator:
 
     def blocks(self, source: str) -> Iterator[list[Found]]:
         """What was found, in blocks of the lines that were there."""
+        if source == self.targets == STANDARD_STREAM:
+            raise InputError("text and translations cannot both come from standard input", remedy="name a file")
         interactive = source == STANDARD_STREAM and sys.stdin.isatty()
         self.progress = silent if interactive else self.progress
         size, lines = FORESTS_AT_ONCE if self.forests else LINES_AT_ONCE, 0
