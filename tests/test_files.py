@@ -144,3 +144,10 @@ def test_an_empty_directory_may_be_filled(tmp_path: Path) -> None:
 def test_devices_are_written_to_directly() -> None:
     write_lines("/dev/null", ["gone"])
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["text", "text.gz"])
+def test_prompt_blocks_are_the_same_lines(tmp_path: Path, name: str) -> None:
+    lines = ["ä" * size for size in (0, 3, 70_000, 1, 0)]
+    write_lines(tmp_path / name, lines)
+    assert b"".join(read_blocks(tmp_path / name, size=1000, prompt=True)).decode() == "".join(f"{x}\n" for x in lines)

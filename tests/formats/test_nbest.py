@@ -14,7 +14,7 @@ from lattice_words import entries, in_single_precision
 from toledo.errors import InputError
 from toledo.forest import k_best
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, feature_names, from_forest, to_forest
-from toledo.formats.nbest import read_nbest, read_plain_nbest, write_nbest
+from toledo.formats.nbest import nbest_writer, read_nbest, read_plain_nbest, write_nbest
 from toledo.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -244,3 +244,11 @@ def test_a_real_list_is_written_as_it_was(moses_files: Path, tmp_path: Path) -> 
     with gzip.open(source, "rt", encoding="utf-8") as stream:
         for written, original in zip((tmp_path / "list").read_text("utf-8").splitlines(), stream, strict=False):
             assert written.split() == original.split()
+
+
+def test_marked_text_refuses_words_that_look_like_marks(tmp_path: Path) -> None:
+    entry = Entry(["a", "|0-1|", "b"], score=1.0, phrases=(PhraseSpan(range(2), range(3)),))
+    problem = pytest.raises(InputError, match=r"'\|0-1\|' cannot be written in text with segmentation")
+    with problem, nbest_writer(tmp_path / "out", marked=True) as write:
+        write(NBestList(0, (entry,)))
+    assert list(tmp_path.iterdir()) == []
