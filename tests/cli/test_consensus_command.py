@@ -153,6 +153,7 @@ def test_output_file(folder: Path) -> None:
     ("text", "options", "message"),
     [
         ("", ["--from", "nbest"], "<stdin>: the file is empty"),
+        ("", [], "<stdin>: the file is empty"),
         ("a\nb\n", [], "how many lines belong to a segment"),
         ("a\nb\nc\n", ["--n", 2], "3 lines cannot be shared out in lists of 2"),
         ("0 ||| a ||| x= nan ||| 1\n", [], "<stdin>:1: 'nan' is not a number"),

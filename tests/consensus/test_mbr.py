@@ -86,6 +86,16 @@ def test_every_smoothing(problem: Problem, metric: BLEU) -> None:
     assert ours(problem, BLEUGain(metric)) == pytest.approx(brute_force(problem, metric), abs=CLOSE)
 
 
+@pytest.mark.parametrize("name", GAINS)
+@given(problem=problems())
+def test_the_best_is_found_without_all_others(name: str, problem: Problem) -> None:
+    gain, numbering = GAINS[name], Numbering()
+    said, meant = encode(problem.hypotheses, gain, numbering), encode(problem.evidence, gain, numbering)
+    values = np.round(ours(problem, gain), 9)
+    place, value = mbr(said, meant, problem.probabilities, gain)
+    assert (place, value) == (int(np.argmax(values)), pytest.approx(values.max(), abs=CLOSE))
+
+
 def test_gains_are_those_of_sacrebleu() -> None:
     said, meant = list("abcdeefg"), list("xbcdefyg")
     problem = Problem([said], [meant], np.ones(1))

@@ -41,7 +41,7 @@ def named_rule(name: RuleName, gain: GainName, size: int, *, lists: bool = False
         case RuleName.max_translation:
             return MaxTranslation(size)
         case RuleName.mbr:
-            return MBR(gain.value, size, ALL if lists else max(size, MBR.evidence))
+            return MBR(gain.value, size, ALL if lists else size)
         case RuleName.consensus:
             return Consensus(size=size)
         case RuleName.lattice_mbr:

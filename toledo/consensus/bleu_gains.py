@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.matches import LARGEST_BYTE, Index, NGrams, count_all, cut_ngrams, index_ngrams
+from toledo.consensus.matches import Index, NGrams, count_all, cut_ngrams, index_ngrams, room_for_matches
 from toledo.kernels import kernel
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.bleu_score import ADD_K, EXPONENTIAL, FLOOR, METHODS, brevity_penalty
@@ -36,7 +36,9 @@ class BLEUGain:
         """BLEU compares words."""
         return texts
 
-    def expected(self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(
+        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
+    ) -> NDArray[np.float64]:
         """Σ_t p(t) BLEU(h; t) for the first texts as hypotheses; texts are distinct."""
         ngrams = cut_ngrams(texts.symbols, texts.offsets, self.metric.order)
         lengths = texts.lengths
@@ -44,8 +46,7 @@ class BLEUGain:
         method, default = METHODS[self.metric.smoothing]
         value = default if self.metric.value is None else float(self.metric.value)
         factors = _factors(slots, self.metric.order, method, value, self.metric.effective_order)
-        counts = np.uint8 if lengths.max() <= LARGEST_BYTE else np.int32
-        matches = np.empty((self.metric.order, hypotheses), counts)
+        matches = room_for_matches(self.metric.order, hypotheses, lengths)
         index = index_ngrams(ngrams, hypotheses)
         return _expected(index, ngrams, lengths, probabilities, slots, slot_of, factors, matches)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.consensus.lists import spell
-from toledo.consensus.matches import LARGEST_BYTE, Index, NGrams, count_all, cut_ngrams, index_ngrams
+from toledo.consensus.matches import Index, NGrams, count_all, cut_ngrams, index_ngrams, room_for_matches
 from toledo.kernels import kernel
 from toledo.metrics.chrf import ChrF
 from toledo.metrics.sequences import Sequences
@@ -31,11 +31,13 @@ class ChrFGain:
         """Characters are what chrF compares."""
         return spell(texts, vocabulary)
 
-    def expected(self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(
+        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
+    ) -> NDArray[np.float64]:
         """Σ_t p(t) chrF(h; t) for the first texts as hypotheses; texts are distinct."""
         order, lengths = self.metric.character_order, texts.lengths
         ngrams = cut_ngrams(texts.symbols, texts.offsets, order)
-        matches = np.empty((order, hypotheses), np.uint8 if lengths.max() <= LARGEST_BYTE else np.int32)
+        matches = room_for_matches(order, hypotheses, lengths)
         index = index_ngrams(ngrams, hypotheses)
         return _expected(index, ngrams, lengths, probabilities, self.metric.beta, matches)
 

@@ -141,9 +141,15 @@ def index_ngrams(ngrams: NGrams, hypotheses: int) -> Index:
     return index
 
 
+def room_for_matches(order: int, hypotheses: int, lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """An array for `count_all`: bytes if no count can exceed them, otherwise (whatever the annotation) int32."""
+    kind = np.uint8 if lengths.max() <= LARGEST_BYTE else np.int32
+    return np.empty((order, hypotheses), kind)
+
+
 @kernel
 def count_all(index: Index, ngrams: NGrams, text: int, length: int, matches: NDArray[np.uint8]) -> None:
-    """Write to `matches[n − 1, h]` how many n-grams of a text hypothesis h has. (Its type must hold the length.)"""
+    """Write to `matches[n − 1, h]` how many n-grams of a text hypothesis h has."""
     row_of, rows, ends, lists = index
     dense = np.empty(length + ROWS_AT_ONCE, np.int32)
     begin = ngrams.starts[text]

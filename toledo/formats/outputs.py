@@ -59,11 +59,13 @@ def _lists(file: str | Path, form: OutputFormat, size: int) -> Iterator[NBestLis
 
 
 def _guess(file: str | Path) -> OutputFormat:
-    line = _first_line_of_input() if str(file) == STANDARD_STREAM else next(read_bytes_lines(file), b"")
+    line = _first_line_of_input() if str(file) == STANDARD_STREAM else next(read_bytes_lines(file), None)
+    if line is None:
+        raise _empty(file)
     return next((form for form, pattern in FIRST_LINES.items() if pattern.match(line)), "text")
 
 
-def _first_line_of_input() -> bytes:
+def _first_line_of_input() -> bytes | None:
     """Standard input is read once: look without taking."""
     stream: BinaryIO = sys.stdin.buffer
     peek = getattr(stream, "peek", None)
@@ -73,14 +75,18 @@ def _first_line_of_input() -> bytes:
         stream.seek(place)
     else:
         line = peek(1 << 12)
-    return line.removeprefix(BYTE_ORDER_MARK)
+    return line.removeprefix(BYTE_ORDER_MARK) if line else None
 
 
 def _not_empty(lists: Iterator[NBestList], file: str | Path) -> Iterator[NBestList]:
     first = next(lists, None)
     if first is None:
-        raise InputError("the file is empty", file=display_name(file), remedy="give at least one hypothesis")
+        raise _empty(file)
     yield from chain([first], lists)
+
+
+def _empty(file: str | Path) -> InputError:
+    return InputError("the file is empty", file=display_name(file), remedy="give at least one hypothesis")
 
 
 def _joined(sources: Sequence[Iterator[NBestList]], files: Sequence[str | Path]) -> Iterator[NBestList]:
