@@ -1,5 +1,6 @@
 """Forced decoding against enumeration, and against Moses' own derivations."""
 
+import logging
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -112,7 +113,8 @@ def test_long_and_repetitive_sentences() -> None:
 
 def test_too_many_hypotheses_are_cut_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     model = small_model({(("a",), ("x",)): (-0.1,) * 4}, (2,), None, False, [0.3] * 16)
-    (best,) = viterbi(*_with_scores(ForcedDecoder(model, most=50), ["a"] * 40, ["x"] * 40))
+    with caplog.at_level(logging.WARNING):
+        (best,) = viterbi(*_with_scores(ForcedDecoder(model, most=50), ["a"] * 40, ["x"] * 40))
     assert "the best 50 for each word are kept" in caplog.text
     assert best is not None
     assert [step.begin for step in steps_of(best)] == list(range(40))
