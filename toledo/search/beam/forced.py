@@ -21,7 +21,8 @@ from toledo.kernels import map_chunks
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice
-from toledo.search.beam.forced_paths import Placed, find_paths, place_phrases, prefix_scores
+from toledo.search.beam.forced_paths import find_paths
+from toledo.search.beam.forced_phrases import Placed, place_phrases, prefix_scores
 from toledo.search.beam.lattice import to_forest
 from toledo.search.beam.options import UNKNOWN_WORD, SentenceOptions
 from toledo.search.beam.weighted import harmless, weigh

@@ -11,28 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.hashing import find_pair
-from toledo.kernels import inlined, kernel
-from toledo.language_model.automaton import advance, begin_state
-from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
+from toledo.kernels import kernel
 from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, Scoring, edges_with_room, grown
 from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, ONE, SWAP, WINDOW
-from toledo.search.beam.options import LN10, UNKNOWN_WORD, SentenceOptions
-from toledo.vocabulary import END
-
-
-class Placed(NamedTuple):
-    """Phrases that stand in the target: source words from `begin` up to `end` give `length` words at `place`.
-
-    Those at one place are `offsets[place]:offsets[place + 1]`.
-    """
-
-    begin: NDArray[np.int32]
-    end: NDArray[np.int32]
-    pairs: NDArray[np.int32]
-    place: NDArray[np.int32]
-    length: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+from toledo.search.beam.forced_phrases import Placed
+from toledo.search.beam.options import SentenceOptions
 
 
 class Hypotheses(NamedTuple):
@@ -47,75 +30,6 @@ class Hypotheses(NamedTuple):
     following: NDArray[np.int32]
     score: NDArray[np.float64]
     best_edge: NDArray[np.int32]
-
-
-@kernel
-def place_phrases(
-    trie: Trie,
-    option_offsets: NDArray[np.int32],
-    longest: int,
-    pair_target: NDArray[np.int32],
-    target_offsets: NDArray[np.int64],
-    target_words: NDArray[np.int32],
-    source: NDArray[np.int32],
-    copies: NDArray[np.int32],
-    copied: NDArray[np.bool_],
-    target: NDArray[np.int32],
-) -> Placed:
-    """All phrase pairs of the sentence and copied words that stand somewhere in the target, by place."""
-    room, size = 64, 0
-    begin, end, pairs = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    place, length = np.empty(room, np.int32), np.empty(room, np.int32)
-    for b in range(source.size):
-        node = ROOT
-        for e in range(b, min(b + longest, source.size)):
-            node = find_pair(trie.children, node, source[e])
-            if node < 0:
-                break
-            phrase = trie.phrase[node]
-            if phrase == NO_PHRASE:
-                continue
-            for pair in range(option_offsets[phrase], option_offsets[phrase + 1]):
-                first, stop = target_offsets[pair_target[pair]], target_offsets[pair_target[pair] + 1]
-                for j in range(target.size - (stop - first) + 1):
-                    if _stands_at(target, j, target_words, first, stop):
-                        begin, end, pairs = grown(begin, size + 1), grown(end, size + 1), grown(pairs, size + 1)
-                        place, length = grown(place, size + 1), grown(length, size + 1)
-                        begin[size], end[size], pairs[size], place[size], length[size] = b, e + 1, pair, j, stop - first
-                        size += 1
-        if copied[b]:
-            for j in range(target.size):
-                if target[j] == copies[b]:
-                    begin, end, pairs = grown(begin, size + 1), grown(end, size + 1), grown(pairs, size + 1)
-                    place, length = grown(place, size + 1), grown(length, size + 1)
-                    begin[size], end[size], pairs[size], place[size], length[size] = b, b + 1, UNKNOWN_WORD, j, 1
-                    size += 1
-    order = np.argsort(place[:size], kind="mergesort")
-    offsets = np.searchsorted(place[:size][order], np.arange(target.size + 1))
-    return Placed(begin[order], end[order], pairs[order], place[order], length[order], offsets)
-
-
-@inlined
-def _stands_at(target: NDArray[np.int32], j: int, words: NDArray[np.int32], first: int, stop: int) -> bool:
-    same = True
-    for k in range(stop - first):
-        if target[j + k] != words[first + k]:
-            same = False
-            break
-    return same
-
-
-@kernel
-def prefix_scores(scoring: Scoring, words: NDArray[np.int32]) -> NDArray[np.float64]:
-    """`[i, m]`: the natural log probability of the first i words by model m; the last row has the end as well."""
-    totals = np.zeros((words.size + 2, len(scoring.models)))
-    for m in range(len(scoring.models)):
-        state, total = begin_state(scoring.models[m]), 0.0
-        for i in range(words.size + 1):
-            step, state = advance(scoring.models[m], state, words[i] if i < words.size else END)
-            total += step * LN10
-            totals[i + 1, m] = total
-    return totals
 
 
 @kernel
