@@ -33,17 +33,49 @@ class Scoring(NamedTuple):
     reordering: NDArray[np.float32]
 
 
-class Nodes(NamedTuple):
-    """Hypotheses. `gap` and `mask`: words translated; `begin`, `end`: the last span; `option`: the last option."""
+NODE = np.dtype(
+    [
+        ("mask", np.uint64),  # with `gap`: the words translated
+        ("score", np.float64),
+        ("gap", np.int32),
+        ("begin", np.int32),  # of the last span
+        ("end", np.int32),
+        ("option", np.int32),  # the last one
+        ("best_edge", np.int32),
+    ],
+    align=True,
+)
+CUBE = np.dtype(
+    [
+        ("added", np.float64),  # to each cell
+        ("future", np.float64),
+        ("first", np.int32),  # of its group, the hypotheses `ranked[first:stop]`
+        ("stop", np.int32),
+        ("option_first", np.int32),
+        ("option_stop", np.int32),
+        ("orientation", np.int32),
+        ("following", np.int32),  # the next cube of the stack
+    ],
+    align=True,
+)
+CELL = np.dtype(
+    [
+        ("score", np.float64),
+        ("cube", np.int32),
+        ("row", np.int32),  # the hypothesis is `ranked[row]`
+        ("option", np.int32),
+        ("known", np.int32),  # whether its score is, and what the models say of it
+    ],
+    align=True,
+)
+ENTRY = np.dtype([("key", np.float64), ("cell", np.int32)], align=True)
 
-    gap: NDArray[np.int32]
-    mask: NDArray[np.uint64]
-    begin: NDArray[np.int32]
-    end: NDArray[np.int32]
-    option: NDArray[np.int32]
+
+class Nodes(NamedTuple):
+    """Hypotheses; what a step reads of one lies side by side."""
+
+    records: NDArray[Any]  # NODE
     states: NDArray[np.int32]
-    score: NDArray[np.float64]
-    best_edge: NDArray[np.int32]
 
 
 class EdgeArrays(NamedTuple):
@@ -55,35 +87,13 @@ class EdgeArrays(NamedTuple):
     model_scores: NDArray[np.float32]
 
 
-class Cubes(NamedTuple):
-    """A group (hypotheses `ranked[first:stop]`), a span's options, what each cell adds, the next cube of the stack."""
-
-    first: NDArray[np.int32]
-    stop: NDArray[np.int32]
-    option_first: NDArray[np.int32]
-    option_stop: NDArray[np.int32]
-    orientation: NDArray[np.int32]
-    added: NDArray[np.float64]
-    future: NDArray[np.float64]
-    following: NDArray[np.int32]
-
-
 class Queue(NamedTuple):
-    """Cells that wait: a cube, one of its hypotheses (`ranked[row]`) and one of its options.
+    """Cells that wait; `heap` gives the best first, by its score if that is known, else by what can be expected."""
 
-    `keys` and `heap` order them, the best first. `known` is whether a cell's score and what the models say of it are
-    known, or only what it can be expected to score.
-    """
-
-    cube: NDArray[np.int32]
-    row: NDArray[np.int32]
-    option: NDArray[np.int32]
-    known: NDArray[np.bool_]
-    score: NDArray[np.float64]
+    cells: NDArray[Any]  # CELL
     model_scores: NDArray[np.float32]
     states: NDArray[np.int32]
-    keys: NDArray[np.float64]
-    heap: NDArray[np.int32]
+    heap: NDArray[Any]  # ENTRY
 
 
 class Groups(NamedTuple):
@@ -128,21 +138,9 @@ def power_of_two(least: int) -> int:
 
 
 @kernel
-def room_for_cubes(size: int) -> Cubes:
-    """Cubes not yet made."""
-    return Cubes(
-        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
-        np.empty(size, np.int32), np.empty(size), np.empty(size), np.empty(size, np.int32),
-    )  # fmt: skip
-
-
-@kernel
 def room_for_nodes(size: int, models: int) -> Nodes:
     """Hypotheses not yet made."""
-    return Nodes(
-        np.empty(size, np.int32), np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32),
-        np.empty(size, np.int32), np.empty((size, models), np.int32), np.empty(size), np.empty(size, np.int32),
-    )  # fmt: skip
+    return Nodes(np.empty(size, NODE), np.empty((size, models), np.int32))
 
 
 @kernel
@@ -156,12 +154,9 @@ def room_for_edges(size: int, models: int) -> EdgeArrays:
 
 @kernel
 def room_for_queue(size: int, models: int) -> Queue:
-    """A queue with room for so many cells in all, of which some may have been taken already."""
-    return Queue(
-        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.bool_),
-        np.empty(size), np.empty((size, models), np.float32), np.empty((size, models), np.int32),
-        np.empty(size), np.empty(size, np.int32),
-    )  # fmt: skip
+    """A queue with room for so many cells in all, those taken included."""
+    model_scores, states = np.empty((size, models), np.float32), np.empty((size, models), np.int32)
+    return Queue(np.empty(size, CELL), model_scores, states, np.empty(size, ENTRY))
 
 
 @kernel
@@ -174,27 +169,11 @@ def room_for_groups(size: int) -> Groups:
 
 
 @kernel
-def cubes_with_room(cubes: Cubes, needed: int) -> Cubes:
-    """The cubes with room for `needed` in all."""
-    if needed <= cubes.first.size:
-        return cubes
-    return Cubes(
-        grown(cubes.first, needed), grown(cubes.stop, needed), grown(cubes.option_first, needed),
-        grown(cubes.option_stop, needed), grown(cubes.orientation, needed), grown(cubes.added, needed),
-        grown(cubes.future, needed), grown(cubes.following, needed),
-    )  # fmt: skip
-
-
-@kernel
 def nodes_with_room(nodes: Nodes, needed: int) -> Nodes:
     """The hypotheses with room for `needed` in all."""
-    if needed <= nodes.gap.size:
+    if needed <= nodes.records.size:
         return nodes
-    return Nodes(
-        grown(nodes.gap, needed), grown(nodes.mask, needed), grown(nodes.begin, needed), grown(nodes.end, needed),
-        grown(nodes.option, needed), grown(nodes.states, needed), grown(nodes.score, needed),
-        grown(nodes.best_edge, needed),
-    )  # fmt: skip
+    return Nodes(grown(nodes.records, needed), grown(nodes.states, needed))
 
 
 @kernel
@@ -212,8 +191,8 @@ def edges_with_room(edges: EdgeArrays, needed: int) -> EdgeArrays:
 def same_group(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
     """Whether the same spans may follow two hypotheses, at the same cost."""
     return bool(
-        nodes.end[i] == nodes.end[j]
-        and nodes.mask[i] == nodes.mask[j]
-        and nodes.gap[i] == nodes.gap[j]
-        and (not reordering or nodes.begin[i] == nodes.begin[j])
+        nodes.records[i]["end"] == nodes.records[j]["end"]
+        and nodes.records[i]["mask"] == nodes.records[j]["mask"]
+        and nodes.records[i]["gap"] == nodes.records[j]["gap"]
+        and (not reordering or nodes.records[i]["begin"] == nodes.records[j]["begin"])
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,6 @@ from toledo.kernels import inlined, inner_kernel
 from toledo.search.beam.arrays import (
     MIX,
     NONE,
-    Cubes,
     Groups,
     Limits,
     Nodes,
@@ -33,7 +34,7 @@ def make_cubes(
     ranked: NDArray[np.int32],
     first: int,
     end: int,
-    cubes: Cubes,
+    cubes: NDArray[Any],
     count: int,
     first_cube: NDArray[np.int32],
     stack: int,
@@ -43,7 +44,7 @@ def make_cubes(
     Gives the number of cubes, and the first hypothesis of the next group.
     """
     reordering = scoring.reordering.shape[0] > 0
-    while first < end and count + cubes_of_group(options) <= cubes.first.size:
+    while first < end and count + cubes_of_group(options) <= cubes.size:
         stop = first + 1
         while stop < end and same_group(nodes, ranked[first], ranked[stop], reordering):
             stop += 1
@@ -71,13 +72,13 @@ def _pair_with_spans(
     leader: int,
     first: int,
     stop: int,
-    cubes: Cubes,
+    cubes: NDArray[Any],
     count: int,
     first_cube: NDArray[np.int32],
     stack: int,
 ) -> int:
     length, longest = options.first.shape
-    gap, mask, last = nodes.gap[leader], nodes.mask[leader], nodes.end[leader]
+    gap, mask, last = nodes.records[leader]["gap"], nodes.records[leader]["mask"], nodes.records[leader]["end"]
     for b in range(max(gap, last - limits.distortion), min(length, last + limits.distortion + 1, gap + WINDOW)):
         if (mask >> np.uint64(b - gap)) & ONE:
             continue
@@ -88,13 +89,15 @@ def _pair_with_spans(
                 break
             if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
                 continue
-            cubes.first[count], cubes.stop[count] = first, stop
-            cubes.option_first[count] = options.first[b, e - b - 1]
-            cubes.option_stop[count] = options.stop[b, e - b - 1]
-            cubes.orientation[count] = MONOTONE if b == last else SWAP if e == nodes.begin[leader] else DISCONTINUOUS
-            cubes.added[count] = -scoring.distortion_weight * abs(b - last)
-            cubes.future[count] = _future_after(future, gap, mask, b, e, length)
-            cubes.following[count] = first_cube[stack + e - b]
+            cubes[count]["first"], cubes[count]["stop"] = first, stop
+            cubes[count]["option_first"] = options.first[b, e - b - 1]
+            cubes[count]["option_stop"] = options.stop[b, e - b - 1]
+            cubes[count]["orientation"] = (
+                MONOTONE if b == last else SWAP if e == nodes.records[leader]["begin"] else DISCONTINUOUS
+            )
+            cubes[count]["added"] = -scoring.distortion_weight * abs(b - last)
+            cubes[count]["future"] = _future_after(future, gap, mask, b, e, length)
+            cubes[count]["following"] = first_cube[stack + e - b]
             first_cube[stack + e - b] = count
             count += 1
     return int(count)
@@ -126,7 +129,7 @@ def rank_by_group(
         g = group[v - begin]
         place = begin + counts[g]
         counts[g] += 1
-        while place > begin + starts[g] and nodes.score[ranked[place - 1]] < nodes.score[v]:
+        while place > begin + starts[g] and nodes.records[ranked[place - 1]]["score"] < nodes.records[v]["score"]:
             ranked[place] = ranked[place - 1]
             place -= 1
         ranked[place] = v
@@ -134,7 +137,11 @@ def rank_by_group(
 
 @inlined
 def _group_hash(nodes: Nodes, v: int) -> int:
-    mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
+    mixed = (
+        nodes.records[v]["mask"]
+        ^ (np.uint64(nodes.records[v]["gap"]) << np.uint64(40))
+        ^ (np.uint64(nodes.records[v]["end"]) << np.uint64(52))
+    )
     return int(np.int64((mixed * MIX) >> np.uint64(33)))
 
 

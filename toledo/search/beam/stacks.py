@@ -16,6 +16,7 @@ Moses: no jump is longer than the limit, and from the end of a span the first ga
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +24,19 @@ from numpy.typing import NDArray
 from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.search.beam.arrays import (
+    CUBE,
     MIX,
     NONE,
-    Cubes,
     EdgeArrays,
     Lattice,
     Limits,
     Nodes,
     Queue,
     Scoring,
-    cubes_with_room,
     edges_with_room,
     grown,
     nodes_with_room,
     power_of_two,
-    room_for_cubes,
     room_for_edges,
     room_for_groups,
     room_for_nodes,
@@ -46,7 +45,7 @@ from toledo.search.beam.arrays import (
 )
 from toledo.search.beam.cubes import ONE, cubes_of_group, make_cubes, rank_by_group
 from toledo.search.beam.options import LN10, SentenceOptions
-from toledo.search.beam.queue import pop, push
+from toledo.search.beam.queue import push, remove_first, replace_first, second_key
 from toledo.vocabulary import END
 
 
@@ -56,7 +55,7 @@ def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scori
     length, models, reordering = options.first.shape[0], len(scoring.models), scoring.reordering.shape[0] > 0
     room = 2 + min(limits.pops, 256) * max(length, 1)
     nodes, edges, ranked = room_for_nodes(room, models), room_for_edges(room, models), np.empty(room, np.int32)
-    cubes, queue, groups = room_for_cubes(256), room_for_queue(1024, models), room_for_groups(limits.pops + 1)
+    cubes, queue, groups = np.empty(256, CUBE), room_for_queue(1024, models), room_for_groups(limits.pops + 1)
     first_cube, cube_count = np.full(length + 1, NONE, np.int32), 0
     slots = np.empty(power_of_two(4 * limits.pops + 4), np.int32)
     _begin(nodes, scoring)
@@ -68,7 +67,7 @@ def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scori
             edges = edges_with_room(edges, edge_count + limits.pops)
             ranked = grown(ranked, node_count + limits.pops)
             cells = _count_cubes(cubes, first_cube[k]) + 2 * limits.pops + 2
-            if cells > queue.keys.size:
+            if cells > queue.cells.size:
                 queue = room_for_queue(2 * cells, models)
             slots[:] = NONE
             node_count, edge_count = _fill_stack(
@@ -79,7 +78,7 @@ def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scori
             rank_by_group(nodes, ranked, begin, node_count, groups, reordering)
             first = begin
             while first < node_count:
-                cubes = cubes_with_room(cubes, cube_count + cubes_of_group(options))
+                cubes = grown(cubes, cube_count + cubes_of_group(options))
                 cube_count, first = make_cubes(
                     options, future, scoring, limits, nodes, ranked, first, node_count, cubes, cube_count, first_cube, k
                 )
@@ -89,18 +88,24 @@ def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scori
 @inner_kernel
 def _begin(nodes: Nodes, scoring: Scoring) -> None:
     """The hypothesis that has translated nothing."""
-    nodes.gap[0], nodes.mask[0], nodes.begin[0], nodes.end[0], nodes.option[0] = 0, np.uint64(0), 0, 0, NONE
-    nodes.score[0], nodes.best_edge[0] = 0.0, NONE
+    (
+        nodes.records[0]["gap"],
+        nodes.records[0]["mask"],
+        nodes.records[0]["begin"],
+        nodes.records[0]["end"],
+        nodes.records[0]["option"],
+    ) = 0, np.uint64(0), 0, 0, NONE
+    nodes.records[0]["score"], nodes.records[0]["best_edge"] = 0.0, NONE
     for m in range(len(scoring.models)):
         nodes.states[0, m] = begin_state(scoring.models[m])
 
 
 @inner_kernel
-def _count_cubes(cubes: Cubes, cube: int) -> int:
+def _count_cubes(cubes: NDArray[Any], cube: int) -> int:
     number = 0
     while cube != NONE:
         number += 1
-        cube = cubes.following[cube]
+        cube = cubes[cube]["following"]
     return number
 
 
@@ -109,7 +114,7 @@ def _fill_stack(
     options: SentenceOptions,
     scoring: Scoring,
     limits: Limits,
-    cubes: Cubes,
+    cubes: NDArray[Any],
     cube: int,
     nodes: Nodes,
     edges: EdgeArrays,
@@ -120,68 +125,74 @@ def _fill_stack(
     queue: Queue,
 ) -> tuple[int, int]:
     """Take the best cells of all cubes that lead to a stack, of which `cube` is the first."""
-    keys, heap = queue.keys, queue.heap
+    heap = queue.heap
     size = cell = taken = 0
     while cube != NONE:
-        size = _offer(
-            options, cubes, nodes, ranked, queue, cell, cube, cubes.first[cube], cubes.option_first[cube], size
-        )
+        row, option = cubes[cube]["first"], cubes[cube]["option_first"]
+        _note(queue, cell, cube, row, option)
+        size = push(heap, size, _expected_score(options, cubes, nodes, ranked, cube, row, option), cell)
         cell += 1
-        cube = cubes.following[cube]
+        cube = cubes[cube]["following"]
     while size and taken < limits.pops:
-        best = heap[0]
-        size = pop(keys, heap, size)
-        if not queue.known[best]:
+        best = heap[0]["cell"]
+        cube, row, option = queue.cells[best]["cube"], queue.cells[best]["row"], queue.cells[best]["option"]
+        if not queue.cells[best]["known"]:
             _evaluate(options, scoring, cubes, nodes, ranked, queue, best)
-            value = queue.score[best] + cubes.future[queue.cube[best]]
-            if size and value < keys[0]:
-                size = push(keys, heap, size, value, best)
+            value = queue.cells[best]["score"] + cubes[cube]["future"]
+            if value < second_key(heap, size):
+                replace_first(heap, size, value, best)
                 continue
         taken += 1
-        cube, row, option = queue.cube[best], queue.row[best], queue.option[best]
         node_count = _add_step(options, scoring, nodes, edges, ranked, queue, best, node_count, edge_count, slots)
         edge_count += 1
-        if option + 1 < cubes.option_stop[cube]:
-            size = _offer(options, cubes, nodes, ranked, queue, cell, cube, row, option + 1, size)
+        if option + 1 < cubes[cube]["option_stop"]:
+            _note(queue, cell, cube, row, option + 1)
+            replace_first(heap, size, _expected_score(options, cubes, nodes, ranked, cube, row, option + 1), cell)
             cell += 1
-        if option == cubes.option_first[cube] and row + 1 < cubes.stop[cube]:
-            size = _offer(options, cubes, nodes, ranked, queue, cell, cube, row + 1, option, size)
+        else:
+            size = remove_first(heap, size)
+        if option == cubes[cube]["option_first"] and row + 1 < cubes[cube]["stop"]:
+            _note(queue, cell, cube, row + 1, option)
+            value = _expected_score(options, cubes, nodes, ranked, cube, row + 1, option)
+            size = push(heap, size, value, cell)
             cell += 1
     return node_count, edge_count
 
 
 @inlined
-def _offer(
+def _note(queue: Queue, number: int, cube: int, row: int, option: int) -> None:
+    cell = queue.cells[number]
+    cell["cube"], cell["row"], cell["option"], cell["known"] = cube, row, option, 0
+
+
+@inlined
+def _expected_score(
     options: SentenceOptions,
-    cubes: Cubes,
+    cubes: NDArray[Any],
     nodes: Nodes,
     ranked: NDArray[np.int32],
-    queue: Queue,
-    cell: int,
     cube: int,
     row: int,
     option: int,
-    size: int,
-) -> int:
-    """Put a cell into the queue by what it can be expected to score."""
-    queue.cube[cell], queue.row[cell], queue.option[cell], queue.known[cell] = cube, row, option, False
-    value = nodes.score[ranked[row]] + options.estimate[option] + cubes.added[cube] + cubes.future[cube]
-    return push(queue.keys, queue.heap, size, value, cell)
+) -> float:
+    """What a cell can be expected to score, before the models are asked."""
+    known = nodes.records[ranked[row]]["score"] + cubes[cube]["added"] + cubes[cube]["future"]
+    return float(known + options.estimate[option])
 
 
 @inlined
 def _evaluate(
     options: SentenceOptions,
     scoring: Scoring,
-    cubes: Cubes,
+    cubes: NDArray[Any],
     nodes: Nodes,
     ranked: NDArray[np.int32],
     queue: Queue,
     cell: int,
 ) -> None:
     """Score a cell in full."""
-    cube, node, option = queue.cube[cell], ranked[queue.row[cell]], queue.option[cell]
-    score = nodes.score[node] + options.static[option] + cubes.added[cube]
+    cube, node, option = queue.cells[cell]["cube"], ranked[queue.cells[cell]["row"]], queue.cells[cell]["option"]
+    score = nodes.records[node]["score"] + options.static[option] + cubes[cube]["added"]
     begin = options.word_begin[option]
     for m in range(len(scoring.models)):
         state, total = int(nodes.states[node, m]), 0.0
@@ -191,12 +202,12 @@ def _evaluate(
         queue.model_scores[cell, m], queue.states[cell, m] = total * LN10, state
         score += scoring.model_weights[m] * total * LN10
     if scoring.reordering.shape[0]:
-        orientation = cubes.orientation[cube]
+        orientation = cubes[cube]["orientation"]
         if options.pairs[option] >= 0:
             score += scoring.reordering[options.pairs[option], orientation]
-        if nodes.option[node] != NONE and options.pairs[nodes.option[node]] >= 0:
-            score += scoring.reordering[options.pairs[nodes.option[node]], 3 + orientation]
-    queue.score[cell], queue.known[cell] = score, True
+        if nodes.records[node]["option"] != NONE and options.pairs[nodes.records[node]["option"]] >= 0:
+            score += scoring.reordering[options.pairs[nodes.records[node]["option"]], 3 + orientation]
+    queue.cells[cell]["score"], queue.cells[cell]["known"] = score, 1
 
 
 @inlined
@@ -213,14 +224,20 @@ def _add_step(
     slots: NDArray[np.int32],
 ) -> int:
     """Record a step, and its hypothesis unless an equal one is there; gives the number of hypotheses."""
-    tail, option = ranked[queue.row[cell]], queue.option[cell]
-    b, e, gap = options.begin[option], options.end[option], nodes.gap[tail]
-    mask = nodes.mask[tail] | (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap))
+    tail, option = ranked[queue.cells[cell]["row"]], queue.cells[cell]["option"]
+    b, e, gap = options.begin[option], options.end[option], nodes.records[tail]["gap"]
+    mask = nodes.records[tail]["mask"] | (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap))
     while mask & ONE:
         mask >>= ONE
         gap += 1
     new = node_count  # written as a new node; counted only if no equal one is found
-    nodes.gap[new], nodes.mask[new], nodes.begin[new], nodes.end[new], nodes.option[new] = gap, mask, b, e, option
+    (
+        nodes.records[new]["gap"],
+        nodes.records[new]["mask"],
+        nodes.records[new]["begin"],
+        nodes.records[new]["end"],
+        nodes.records[new]["option"],
+    ) = gap, mask, b, e, option
     for m in range(nodes.states.shape[1]):
         nodes.states[new, m] = queue.states[cell, m]
     slot = _slot_of(nodes, new, slots, scoring.reordering.shape[0] > 0)
@@ -228,10 +245,10 @@ def _add_step(
     if head == NONE:
         head = new
         slots[slot] = head
-        nodes.score[head], nodes.best_edge[head] = queue.score[cell], edge
+        nodes.records[head]["score"], nodes.records[head]["best_edge"] = queue.cells[cell]["score"], edge
         node_count += 1
-    elif queue.score[cell] > nodes.score[head]:
-        nodes.score[head], nodes.best_edge[head] = queue.score[cell], edge
+    elif queue.cells[cell]["score"] > nodes.records[head]["score"]:
+        nodes.records[head]["score"], nodes.records[head]["best_edge"] = queue.cells[cell]["score"], edge
     edges.heads[edge], edges.tails[edge], edges.options[edge] = head, tail, option
     for m in range(nodes.states.shape[1]):
         edges.model_scores[edge, m] = queue.model_scores[cell, m]
@@ -241,7 +258,11 @@ def _add_step(
 @inlined
 def _slot_of(nodes: Nodes, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
     """The slot of the node equal to v, or the empty one where v goes."""
-    mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
+    mixed = (
+        nodes.records[v]["mask"]
+        ^ (np.uint64(nodes.records[v]["gap"]) << np.uint64(40))
+        ^ (np.uint64(nodes.records[v]["end"]) << np.uint64(52))
+    )
     for m in range(nodes.states.shape[1]):
         mixed = (mixed ^ np.uint64(nodes.states[v, m])) * MIX
         mixed ^= mixed >> np.uint64(29)
@@ -257,7 +278,9 @@ def _equal(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
     for m in range(nodes.states.shape[1]):
         if nodes.states[i, m] != nodes.states[j, m]:
             return False
-    return same_group(nodes, i, j, reordering) and (not reordering or nodes.option[i] == nodes.option[j])
+    return same_group(nodes, i, j, reordering) and (
+        not reordering or nodes.records[i]["option"] == nodes.records[j]["option"]
+    )
 
 
 @kernel
@@ -266,22 +289,28 @@ def _finish(nodes: Nodes, edges: EdgeArrays, scoring: Scoring, begin: int, node_
     edges = edges_with_room(edges, edge_count + node_count - begin)
     nodes = nodes_with_room(nodes, node_count + 1)
     goal = node_count
-    nodes.score[goal], nodes.best_edge[goal], nodes.option[goal] = -math.inf, NONE, NONE
-    nodes.begin[goal], nodes.end[goal] = 0, 0
+    last = nodes.records[goal]
+    last["score"], last["best_edge"], last["option"], last["begin"], last["end"] = -math.inf, NONE, NONE, 0, 0
     for v in range(begin, node_count):
-        score = nodes.score[v]
+        score = nodes.records[v]["score"]
         for m in range(len(scoring.models)):
             step = advance(scoring.models[m], int(nodes.states[v, m]), END)[0] * LN10
             edges.model_scores[edge_count, m] = step
             score += scoring.model_weights[m] * step
         edges.heads[edge_count], edges.tails[edge_count], edges.options[edge_count] = goal, v, NONE
-        if score > nodes.score[goal]:
-            nodes.score[goal], nodes.best_edge[goal] = score, edge_count
+        if score > last["score"]:
+            last["score"], last["best_edge"] = score, edge_count
         edge_count += 1
     kept = EdgeArrays(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
+    records = nodes.records[: goal + 1]
     return Lattice(
-        goal + 1, kept, nodes.best_edge[: goal + 1], nodes.end[: goal + 1], nodes.begin[: goal + 1],
-        nodes.option[: goal + 1], nodes.score[goal],
-    )  # fmt: skip
+        goal + 1,
+        kept,
+        records["best_edge"].copy(),
+        records["end"].copy(),
+        records["begin"].copy(),
+        records["option"].copy(),
+        records[goal]["score"],
+    )
