@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toledo.hashing import HALF, MULTIPLIER
 from toledo.instructions import EIGHT, load_eight, trailing_zeros
-from toledo.kernels import inlined, kernel
+from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.vocabulary import UNKNOWN, Vocabulary
 
 SPACE, FIRST_SPACE, LAST_SPACE, LINE_END = 32, 9, 13, 10  # white space is a blank and \t \n \v \f \r
@@ -105,15 +105,30 @@ def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = N
 @kernel
 def encode_text(index: WordIndex, text: Text, size: int, missing_id: int, end_id: int) -> EncodedText:
     """The words of all lines; `end_id` is written after each line, unless it is NO_END."""
-    data, (slots, spelt, spelt_offsets) = text.bytes, index  # taken out once: each look into a tuple costs time
-    lines = _count_lines(data, size)
-    words, offsets, missing = np.empty(size // 2 + 1 + lines, np.int32), np.zeros(lines + 1, np.int64), 0
-    lacking, begins, ends = np.zeros(lines, np.int64), np.empty(words.size, np.int64), np.empty(words.size, np.int64)
-    filled, line, missing_before, place = 0, 0, 0, 0
-    while line < lines:
-        if place < size and not is_space(data[place]):
-            end, key = read_word(data, place)
-            word = find_key(slots, spelt, spelt_offsets, data, key, place, end - place)
+    lines = _count_lines(text.bytes, size)
+    words, offsets, lacking = (
+        np.empty(size // 2 + 1 + lines, np.int32),
+        np.zeros(lines + 1, np.int64),
+        np.zeros(lines, np.int64),
+    )
+    room = EncodedText(words, offsets, lacking, np.empty(words.size, np.int64), np.empty(words.size, np.int64))
+    filled, missing = _encode_lines(index, text.bytes, size, missing_id, end_id, room)
+    return EncodedText(
+        words[:filled].copy(), offsets, lacking, room.begins[:missing].copy(), room.ends[:missing].copy()
+    )
+
+
+@inner_kernel
+def _encode_lines(
+    index: WordIndex, text: NDArray[np.uint8], size: int, missing_id: int, end_id: int, room: EncodedText
+) -> tuple[int, int]:
+    """Gives the number of words, and of those that the index lacks."""
+    words, offsets, lacking, begins, ends = room
+    filled = missing = line = missing_before = place = 0
+    while line < lacking.size:
+        if place < size and not is_space(text[place]):
+            end, key = read_word(text, place)
+            word = find_key(index, text, key, place, end - place)
             if word == MISSING:
                 word = missing_id
                 begins[missing], ends[missing] = place, end
@@ -121,34 +136,26 @@ def encode_text(index: WordIndex, text: Text, size: int, missing_id: int, end_id
             words[filled] = word
             filled += 1
             place = end
-        if data[place] == LINE_END:  # line ends follow the text, so that the last line needs none
+        if text[place] == LINE_END:  # line ends follow the text, so that the last line needs none
             words[filled] = end_id
             filled += end_id != NO_END
             lacking[line] = missing - missing_before
             line, missing_before = line + 1, missing
             offsets[line] = filled
         place += 1  # white space, whatever came before
-    return EncodedText(words[:filled].copy(), offsets, lacking, begins[:missing].copy(), ends[:missing].copy())
+    return filled, missing
 
 
 @inlined
 def find_word(index: WordIndex, text: NDArray[np.uint8], begin: int, length: int) -> int:
     """The id of the word at a place of a text, or MISSING."""
-    slots, spelt, offsets = index
-    return find_key(slots, spelt, offsets, text, word_key(text, begin, length), begin, length)
+    return find_key(index, text, word_key(text, begin, length), begin, length)
 
 
 @inlined
-def find_key(
-    slots: NDArray[Any],
-    spelt: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    text: NDArray[np.uint8],
-    key: np.uint64,
-    begin: int,
-    length: int,
-) -> int:
-    """The id of the word at a place of a text whose key is known, or MISSING; takes the arrays of an index."""
+def find_key(index: WordIndex, text: NDArray[np.uint8], key: np.uint64, begin: int, length: int) -> int:
+    """The id of the word at a place of a text whose key is known, or MISSING."""
+    slots, spelt, offsets = index
     slot = _home_slot(key, slots.size)
     word = MISSING
     while True:
@@ -203,43 +210,43 @@ def word_key(text: NDArray[np.uint8], begin: int, length: int) -> np.uint64:
     return key ^ ((load_eight(text, begin) << unused) >> unused)
 
 
-@kernel
+@inner_kernel
 def is_space(byte: int) -> bool:
     """Whether a byte is ASCII white space."""
     return byte == SPACE or FIRST_SPACE <= byte <= LAST_SPACE
 
 
-@kernel
+@inner_kernel
 def _low_bytes(eight: np.uint64) -> np.uint64:
     """Of 8 bytes, the highest bit of the first that is a blank or below; other bits above it mean nothing."""
     return (eight - ABOVE_SPACE) & ~eight & TOP_BITS
 
 
-@kernel
+@inner_kernel
 def _bytes_before(low: np.uint64) -> np.uint64:
     """All bits of the bytes before the one with the lowest bit of `low`."""
     return ((low & (~low + ONE)) >> np.uint64(7)) - ONE
 
 
-@kernel
+@inner_kernel
 def _hashed(key: np.uint64, eight: np.uint64) -> np.uint64:
     key = (key ^ eight) * MULTIPLIER
     return key ^ (key >> HALF)
 
 
-@kernel
+@inner_kernel
 def _first_byte(bits: np.uint64) -> int:
     """Which of 8 bytes has the lowest bit."""
     return int(np.int64(trailing_zeros(bits) >> np.uint64(3)))
 
 
-@kernel
+@inner_kernel
 def _home_slot(key: np.uint64, slots: int) -> np.uint64:
     mixed = (key ^ (key >> HALF)) * MULTIPLIER
     return ((mixed >> HALF) * np.uint64(slots)) >> HALF
 
 
-@kernel
+@inner_kernel
 def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], there: int, length: int) -> bool:
     """Whether two words of one length above 8 are the same: their last 8 bytes, and all groups of 8 before."""
     last = length - EIGHT
@@ -249,7 +256,7 @@ def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], the
     return bool(load_eight(one, here + last) == load_eight(other, there + last))
 
 
-@kernel
+@inner_kernel
 def _count_lines(text: NDArray[np.uint8], size: int) -> int:
     lines = 0
     for i in range(size):
