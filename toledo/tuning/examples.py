@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,7 +89,7 @@ def _statistics(
             for some in references
         ]
         return prepare_references(metric, encoded).statistics(words, offsets, segments)
-    texts = [vocabulary.words(words[begin:end].tolist()) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    texts = [vocabulary.words(words[begin:end].tolist()) for begin, end in itertools.pairwise(offsets)]
     own = [references[segment] for segment in segments.tolist()]
     if metric.name.startswith("chrF"):
         return metric.corpus_statistics([" ".join(t) for t in texts], [[" ".join(r) for r in some] for some in own])
