@@ -39,13 +39,22 @@ def main() -> None:
         return
     lists = model_lists(arguments) if arguments.model else sample_lists(arguments.sentences)
     lists = [some for some in lists if len(some) == 1000]
-    words = sum(len(text.split()) for some in lists for text in some[:200]) / sum(len(some[:200]) for some in lists)
+    words = sum(map(mean_words, lists)) / len(lists)
     print(f"{len(lists)} sentences of {words:.1f} words, milliseconds of CPU time per sentence")
+    if twelve := [some for some in lists if abs(mean_words(some) - 12) <= 0.5]:
+        words, (milliseconds, _) = sum(map(mean_words, twelve)) / len(twelve), measure("bleu", twelve)
+        print(
+            f"bleu  1000 x 1000  ours {milliseconds:8.3f}  ({len(twelve)} sentences of {words:.2f} words)", flush=True
+        )
     for gain, size in RUNS:
         compare(gain, [some[:size] for some in lists], arguments)
     for gain in LARGE:
         milliseconds, _ = measure(gain, lists)
         print(f"{gain:5} 1000 x 1000  ours {milliseconds:8.3f}")
+
+
+def mean_words(texts: list[str]) -> float:
+    return sum(len(text.split()) for text in texts) / len(texts)
 
 
 def compare(gain: str, lists: list[list[str]], arguments: argparse.Namespace) -> None:
