@@ -21,7 +21,7 @@ from toledo.kernels import map_chunks
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice
-from toledo.search.beam.forced_paths import find_paths
+from toledo.search.beam.forced_paths import PathScoring, find_paths
 from toledo.search.beam.forced_phrases import Placed, place_phrases, prefix_scores
 from toledo.search.beam.lattice import to_forest
 from toledo.search.beam.options import UNKNOWN_WORD, SentenceOptions
@@ -107,7 +107,8 @@ class ForcedDecoder:
         options = self._options(placed.begin, placed.end, placed.pairs, placed.place, placed.length, target)
         scoring, jump = self._weighted.scoring, self._weighted.longest_jump
         prefix = prefix_scores(scoring, target)
-        lattice, all_kept = find_paths(options, placed, source.size, prefix, scoring, jump, self.most)
+        weights = PathScoring(scoring.model_weights, scoring.distortion_weight, scoring.reordering)
+        lattice, all_kept = find_paths(options, placed, source.size, prefix, weights, jump, self.most)
         if not all_kept:
             log.warning("too many derivations of one translation: the best %d for each word are kept", self.most)
         return to_forest(self.model, options, lattice)

@@ -11,11 +11,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
-from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, Scoring, edges_with_room, grown
+from toledo.kernels import inner_kernel, kernel
+from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, edges_with_room, grown
 from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, ONE, SWAP, WINDOW
 from toledo.search.beam.forced_phrases import Placed
 from toledo.search.beam.options import SentenceOptions
+
+
+class PathScoring(NamedTuple):
+    """As in `Scoring`, without the language models themselves: their number then needs no compilation of its own."""
+
+    model_weights: NDArray[np.float64]
+    distortion_weight: float
+    reordering: NDArray[np.float32]
 
 
 class Hypotheses(NamedTuple):
@@ -38,13 +46,13 @@ def find_paths(
     placed: Placed,
     length: int,
     prefix: NDArray[np.float64],
-    scoring: Scoring,
+    scoring: PathScoring,
     jump: int,
     most: int,
 ) -> tuple[Lattice, bool]:
     """The lattice of all derivations, and whether that is all: of each target position the best `most` are kept."""
     reordering = scoring.reordering.shape[0] > 0
-    models, size = len(scoring.models), prefix.shape[0] - 2
+    models, size = scoring.model_weights.size, prefix.shape[0] - 2
     nodes, edges = _room(64), EdgeArrays(
         np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.int32), np.empty((64, models), np.float32)
     )  # fmt: skip
@@ -129,7 +137,7 @@ def _lowest_kept(nodes: Hypotheses, first: int, count: int, most: int) -> float:
     return float(np.sort(scores[:size])[size - most])
 
 
-@kernel
+@inner_kernel
 def _may_follow(gap: int, mask: np.uint64, last: int, b: int, e: int, jump: int) -> bool:
     """The distortion rule of the beam search: see `toledo.search.beam.stacks`."""
     if b < gap or abs(b - last) > jump or e - gap > WINDOW or (b > gap and e - gap > jump):
@@ -137,8 +145,8 @@ def _may_follow(gap: int, mask: np.uint64, last: int, b: int, e: int, jump: int)
     return not (mask & (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap)))
 
 
-@kernel
-def _orientation_score(options: SentenceOptions, scoring: Scoring, nodes: Hypotheses, v: int, option: int) -> float:
+@inner_kernel
+def _orientation_score(options: SentenceOptions, scoring: PathScoring, nodes: Hypotheses, v: int, option: int) -> float:
     orientation, score = DISCONTINUOUS, 0.0
     if options.begin[option] == nodes.end[v]:
         orientation = MONOTONE
@@ -151,7 +159,7 @@ def _orientation_score(options: SentenceOptions, scoring: Scoring, nodes: Hypoth
     return score
 
 
-@kernel
+@inner_kernel
 def _slot_of(nodes: Hypotheses, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
     """The slot of the hypothesis equal to v, or the empty one where v goes."""
     mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
@@ -185,7 +193,7 @@ def _larger_slots(nodes: Hypotheses, count: int, size: int, reordering: bool) ->
 def _finish(
     nodes: Hypotheses,
     edges: EdgeArrays,
-    scoring: Scoring,
+    scoring: PathScoring,
     prefix: NDArray[np.float64],
     length: int,
     last: int,
@@ -200,7 +208,7 @@ def _finish(
         if nodes.gap[last] == length and nodes.mask[last] == 0:
             edges = edges_with_room(edges, edge_count + 1)
             score = nodes.score[last]
-            for m in range(len(scoring.models)):
+            for m in range(scoring.model_weights.size):
                 edges.model_scores[edge_count, m] = prefix[size + 1, m] - prefix[size, m]
                 score += scoring.model_weights[m] * (prefix[size + 1, m] - prefix[size, m])
             edges.heads[edge_count], edges.tails[edge_count], edges.options[edge_count] = goal, last, NONE

@@ -66,16 +66,7 @@ def place_phrases(
                 rows = grown(rows, size + 1)
                 _set_row(rows, size, b, b + 1, UNKNOWN_WORD, j, 1)
                 size += 1
-    order = np.argsort(rows[:size, 3], kind="mergesort")
-    places = rows[:size, 3][order]
-    return Placed(
-        rows[:size, 0][order],
-        rows[:size, 1][order],
-        rows[:size, 2][order],
-        places,
-        rows[:size, 4][order],
-        np.searchsorted(places, np.arange(target.size + 1)),
-    )
+    return _by_place(rows, size, target.size)
 
 
 @inlined
@@ -91,6 +82,22 @@ def _stands_at(target: NDArray[np.int32], j: int, words: NDArray[np.int32], firs
 @inlined
 def _set_row(rows: NDArray[np.int32], row: int, begin: int, end: int, pair: int, place: int, length: int) -> None:
     rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4] = begin, end, pair, place, length
+
+
+@kernel
+def _by_place(rows: NDArray[np.int32], size: int, places: int) -> Placed:
+    """Sorted by counting; those at one place stay in order."""
+    offsets = np.zeros(places + 1, np.int64)
+    for i in range(size):
+        offsets[rows[i, 3] + 1] += 1
+    for j in range(places):
+        offsets[j + 1] += offsets[j]
+    used, columns = offsets.copy(), np.empty((5, size), np.int32)
+    for i in range(size):
+        for k in range(5):
+            columns[k, used[rows[i, 3]]] = rows[i, k]
+        used[rows[i, 3]] += 1
+    return Placed(columns[0], columns[1], columns[2], columns[3], columns[4], offsets)
 
 
 @kernel
