@@ -188,3 +188,11 @@ def test_edges_in_any_order_give_the_same_forest(data: st.DataObject) -> None:
         builder.edge(nodes[head], [nodes[tail] for tail in tails], words)
     forest = builder.build(nodes[3])
     assert sorted(texts(forest, {})) == ["a b", "d a c a"]
+
+
+def test_a_goal_without_derivations_stays_empty_where_its_parts_have_some() -> None:
+    builder = ForestBuilder(Vocabulary(), ())
+    possible, dead, goal = builder.node(), builder.node(), builder.node()
+    builder.edge(possible, words=["a"])
+    builder.edge(goal, (possible, dead))
+    assert builder.build(goal).edges == 0

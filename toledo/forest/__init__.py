@@ -30,6 +30,7 @@ from toledo.forest.sampling import sample
 from toledo.forest.saving import load_forest, save_forest
 from toledo.forest.structure import Forest
 from toledo.forest.summary import Summary, log10_derivations, summarise
+from toledo.forest.uniting import unite
 
 __all__ = [
     "Arc",
@@ -66,5 +67,6 @@ __all__ = [
     "summarise",
     "to_dot",
     "to_svg",
+    "unite",
     "viterbi",
 ]

@@ -42,6 +42,8 @@ def from_edges(
     order, by_head, offsets = _topological_order(edges.heads, edges.tail_offsets, edges.tails, nodes, goal)
     if order.size and order[0] < 0:
         raise InputError("the graph has a cycle", remedy="a forest must be acyclic: expand or remove the cycle")
+    if order.size and order[-1] != goal:  # parts have derivations, the goal has none
+        order = order[:0]
     chosen, useful, reached = _useful_edges(order, by_head, offsets, edges.tail_offsets, edges.tails)
     chosen, order = chosen[useful], order[reached]
     if not order.size:

@@ -1,0 +1,229 @@
+"""The union of forests of one segment: all that several searches found, each derivation once.
+
+Lists are merged hypothesis by hypothesis: those with the same text and features are one. For lattices and forests of
+one search at different weights, two facts make a union without duplicates possible. Which state a search is in (what it
+has covered, the words that a language model still sees, …) follows from the partial derivation alone; and a node is
+such a state. So nodes of two forests that share one derivation are the same state, and are merged; nodes that share
+none have no derivation twice. From the leaves on, two nodes share a derivation if they have an edge in common: one with
+the same words, features and provenance, and with merged tails. A merged node also joins what one search found below
+it with what another found above it: these are derivations of the model like all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
+from toledo.forest.joining import join
+from toledo.forest.scoring import SparseArrays
+from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.kernels import inner_kernel, kernel
+
+NONE = -1
+GOAL = 0  # the one node of the union that all forests have
+SEED, PRIME, SHIFT = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(29)
+
+
+class Content(NamedTuple):
+    """What makes edges equal, besides their tails. Base scores and provenance may be empty."""
+
+    yields: Yields
+    features: NDArray[np.int32]  # the bits of the numbers
+    base: Scores
+    sparse: SparseArrays
+    provenance: NDArray[np.int64]
+
+
+class Merged(NamedTuple):
+    """For each edge whether it is new, its head and its tails in the union."""
+
+    new: NDArray[np.bool_]
+    heads: NDArray[np.int32]
+    tails: NDArray[np.int32]
+
+
+def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
+    """One forest with the derivations of all of some one-segment forests; see above.
+
+    Forests that are no lists must come from one search with one model, as nothing else tells what a node stands for.
+    With `distinct=False` they may be any, nothing is merged but the goals, and what several have is there several
+    times, which distorts probabilities.
+    """
+    if any(len(forest) != 1 for forest in forests):
+        raise InputError("forests of several segments cannot be united", remedy="unite those of each segment")
+    if len(forests) == 1 and forests[0].shape.tails.size:
+        return forests[0]
+    joined = join(forests)
+    if joined.edges == 0:
+        return forests[0]
+    merged = _merge(joined.shape, _content(joined), distinct)
+    chosen = np.flatnonzero(merged.new).astype(np.int32)
+    tail_offsets, tails = gather_rows(joined.shape.tail_offsets, merged.tails, chosen)
+    edges = Edges(
+        heads=merged.heads[chosen],
+        tail_offsets=tail_offsets,
+        tails=tails,
+        yields=Yields(*gather_rows(joined.yields.offsets, joined.yields.words, chosen)),
+        features=joined.features[chosen],
+        base=None if joined.base is None else joined.base[chosen],
+        sparse=None if joined.sparse is None else sparse_rows(joined.sparse.arrays, chosen),
+        provenance=None if joined.provenance is None else joined.provenance[chosen],
+    )
+    names = joined.sparse.names if joined.sparse else ()
+    return from_edges(edges, GOAL, joined.feature_names, joined.vocabulary, names)
+
+
+def _content(forest: Forest) -> Content:
+    none = np.empty(0, np.int32)
+    is_list = not forest.shape.tails.size  # where a hypothesis came from does not make it another
+    return Content(
+        forest.yields,
+        np.ascontiguousarray(forest.features + np.float32(0.0)).view(np.int32),  # −0 is 0
+        np.empty(0) if forest.base is None else forest.base,
+        forest.sparse.arrays if forest.sparse else SparseArrays(none, none, np.empty(0, np.float32)),
+        np.empty(0, np.int64) if forest.provenance is None or is_list else forest.provenance,
+    )
+
+
+@kernel
+def _merge(shape: Shape, content: Content, distinct: bool) -> Merged:
+    """Children first, forest by forest: find the state of each node, then which of its edges are new."""
+    sentences, head_edges, tail_offsets, old_tails = shape
+    edges = tail_offsets.size - 1
+    new, heads, tails = (
+        np.zeros(edges, np.bool_),
+        np.full(edges, NONE, np.int32),
+        np.full(old_tails.size, NONE, np.int32),
+    )
+    state = np.full(head_edges.size - 1, NONE, np.int32)  # the node of the union
+    claimed = np.full(head_edges.size, NONE, np.int32)  # by which forest a state has been claimed last
+    slots = 16
+    while slots < 2 * edges:
+        slots *= 2
+    table = np.full(slots, NONE, np.int32)
+    states = GOAL + 1
+    for forest in range(sentences.size - 1):
+        goal, first_edge = sentences[forest + 1] - 1, head_edges[sentences[forest]]
+        for v in range(sentences[forest], sentences[forest + 1]):
+            begin, end = head_edges[v], head_edges[v + 1]
+            for t in range(tail_offsets[begin], tail_offsets[end]):
+                tails[t] = state[old_tails[t]]
+            state[v] = GOAL if v == goal else NONE
+            if distinct and v != goal:
+                state[v] = _shared_state(
+                    content, tail_offsets, tails, heads, table, begin, end, first_edge, claimed, forest
+                )
+            if state[v] == NONE:
+                state[v] = states
+                states += 1
+            claimed[state[v]] = forest
+            for h in range(begin, end):
+                slot = _find(content, tail_offsets, tails, heads, table, h, state[v], edges) if distinct else slots
+                if slot == slots or table[slot] == NONE:
+                    new[h], heads[h] = True, state[v]
+                    if distinct:
+                        table[slot] = h
+    return Merged(new, heads, tails)
+
+
+@kernel
+def _shared_state(
+    content: Content,
+    tail_offsets: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    table: NDArray[np.int32],
+    begin: int,
+    end: int,
+    first_edge: int,
+    claimed: NDArray[np.int32],
+    forest: int,
+) -> int:
+    """The state of an earlier forest that has an edge in common with these, if no other node of this forest is it."""
+    for h in range(begin, end):
+        slot = _find(content, tail_offsets, tails, heads, table, h, NONE, first_edge)
+        if table[slot] != NONE:
+            state = int(heads[table[slot]])
+            if state != GOAL and claimed[state] != forest:
+                return state
+    return NONE
+
+
+@inner_kernel
+def _find(
+    content: Content,
+    tail_offsets: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    table: NDArray[np.int32],
+    edge: int,
+    head: int,
+    before: int,
+) -> int:
+    """The slot of an edge equal to this one, with this head (or any) and an earlier number; else an empty slot."""
+    mask = table.size - 1
+    slot = np.int64(_hash(content, tail_offsets, tails, edge) & np.uint64(mask))
+    while table[slot] != NONE:
+        other = table[slot]
+        if (
+            other < before
+            and (head == NONE or head == heads[other])
+            and _same(content, tail_offsets, tails, edge, other)
+        ):
+            break
+        slot = (slot + 1) & mask
+    return int(slot)
+
+
+@inner_kernel
+def _hash(content: Content, tail_offsets: NDArray[np.int32], tails: NDArray[np.int32], edge: int) -> np.uint64:
+    """Of tails, words, dense features and provenance: edges that differ in the rest are told apart by comparison."""
+    mixed = SEED
+    for t in range(tail_offsets[edge], tail_offsets[edge + 1]):
+        mixed = (mixed ^ np.uint64(tails[t])) * PRIME
+        mixed ^= mixed >> SHIFT
+    words = content.yields.words
+    for i in range(content.yields.offsets[edge], content.yields.offsets[edge + 1]):
+        mixed = (mixed ^ np.uint64(words[i])) * PRIME
+        mixed ^= mixed >> SHIFT
+    for k in range(content.features.shape[1]):
+        mixed = (mixed ^ np.uint64(content.features[edge, k])) * PRIME
+        mixed ^= mixed >> SHIFT
+    if content.provenance.size:
+        mixed = (mixed ^ np.uint64(content.provenance[edge])) * PRIME
+        mixed ^= mixed >> SHIFT
+    return mixed
+
+
+@inner_kernel
+def _same(content: Content, tail_offsets: NDArray[np.int32], tails: NDArray[np.int32], one: int, other: int) -> bool:
+    for k in range(content.features.shape[1]):
+        if content.features[one, k] != content.features[other, k]:
+            return False
+    if content.base.size and content.base[one] != content.base[other]:
+        return False
+    if content.provenance.size and content.provenance[one] != content.provenance[other]:
+        return False
+    offsets, ids, values = content.sparse
+    if offsets.size and not (_same_row(offsets, ids, one, other) and _same_row(offsets, values, one, other)):
+        return False
+    return _same_row(tail_offsets, tails, one, other) and _same_row(
+        content.yields.offsets, content.yields.words, one, other
+    )
+
+
+@inner_kernel
+def _same_row(offsets: NDArray[np.int32], data: NDArray[Any], one: int, other: int) -> bool:
+    begin, size = offsets[one], offsets[one + 1] - offsets[one]
+    start = offsets[other]
+    if offsets[other + 1] - start != size:
+        return False
+    for i in range(size):  # noqa: SIM110 (compiled)
+        if data[begin + i] != data[start + i]:
+            return False
+    return True
