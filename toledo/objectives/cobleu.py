@@ -15,26 +15,23 @@ from numpy.typing import NDArray
 
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.matching import MatchedForest
-from toledo.objectives.precision import mean_log_precision
+from toledo.objectives.precision import Precision, PrecisionObjective
 
 
 @dataclass(frozen=True)
-class CoBLEU(ExpectedCounts):
+class CoBLEU(PrecisionObjective):
     """The logarithm of BLEU with expected counts; at most 0."""
 
     order: int = 4
+    smooth = False
 
-    def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
-    ) -> tuple[float, NDArray[np.float64]]:
+    def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formula above."""
-        found = mean_log_precision(matched, expected, self.order, False, threads)
         if found.length <= 0.0:
-            return -np.inf, np.zeros(expected.size)
-        brief = found.length <= found.closest
-        brevity = 1.0 - found.closest / found.length if brief else 0.0
-        per_word = found.closest / found.length**2 if brief else 0.0
-        return found.value + brevity, found.derivatives(matched, expected, False, 1.0, per_word, threads)
+            return -np.inf, 0.0, 0.0
+        if found.length > found.closest:
+            return found.value, 1.0, 0.0
+        return found.value + 1.0 - found.closest / found.length, 1.0, found.closest / found.length**2
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,16 @@
 
 Two sweeps over pieces of a corpus, with the objective itself between them: the first goes from weights to expected
 counts, the second from the derivatives by these counts to the gradient. What only one sweep needs never leaves it.
+
+An objective needs `value_and_derivatives` alone. One that adds up something over segments can do so within the sweeps:
+`collect`, `settle` and `differentiate`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,30 +50,51 @@ class ExpectedCounts(Objective):
         value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
         return value, ngrams.edge_sums(derivatives, situation.threads)
 
+    def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Any:
+        """What `settle` wants to know of some segments, found while their expected counts are at hand."""
+
+    def settle(
+        self, matched: MatchedForest, expected: NDArray[np.float64], parts: Sequence[Any], threads: int | None
+    ) -> tuple[float, Any]:
+        """The value, and what `differentiate` needs to know of the whole; `parts` are what `collect` gave."""
+        return self.value_and_derivatives(matched, expected, threads)
+
+    def differentiate(
+        self,
+        matched: MatchedForest,
+        expected: NDArray[np.float64],
+        settled: Any,
+        first: int,
+        last: int,
+        derivatives: NDArray[np.float64],
+    ) -> None:
+        """Write the derivatives by the expected counts of some segments; here they are known already."""
+        own = slice(matched.ngrams.sentences[first], matched.ngrams.sentences[last])
+        derivatives[own] = settled[own]
+
     def value_and_gradient(
         self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
     ) -> tuple[float, dict[str, float]]:
         """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
         forest, completed = matched.ngrams.forest, matched.ngrams.completed
-        shape, linear = forest.shape, forest.linear_scores(weights)
+        shape, linear, pieces = forest.shape, forest.linear_scores(weights), sentences_at_once(forest.shape)
         found = Found(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
-        pieces = sentences_at_once(shape)
-        useful = map_chunks(
-            lambda first, last: _expect(shape, linear, completed, first, last, found),
-            len(forest),
-            chunk=pieces,
-            threads=threads,
-        )
-        if not all(useful):
-            raise ValueError("scores of edges are NaN or +inf: the weights are too large")
-        value, derivatives = self.value_and_derivatives(matched, found.expected, threads)
-        parts = map_chunks(
-            lambda first, last: _differentiate(shape, linear, completed, first, last, found, derivatives),
-            len(forest),
-            chunk=pieces,
-            threads=threads,
-        )
-        return value, forest.named_gradient(sum_gradients(linear, parts))
+
+        def expect(first: int, last: int) -> Any:
+            if not _expect(shape, linear, completed, first, last, found):
+                raise ValueError("scores of edges are NaN or +inf: the weights are too large")
+            return self.collect(matched, found.expected, first, last)
+
+        parts = map_chunks(expect, len(forest), chunk=pieces, threads=threads)
+        value, settled = self.settle(matched, found.expected, parts, threads)
+        derivatives = np.empty(found.expected.size)
+
+        def differentiate(first: int, last: int) -> Gradient:
+            self.differentiate(matched, found.expected, settled, first, last, derivatives)
+            return _differentiate(shape, linear, completed, first, last, found, derivatives)
+
+        gradients = map_chunks(differentiate, len(forest), chunk=pieces, threads=threads)
+        return value, forest.named_gradient(sum_gradients(linear, gradients))
 
 
 @kernel

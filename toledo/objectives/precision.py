@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest.structure import sentences_at_once
 from toledo.kernels import kernel, map_chunks
+from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.matching import MatchedForest, closest_lengths
 
 LEAST = 1e-9  # no matches at all are taken as this many, so that the logarithm stays finite
@@ -18,7 +22,7 @@ STEEPNESS = 1000.0
 
 @dataclass(frozen=True)
 class Precision:
-    """(1/N) Σ_n ln(matches of order n / n-grams of order n), and what it takes to differentiate it.
+    """(1/N) Σ_n ln(matches of order n / n-grams of order n), and its derivatives by matches and n-grams.
 
     Orders that no translation reaches do not count. `length` is the expected length of all segments, `closest` the sum
     of the reference lengths closest to the expected ones.
@@ -30,44 +34,88 @@ class Precision:
     per_match: NDArray[np.float64]
     per_ngram: NDArray[np.float64]
 
-    def derivatives(
+
+class Slopes(NamedTuple):
+    """The derivative of an objective by each match and n-gram of each order, and by each word besides."""
+
+    per_match: NDArray[np.float64]
+    per_ngram: NDArray[np.float64]
+    per_word: float
+
+
+class Counted(NamedTuple):
+    """n-grams and matches by order for some segments together, and the expected length of each segment."""
+
+    sums: NDArray[np.float64]
+    lengths: NDArray[np.float64]
+
+
+class PrecisionObjective(ExpectedCounts):
+    """A function of n-gram precisions and lengths."""
+
+    order: int
+    smooth: ClassVar[bool]
+
+    @abstractmethod
+    def finish(self, found: Precision) -> tuple[float, float, float]:
+        """The value, and its derivatives by `found.value` and by the expected length."""
+
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """See `ExpectedCounts`."""
+        segments, pieces = len(matched.ngrams.forest), sentences_at_once(matched.ngrams.forest.shape)
+        parts = map_chunks(
+            lambda first, last: self.collect(matched, expected, first, last), segments, chunk=pieces, threads=threads
+        )
+        value, slopes = self.settle(matched, expected, parts, threads)
+        derivatives = np.empty(expected.size)
+        map_chunks(
+            lambda first, last: self.differentiate(matched, expected, slopes, first, last, derivatives),
+            segments,
+            chunk=pieces,
+            threads=threads,
+        )
+        return value, derivatives
+
+    def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Counted:
+        """Count some segments."""
+        matched.require_order(self.order)
+        ngrams = matched.ngrams
+        return _count(
+            ngrams.orders, expected, matched.reference_counts, self.order, self.smooth, ngrams.sentences, first, last
+        )
+
+    def settle(
+        self, matched: MatchedForest, expected: NDArray[np.float64], parts: Sequence[Any], threads: int | None
+    ) -> tuple[float, Slopes]:
+        """The value, and what it takes to differentiate it."""
+        found = mean_log_precision(matched, parts, self.order)
+        if found.length <= 0.0:
+            none = np.zeros(self.order)
+            return self.finish(found)[0], Slopes(none, none, 0.0)
+        value, factor, per_word = self.finish(found)
+        return value, Slopes(factor * found.per_match, factor * found.per_ngram, per_word)
+
+    def differentiate(
         self,
         matched: MatchedForest,
         expected: NDArray[np.float64],
-        smooth: bool,
-        factor: float,
-        per_word: float,
-        threads: int | None,
-    ) -> NDArray[np.float64]:
-        """By each expected count: `factor` times the derivative of `value`, plus `per_word` for single words."""
-        result = np.empty(expected.size)
-        orders, wanted, ends = matched.ngrams.orders, matched.reference_counts, matched.ngrams.sentences
-        per_match, per_ngram = factor * self.per_match, factor * self.per_ngram
-        map_chunks(
-            lambda first, last: _derivatives(
-                orders, expected, wanted, smooth, per_match, per_ngram, per_word, ends[first], ends[last], result
-            ),
-            ends.size - 1,
-            chunk=sentences_at_once(matched.ngrams.forest.shape),
-            threads=threads,
-        )
-        return result
+        slopes: Slopes,
+        first: int,
+        last: int,
+        derivatives: NDArray[np.float64],
+    ) -> None:
+        """Write the derivatives by the expected counts of the n-grams of some segments."""
+        ngrams = matched.ngrams
+        begin, end = ngrams.sentences[first], ngrams.sentences[last]
+        _derivatives(ngrams.orders, expected, matched.reference_counts, self.smooth, slopes, begin, end, derivatives)
 
 
-def mean_log_precision(
-    matched: MatchedForest, expected: NDArray[np.float64], order: int, smooth: bool, threads: int | None
-) -> Precision:
+def mean_log_precision(matched: MatchedForest, parts: Sequence[Counted], order: int) -> Precision:
     """The precisions up to an order, their mean logarithm, and the lengths."""
-    matched.require_order(order)
-    orders, wanted, ends = matched.ngrams.orders, matched.reference_counts, matched.ngrams.sentences
-    lengths = np.zeros(ends.size - 1)
-    parts = map_chunks(
-        lambda first, last: _sums(orders, expected, wanted, order, smooth, ends, first, last, lengths),
-        ends.size - 1,
-        chunk=sentences_at_once(matched.ngrams.forest.shape),
-        threads=threads,
-    )
-    totals, found = sum(parts, start=np.zeros((2, order)))
+    totals, found = sum((part.sums for part in parts), start=np.zeros((2, order)))
+    lengths = np.concatenate([part.lengths for part in parts])
     possible = totals > 0.0
     safe = np.maximum(found, LEAST)
     return Precision(
@@ -97,7 +145,7 @@ def clip(count: float, limit: float, smooth: bool) -> tuple[float, float]:
 
 
 @kernel
-def _sums(
+def _count(
     orders: NDArray[np.uint8],
     expected: NDArray[np.float64],
     wanted: NDArray[np.float64],
@@ -106,19 +154,17 @@ def _sums(
     ends: NDArray[np.int64],
     first: int,
     last: int,
-    lengths: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """n-grams and matches of each order; writes the lengths of the sentences."""
-    sums = np.zeros((2, order))
+) -> Counted:
+    sums, lengths = np.zeros((2, order)), np.zeros(last - first)
     for sentence in range(first, last):
         for g in range(ends[sentence], ends[sentence + 1]):
             n = orders[g]
             if n == 1:
-                lengths[sentence] += expected[g]
+                lengths[sentence - first] += expected[g]
             if n <= order:
                 sums[0, n - 1] += expected[g]
                 sums[1, n - 1] += clip(expected[g], wanted[g], smooth)[0]
-    return sums
+    return Counted(sums, lengths)
 
 
 @kernel
@@ -127,13 +173,12 @@ def _derivatives(
     expected: NDArray[np.float64],
     wanted: NDArray[np.float64],
     smooth: bool,
-    per_match: NDArray[np.float64],
-    per_ngram: NDArray[np.float64],
-    per_word: float,
+    slopes: Slopes,
     begin: int,
     end: int,
     result: NDArray[np.float64],
 ) -> None:
+    per_match, per_ngram, per_word = slopes
     for g in range(begin, end):
         n = orders[g]
         result[g] = per_word if n == 1 else 0.0

@@ -12,31 +12,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.objectives.matching import MatchedForest
-from toledo.objectives.precision import STEEPNESS, mean_log_precision
+from toledo.objectives.precision import STEEPNESS, Precision, PrecisionObjective
 
 
 @dataclass(frozen=True)
-class XBLEU(ExpectedCounts):
+class XBLEU(PrecisionObjective):
     """BLEU with expected counts, between 0 and 1, smooth everywhere."""
 
     order: int = 4
+    smooth = True
 
-    def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
-    ) -> tuple[float, NDArray[np.float64]]:
+    def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formulas above."""
-        found = mean_log_precision(matched, expected, self.order, True, threads)
         if found.length <= 0.0:
-            return 0.0, np.zeros(expected.size)
+            return 0.0, 0.0, 0.0
         brevity, slope = smooth_brevity(1.0 - found.closest / found.length)
         precision = math.exp(found.value)
-        per_word = precision * slope * found.closest / found.length**2
-        return precision * brevity, found.derivatives(matched, expected, True, precision * brevity, per_word, threads)
+        return precision * brevity, precision * brevity, precision * slope * found.closest / found.length**2
 
 
 def smooth_brevity(x: float) -> tuple[float, float]:
