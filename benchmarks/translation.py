@@ -78,7 +78,8 @@ def peer(options: argparse.Namespace, limit: int, references: list) -> None:
         subprocess.run(
             [*command, "-i", str(options.source), "-n-best-list", str(lists), "1"], check=True, capture_output=True
         )
-        fields = [line.split("|||") for line in lists.read_text("utf-8").splitlines()]
+        lines = lists.read_text("utf-8").splitlines()
+        fields = list({int(line.split("|||")[0]): line.split("|||") for line in reversed(lines)}.values())[::-1]
     texts, scores = [parts[1].split() for parts in fields], [float(parts[3]) for parts in fields]
     row(f"{limit}, {options.moses_program.name}", best - loading, scores, texts, references)
 

@@ -96,7 +96,7 @@ def _pair_with_spans(
                 MONOTONE if b == last else SWAP if e == nodes.records[leader]["begin"] else DISCONTINUOUS
             )
             cubes[count]["added"] = -scoring.distortion_weight * abs(b - last)
-            cubes[count]["future"] = _future_after(future, gap, mask, b, e, length)
+            cubes[count]["future"] = _future_after(future, gap, mask, b, e)
             cubes[count]["following"] = first_cube[stack + e - b]
             first_cube[stack + e - b] = count
             count += 1
@@ -146,7 +146,7 @@ def _group_hash(nodes: Nodes, v: int) -> int:
 
 
 @inner_kernel
-def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int, e: int, length: int) -> float:
+def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int, e: int) -> float:
     """What the words still to translate can score once the span from b up to e is done."""
     mask |= ((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap)
     total, position = 0.0, gap
@@ -156,9 +156,9 @@ def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int
             mask >>= ONE
             zeros += 1
         if zeros:
-            total += future[position, position + zeros]
+            total += future[position, zeros]
             position += zeros
         while mask & ONE:
             mask >>= ONE
             position += 1
-    return total + (future[position, length] if position < length else 0.0)
+    return float(total + future[position, future.shape[1] - 1])

@@ -176,20 +176,20 @@ def sentence_options(
 
 @kernel
 def future_scores(options: SentenceOptions, reach: int) -> NDArray[np.float64]:
-    """`future[i, j]`: the best that the words from i up to j can score by themselves, −inf if nothing covers them.
+    """`future[i, n]`: the best that n words from i on can score by themselves, −inf if nothing covers them.
 
-    Only for at most `reach` words, and for all words up to the end: so the work grows with the length alone.
+    For up to `reach` words; the last column is for all words up to the end. So the work grows with the length alone.
     """
     length, longest = options.first.shape
-    future = np.full((length + 1, length + 1), -math.inf)
+    last = min(reach, length) + 1
+    future = np.full((length + 1, last + 1), -math.inf)
+    future[:, 0], future[length, last] = 0.0, 0.0
     for i in range(length - 1, -1, -1):
-        for j in range(i + 1, length + 1):
-            if i + reach < j < length:
+        for n in range(1, min(longest, length - i) + 1):  # the first phrase, and what follows
+            if options.stop[i, n - 1] == options.first[i, n - 1]:
                 continue
-            best = -math.inf
-            for e in range(i + 1, min(i + longest, j) + 1):  # the first phrase, and what follows
-                if options.stop[i, e - i - 1] > options.first[i, e - i - 1]:
-                    rest = 0.0 if e == j else future[e, j]
-                    best = max(best, options.estimate[options.first[i, e - i - 1]] + rest)
-            future[i, j] = best
+            estimate = options.estimate[options.first[i, n - 1]]
+            for words in range(n, last):
+                future[i, words] = max(future[i, words], estimate + future[i + n, words - n])
+            future[i, last] = max(future[i, last], estimate + future[i + n, last])
     return future
