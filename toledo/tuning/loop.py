@@ -1,0 +1,273 @@
+"""The tuning loop: search, unite with what earlier rounds found, tune, search again, until nothing changes.
+
+    search = lambda weights: BeamSearch(model.with_weights(weights), BeamSettings(200)).forests(sentences)
+    result = tune(MERT(), model.weights, TuningSet(search, references))
+    result.weights.save("tuned.toml")
+
+A tuner sees examples and no decoder; the loop sees a search as a function from weights to forests and nothing of what a
+tuner does with them. The result depends on the seed, and not on the number of threads or on interruptions.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from toledo.errors import InputError
+from toledo.forest.structure import Forest
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
+from toledo.progress import Progress, silent
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.examples import Examples, References
+from toledo.tuning.history import History, Round
+from toledo.tuning.one_best import OneBest, one_best
+from toledo.tuning.pool import Collecting, in_order_of_names
+from toledo.tuning.tuner import Tuned, Tuner
+from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
+
+Search = Callable[[Weights], Sequence[Forest]]
+LARGEST_SHOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class TuningSet:
+    """Segments as a search sees them: with weights it gives a one-segment forest for each; and their references."""
+
+    search: Search
+    references: Sequence[References]
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """When to stop, and what a round keeps.
+
+    A round with no weight changed by more than `tolerance` times the largest is the last one, also one that finds
+    nothing new; `patience` is the number of rounds without a better score. Lists have `n_best` texts, lattices
+    `density` edges per word.
+    """
+
+    rounds: int = 10
+    n_best: int = 100
+    density: float = 50.0
+    tolerance: float = 1e-4
+    patience: int = 4
+    seed: int = 1
+    metric: Metric = field(default_factory=BLEU)
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.n_best, self.patience) < 1 or self.tolerance < 0 or self.density < 1:
+            raise ValueError("rounds, n_best, patience and density are at least 1, and the tolerance at least 0")
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """The weights of the best round, and all rounds."""
+
+    weights: Weights
+    history: History
+
+
+def tune(
+    tuner: Tuner,
+    start: Weights,
+    tuning: TuningSet,
+    settings: LoopSettings | None = None,
+    *,
+    held_out: TuningSet | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress = silent,
+) -> TuningResult:
+    """Tune until a stop, and give the weights with the best score on the held-out set (or else on the tuning set)."""
+    history = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress).run(start)
+    return TuningResult(_checked_result(history, len(tuning.references)), history)
+
+
+class _Loop:
+    """One run: the forests found so far beside its history."""
+
+    def __init__(
+        self,
+        tuner: Tuner,
+        tuning: TuningSet,
+        held_out: TuningSet | None,
+        settings: LoopSettings,
+        checkpoint: Checkpoint | None,
+        progress: Progress,
+    ) -> None:
+        self.tuner, self.tuning, self.held_out = tuner, tuning, held_out
+        self.settings, self.checkpoint, self.progress = settings, checkpoint, progress
+        self.collecting = Collecting(tuner.wants, settings.n_best, settings.density, settings.threads, progress)
+        self.pool: list[Forest] = []
+
+    def run(self, start: Weights) -> History:
+        history = self.checkpoint.load() if self.checkpoint else None
+        if history is not None and history.stopped:
+            return history
+        if history is None:
+            if self.checkpoint:
+                self.checkpoint.begin()
+            history, found, seconds = self._first(start)
+        else:
+            found, seconds = self._search(history.weights(len(history.rounds)))
+            self._restore(history, found)
+        while not history.stopped:
+            history, found, seconds = self._round(history, found, seconds)
+        return history
+
+    def _first(self, start: Weights) -> tuple[History, Sequence[Forest], float]:
+        """The history before the first round."""
+        found, seconds = self._search(start)
+        best, held_out = self._score(found, start), self._held_out_score(start)
+        metric = self.settings.metric
+        history = History(
+            self.tuner.name, metric.name, metric.higher_is_better, self.settings.seed,
+            start, best.score, held_out, best.empty,
+            configuration=self.checkpoint.configuration if self.checkpoint else {},
+        )  # fmt: skip
+        log.info("start: %s %.2f%s", metric.name, best.score, _held_out_text(held_out))
+        return history, found, seconds
+
+    def _round(
+        self, history: History, found: Sequence[Forest], seconds: float
+    ) -> tuple[History, Sequence[Forest], float]:
+        """One round more, and what the next search found; `seconds` is what the last search took."""
+        number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
+        began = time.process_time()
+        kept = self.collecting.keep(found, old)
+        before, self.pool = _size(self.pool), self.collecting.add(self.pool, kept)
+        seconds += time.process_time() - began
+        began = time.process_time()
+        tuned = self._tune(old, kept, number)
+        tuning_seconds = time.process_time() - began
+        found, next_seconds = self._search(tuned.weights)
+        best = self._score(found, tuned.weights)
+        done = Round(
+            number=number,
+            weights=dict(tuned.weights),
+            objective=tuned.objective,
+            before=history.rounds[-1].after if history.rounds else history.start_score,
+            after=best.score,
+            held_out=self._held_out_score(tuned.weights),
+            hypotheses=_size(self.pool),
+            new=_size(self.pool) - before,
+            empty=best.empty,
+            change=_change(old, tuned.weights),
+            search_seconds=seconds,
+            tuning_seconds=tuning_seconds,
+            details=dict(tuned.details),
+        )
+        history = history.with_round(done)
+        history = history.with_stop(_reason_to_stop(history, self.settings))
+        log.info("%s", _round_text(history))
+        if self.checkpoint:
+            self.checkpoint.save(history, kept)
+        return history, found, next_seconds
+
+    def _tune(self, old: Weights, kept: Sequence[Forest], number: int) -> Tuned:
+        examples = Examples(self.pool, self.tuning.references, self.settings.metric, kept)
+        seed = round_seed(self.settings.seed, number)
+        try:
+            tuned = self.tuner.tune(examples, old, seed=seed, threads=self.settings.threads, progress=self.progress)
+        except InputError as error:
+            raise InputError(f"round {number} of {self.tuner.name}: {error.message}", remedy=error.remedy) from error
+        if not np.isfinite(tuned.objective):
+            raise InputError(
+                f"round {number}: the objective of {self.tuner.name} became {tuned.objective}",
+                remedy="start from other weights (--initial), or regularise (--l2)",
+            )
+        return tuned
+
+    def _search(self, weights: Weights) -> tuple[Sequence[Forest], float]:
+        began = time.process_time()
+        found = self.tuning.search(weights)
+        if len(found) != len(self.tuning.references):
+            raise InputError(
+                f"{len(found)} segments, but references for {len(self.tuning.references)}", remedy="give one set each"
+            )
+        return found, time.process_time() - began
+
+    def _score(self, found: Sequence[Forest], weights: Weights) -> OneBest:
+        return one_best(found, weights, self.tuning.references, self.settings.metric, self.settings.threads)
+
+    def _held_out_score(self, weights: Weights) -> float | None:
+        if self.held_out is None:
+            return None
+        found = self.held_out.search(weights)
+        return one_best(found, weights, self.held_out.references, self.settings.metric, self.settings.threads).score
+
+    def _restore(self, history: History, found: Sequence[Forest]) -> None:
+        """Unite again what the rounds before an interruption found."""
+        assert self.checkpoint is not None  # noqa: S101 (that is where the history came from)
+        log.info("going on after round %d", len(history.rounds))
+        for one in history.rounds:
+            loaded = self.checkpoint.load_found(one.number, found[0].vocabulary)
+            self.pool = self.collecting.add(self.pool, [in_order_of_names(forest) for forest in loaded])
+
+
+def round_seed(seed: int, number: int) -> int:
+    """The seed of a round: different rounds and different runs have nothing to do with each other."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+
+
+def _size(forests: Sequence[Forest]) -> int:
+    return sum(forest.edges for forest in forests)
+
+
+def _change(old: Weights, new: Weights) -> float:
+    """The largest change of a weight, as a part of the largest new weight that may change."""
+    free = [name for name in new if name not in new.frozen]
+    largest = max((abs(new[name]) for name in free), default=0.0)
+    moved = max((abs(new[name] - old.get(name, 0.0)) for name in free), default=0.0)
+    return moved / largest if largest else moved
+
+
+def _reason_to_stop(history: History, settings: LoopSettings) -> str:
+    last = history.rounds[-1]
+    if last.change <= settings.tolerance:
+        return "the weights do not change any more"
+    if last.new == 0:
+        return "the search finds nothing new"
+    if last.number - history.best >= settings.patience:
+        return f"no better score for {settings.patience} rounds"
+    return f"{settings.rounds} rounds are done" if last.number >= settings.rounds else ""
+
+
+def _checked_result(history: History, segments: int) -> Weights:
+    """The weights of the best round; a collapse is an error, not a success."""
+    weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
+    empty = history.rounds[history.best - 1].empty if history.best else history.start_empty
+    if 2 * empty > segments:
+        raise InputError(
+            f"{what}: the tuning collapsed: {empty} of {segments} translations are empty",
+            remedy="freeze or bound the weight of word.penalty, or start from other weights (--initial default)",
+        )
+    if not any(value for name, value in weights.items() if name not in weights.frozen):
+        raise InputError(
+            f"{what}: the tuning collapsed: all weights are 0",
+            remedy="start from other weights (--initial default), or regularise less (--l2)",
+        )
+    if not history.best:
+        log.warning("%s: no round is better than the start, whose weights are kept", what)
+    return weights
+
+
+def _round_text(history: History) -> str:
+    """One line about the last round."""
+    last = history.rounds[-1]
+    free = [(name, value) for name, value in last.weights.items() if name not in history.start.frozen]
+    largest = sorted(free, key=lambda pair: (-abs(pair[1]), pair[0]))[:LARGEST_SHOWN]
+    weights = ", ".join(f"{name} {value:.3g}" for name, value in largest)
+    text = f"round {last.number}: objective {last.objective:.4f}, {history.metric} {last.before:.2f} → {last.after:.2f}"
+    return f"{text}{_held_out_text(last.held_out)}; {last.hypotheses:,} hypotheses ({last.new:,} new); {weights}"
+
+
+def _held_out_text(score: float | None) -> str:
+    return "" if score is None else f", held out {score:.2f}"
