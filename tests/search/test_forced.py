@@ -22,6 +22,7 @@ from toledo.formats.moses_table import read_phrase_table
 from toledo.formats.nbest import read_nbest
 from toledo.model import Model, SearchSettings
 from toledo.phrases.filtering import filter_for
+from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.steps import steps_of, word_links
 from toledo.vocabulary import Vocabulary
@@ -166,3 +167,11 @@ def test_translations_of_moses_are_reached_with_its_score(moses: Model, moses_fi
 def _with_scores(forced: ForcedDecoder, words: Sequence[str], target: Sequence[str]):  # type: ignore[no-untyped-def]
     (forest,) = forced.forests([words], [target], threads=1)
     return forest, forest.scores(forced.model.weights)
+
+
+def test_the_search_finds_what_moses_finds_at_its_slowest_setting(moses: Model, moses_files: Path) -> None:
+    """Moses prints six digits, so that its scores beyond -100 are rounded to 0.0005."""
+    sentences = [line.split() for line in islice(read_lines(moses_files / "test2016.de"), 100)]
+    scores = [float(line) for line in islice(read_lines(moses_files / "out/test2016.default.scores"), 100)]
+    found = BeamSearch(moses, BeamSettings(1000)).translate(sentences)
+    np.testing.assert_allclose([one.score for one in found], scores, atol=6e-4)
