@@ -21,13 +21,18 @@ def random_state(seed: int) -> RandomState:
 
 
 @kernel
+def mixed(state: np.uint64) -> np.uint64:
+    """The random bits of a state, which moves on by adding GAMMA: for loops that keep it in a variable."""
+    state = (state ^ (state >> SHIFT_1)) * MIX_1
+    state = (state ^ (state >> SHIFT_2)) * MIX_2
+    return np.uint64(state ^ (state >> SHIFT_3))
+
+
+@kernel
 def next_bits(state: RandomState) -> np.uint64:
     """The next 64 random bits."""
     state[0] += GAMMA
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> SHIFT_1)) * MIX_1
-    mixed = (mixed ^ (mixed >> SHIFT_2)) * MIX_2
-    return np.uint64(mixed ^ (mixed >> SHIFT_3))
+    return mixed(state[0])
 
 
 @kernel
