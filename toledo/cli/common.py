@@ -27,7 +27,10 @@ def _all_threads() -> int:
 
 
 Threads = Annotated[
-    int, typer.Option(help="Threads to use.", min=1, default_factory=_all_threads, show_default="all processors")
+    int,
+    typer.Option(
+        metavar="N", help="Threads to use.", min=1, default_factory=_all_threads, show_default="all processors"
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -36,30 +36,54 @@ class Pruning(StrEnum):
 
 
 def train(
-    source: Annotated[Path, typer.Option(help="Source text, one tokenised sentence per line.")],
-    target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
-    output: Annotated[Path, typer.Option(help="Model directory to write.")],
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Source text, one tokenised sentence per line.")],
+    target: Annotated[Path, typer.Option(metavar="FILE", help="Target text, line by line its translation.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Model directory to write.")],
     threads: Threads,
-    alignments: Annotated[Path | None, typer.Option(help="Use these word alignments (Pharaoh format).")] = None,
-    aligner: Annotated[Aligner, typer.Option(help="How to align words otherwise.")] = Aligner.HMM,
-    symmetrise: Annotated[
-        Symmetrise, typer.Option(help="How to join the alignments of the two directions.")
-    ] = Symmetrise.GROW_DIAG_FINAL_AND,
-    max_phrase_length: Annotated[int, typer.Option(help="Most words of a phrase.", min=1, max=20)] = 5,
-    lexical: Annotated[
-        Lexical, typer.Option(help="Lexical weights from the word alignment (Koehn 2003) or as IBM Model 1 sums.")
-    ] = Lexical.ALIGNMENT,
-    smoothing: Annotated[Smoothing, typer.Option(help="Smoothing of phrase counts.")] = Smoothing.NONE,
-    reordering: Annotated[bool, typer.Option(help="Train a lexicalised reordering model.")] = False,
-    prune: Annotated[
-        Pruning, typer.Option(help="Drop insignificant phrase pairs (Johnson et al. 2007).")
-    ] = Pruning.NONE,
-    lm_order: Annotated[int, typer.Option(help="Order of the language model.", min=1, max=6)] = 3,
-    lm_text: Annotated[Path | None, typer.Option(help="Estimate the language model from this text instead.")] = None,
-    language_model: Annotated[
-        list[Path] | None, typer.Option(help="Use this language model (ARPA); may be given several times.")
+    alignments: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Use these word alignments (Pharaoh format).")
     ] = None,
-    max_sentence_length: Annotated[int, typer.Option(help="Leave out pairs with a longer sentence.", min=1)] = 100,
+    aligner: Annotated[
+        Aligner, typer.Option(metavar="NAME", help="How to align words otherwise: hmm, ibm1 or eflomal.")
+    ] = Aligner.HMM,
+    symmetrise: Annotated[
+        Symmetrise,
+        typer.Option(
+            metavar="NAME",
+            help="How to join the alignments of both directions: intersection, union, grow, grow-diag, grow-diag-final "
+            "or grow-diag-final-and.",
+        ),
+    ] = Symmetrise.GROW_DIAG_FINAL_AND,
+    max_phrase_length: Annotated[int, typer.Option(metavar="N", help="Most words of a phrase.", min=1, max=20)] = 5,
+    lexical: Annotated[
+        Lexical,
+        typer.Option(
+            metavar="NAME", help="Lexical weights: `alignment` (Koehn 2003), or `model1` for sums as in IBM Model 1."
+        ),
+    ] = Lexical.ALIGNMENT,
+    smoothing: Annotated[
+        Smoothing, typer.Option(metavar="NAME", help="Smoothing of phrase counts: none, kneser-ney or good-turing.")
+    ] = Smoothing.NONE,
+    reordering: Annotated[bool, typer.Option("--reordering", help="Train a lexicalised reordering model.")] = False,
+    prune: Annotated[
+        Pruning,
+        typer.Option(
+            metavar="NAME",
+            help="Drop insignificant phrase pairs (Johnson et al. 2007): none, alpha-epsilon (keeps single ones) or "
+            "alpha+epsilon (drops them).",
+        ),
+    ] = Pruning.NONE,
+    lm_order: Annotated[int, typer.Option(metavar="N", help="Order of the language model.", min=1, max=6)] = 3,
+    lm_text: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Estimate the language model from this text instead.")
+    ] = None,
+    language_model: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Use this language model (ARPA); may be given several times."),
+    ] = None,
+    max_sentence_length: Annotated[
+        int, typer.Option(metavar="N", help="Leave out pairs with a longer sentence.", min=1)
+    ] = 100,
     quiet: Quiet = False,
 ) -> None:
     """Train a translation model: word alignment, phrase table and language model, in one go.
