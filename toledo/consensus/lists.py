@@ -48,7 +48,8 @@ def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
         raise ValueError("lists are made for one segment at a time")
     check_scores(forest.shape, scores)
     if forest.shape.tails.size:
-        return _from_derivations(forest, scores, size)
+        words, totals = best_derivations(forest, scores, size)
+        return _merge(_texts(words), totals)
     possible = np.flatnonzero(scores > -np.inf)
     order = possible[np.argsort(-scores[possible], kind="stable")]
     return _merge(select_texts(forest.yields.words, forest.yields.offsets, order), scores[order]).first(size)
@@ -71,17 +72,17 @@ def spell(texts: Sequences, vocabulary: Vocabulary) -> Sequences:
     return Sequences(encoded[np.arange(ends[-1]) + shifts], ends[texts.offsets])
 
 
-def _from_derivations(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
-    """Look at derivations until there are enough texts, or until more would take too long."""
+def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
+    """Words and scores of the best derivations: up to `size` texts, or until more would take too long."""
     seen: set[bytes] = set()
-    words, logarithms = [], []
+    words, totals = [], []
     for derivation in islice(k_best(forest, scores), DERIVATIONS_PER_TEXT * size):
         seen.add(derivation.word_ids.tobytes())
         if len(seen) > size:
             break
         words.append(derivation.word_ids)
-        logarithms.append(derivation.score)
-    return _merge(_texts(words), np.array(logarithms))
+        totals.append(derivation.score)
+    return words, np.array(totals, np.float64)
 
 
 def _texts(words: list[NDArray[np.int32]]) -> Sequences:

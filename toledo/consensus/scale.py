@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toledo.consensus.expected_counts import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.lists import DERIVATIONS_PER_TEXT
+from toledo.consensus.lists import best_derivations
 from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, Rule, check_scale
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
-from toledo.forest.kbest import k_best
 from toledo.forest.structure import Forest, Scores, Yields
 from toledo.kernels import map_chunks
 from toledo.metrics import BLEU, ChrF, Metric
@@ -126,33 +124,27 @@ def decide_each(
     return [[decisions[number] for decisions in by_segment] for number in range(len(candidates))]
 
 
-def best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Scores]:
+def _best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Scores]:
     """The derivations that rules see who look at so many best texts, as a list with scores of its own."""
     if not forest.shape.tails.size:
         return forest, scores
-    seen: set[bytes] = set()
-    words: list[NDArray[np.int32]] = []
-    totals: list[float] = []
-    for derivation in k_best(forest, scores):
-        seen.add(derivation.word_ids.tobytes())
-        if len(seen) > size or len(words) == DERIVATIONS_PER_TEXT * size:
-            break
-        words.append(derivation.word_ids)
-        totals.append(derivation.score)
-    offsets = np.cumsum([0] + [some.size for some in words], dtype=np.int32)
+    words, totals = best_derivations(forest, scores, size)
     edges = Edges(
         heads=np.zeros(len(words), np.int32),
         tail_offsets=np.zeros(len(words) + 1, np.int32),
         tails=np.empty(0, np.int32),
-        yields=Yields(offsets, np.concatenate([np.empty(0, np.int32), *words])),
+        yields=Yields(
+            np.cumsum([0] + [some.size for some in words], dtype=np.int32),
+            np.concatenate([np.empty(0, np.int32), *words]),
+        ),
         features=np.empty((len(words), 0), np.float32),
     )
-    return from_edges(edges, 0, (), forest.vocabulary), np.array(totals)
+    return from_edges(edges, 0, (), forest.vocabulary), totals
 
 
 def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores) -> list[Decision]:
     """All decisions about one segment, with shared work done once."""
-    lists = cache(lambda size: best_list(forest, scores, size))
+    lists = cache(lambda size: _best_list(forest, scores, size))
     decisions: dict[int, Decision] = {}
     consensus: dict[int, tuple[Consensus, float]] = {}
     lattice: dict[int, tuple[LatticeMBR, float]] = {}
