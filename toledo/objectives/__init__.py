@@ -5,9 +5,10 @@ from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gains import Entropy, ExpectedGain, sentence_bleu_gains
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
-from toledo.objectives.matching import MatchedForest, match
+from toledo.objectives.matching import MatchedForest, match, without_ngrams
 from toledo.objectives.objective import Objective, WeightedSum
 from toledo.objectives.regularisation import Regularised
+from toledo.objectives.statistics import ExpectedStatistics
 from toledo.objectives.xbleu import XBLEU
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Entropy",
     "ExpectedCounts",
     "ExpectedGain",
+    "ExpectedStatistics",
     "LinearBLEU",
     "MatchedForest",
     "Objective",
@@ -25,4 +27,5 @@ __all__ = [
     "WeightedSum",
     "match",
     "sentence_bleu_gains",
+    "without_ngrams",
 ]

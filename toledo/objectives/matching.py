@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram
 from toledo.forest.ngrams import NGramForest
+from toledo.forest.structure import Forest
 from toledo.kernels import kernel
 from toledo.vocabulary import Vocabulary
 
@@ -64,6 +65,14 @@ def match(ngrams: NGramForest, references: Sequence[References]) -> MatchedFores
     lengths = np.array([[len(reference) for reference in some] for some in references], np.float64)
     sentence_of = np.repeat(np.arange(segments, dtype=np.int32), np.diff(ngrams.sentences))
     return MatchedForest(ngrams, counts, lengths, sentence_of)
+
+
+def without_ngrams(forest: Forest) -> MatchedForest:
+    """A forest for objectives that look at whole hypotheses and not at n-grams."""
+    offsets, none = np.zeros(forest.edges + 1, np.int64), np.empty(0, np.int32)
+    bounds = np.zeros(len(forest) + 1, np.int64)
+    ngrams = NGramForest(forest, 0, offsets, none, bounds, np.empty(0, np.uint8), ())
+    return MatchedForest(ngrams, np.empty(0), np.empty((len(forest), 0)), none)
 
 
 def closest_lengths(lengths: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:

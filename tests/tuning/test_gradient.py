@@ -1,0 +1,184 @@
+"""Gradient tuners: their gradients, what they recover, and what they leave alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+from toledo.errors import InputError
+from toledo.forest import Arc, Forest, Hypothesis, from_lattice, from_nbest
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
+from toledo.metrics.ter import TER
+from toledo.tuning.annealing import Annealing
+from toledo.tuning.examples import Examples
+from toledo.tuning.gradient import GradientTuner, Name, at_temperature
+from toledo.tuning.rows import parameters
+from toledo.tuning.weight_space import Penalties, WeightSpace
+from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+NAMES: list[Name] = ["cobleu", "xbleu", "expected-bleu", "corpus-expected-bleu", "linear-bleu", "gleu"]
+START = Weights({"good": 0.1, "noise": 0.1, "fixed": 1.0}, frozen=frozenset({"fixed"}))
+REFERENCE = ["a", "small", "cat", "sat", "on", "the", "mat", "today"]
+
+
+def lists(segments: int = 12, seed: int = 3) -> list[Forest]:
+    """Each hypothesis keeps some words of the reference: `good` says how many, `noise` nothing."""
+    rng, vocabulary, found = np.random.default_rng(seed), Vocabulary(), []
+    for segment in range(segments):
+        entries = []
+        for rank in range(8):
+            wrong = rng.random(len(REFERENCE)) < rank / 10
+            words = [f"x{rng.integers(5)}" if bad else word for word, bad in zip(REFERENCE, wrong, strict=True)]
+            right = float(len(wrong) - wrong.sum())
+            features = {"good": right + rng.normal(), "noise": rng.normal(), "fixed": rng.normal() / 4}
+            entries.append(Hypothesis(words[: len(words) - segment % 2], {**features, f"sparse{rank % 3}": 1.0}))
+        found.append(from_nbest(entries, ["good", "noise", "fixed"], vocabulary))
+    return found
+
+
+def lattices(segments: int = 6, seed: int = 5) -> list[Forest]:
+    """For each word the right one or a wrong one, with features as above."""
+    rng, vocabulary, found = np.random.default_rng(seed), Vocabulary(), []
+    for _ in range(segments):
+        arcs = [
+            Arc(
+                place,
+                place + 1,
+                [word if right else f"x{rng.integers(5)}"],
+                {"good": right + rng.normal() / 2, "noise": rng.normal(), "fixed": rng.normal() / 4},
+            )
+            for place, word in enumerate(REFERENCE)
+            for right in (1.0, 0.0)
+        ]
+        found.append(from_lattice(arcs, 0, [len(REFERENCE)], ["good", "noise", "fixed"], vocabulary))
+    return found
+
+
+def examples(forests: list[Forest], metric: Metric = BLEU()) -> Examples:  # noqa: B008 (frozen)
+    return Examples(forests, [[REFERENCE]] * len(forests), metric, forests)
+
+
+def space_for(tuner: GradientTuner, given: Examples, start: Weights = START) -> WeightSpace:
+    matched = tuner.prepare(given, start)
+    chosen = parameters(matched.ngrams.forest, start)
+    return WeightSpace(matched, chosen, start, Penalties(tuner.l2, tuner.l1))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.3, -0.1])
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradient_is_that_of_finite_differences(name: Name, l1: float, temperature: float) -> None:
+    given = examples(lists())
+    tuner = GradientTuner(name, on="lists", l2=0.05, l1=l1)
+    space = space_for(tuner, given)
+    objective = at_temperature(tuner.make_objective(given, space.matched), temperature, space.matched)
+    point = space.first + np.linspace(0.01, 0.2, space.first.size)
+    gradient, step = space.value_and_gradient(objective, point)[1], 1e-5
+    for k in range(point.size):
+        move = step * (np.arange(point.size) == k)
+        up, down = (space.value_and_gradient(objective, point + sign * move)[0] for sign in (1, -1))
+        assert gradient[k] == pytest.approx((up - down) / (2 * step), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_good_is_found_on_lists(name: Name, optimiser: str) -> None:
+    tuner = GradientTuner(name, optimiser, on="lists", l2=0.01, steps=60)  # type: ignore[arg-type]
+    tuned = tuner.tune(examples(lists(40)), START)
+    assert tuned.objective > tuned.details["before"]
+    assert tuned.weights["good"] > 3 * abs(tuned.weights["noise"])
+    assert tuned.weights["fixed"] == 1.0
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
+@pytest.mark.parametrize("name", ["cobleu", "xbleu", "linear-bleu", "gleu"])
+def test_what_is_good_is_found_on_lattices(name: Name, optimiser: str) -> None:
+    tuner = GradientTuner(name, optimiser, l2=0.01, steps=60)  # type: ignore[arg-type]
+    tuned = tuner.tune(examples(lattices(20)), START)
+    assert tuned.objective > tuned.details["before"]
+    assert tuned.weights["good"] > 3 * abs(tuned.weights["noise"])
+    assert tuned.details["norm"] == pytest.approx(math.hypot(tuned.weights["good"], tuned.weights["noise"]))
+
+
+def test_both_optimisers_find_the_same_maximum() -> None:
+    found = [
+        GradientTuner("xbleu", optimiser, on="lists", l2=0.02, steps=2000).tune(examples(lists()), START)
+        for optimiser in ("lbfgs", "ascent")
+    ]
+    assert found[0].objective == pytest.approx(found[1].objective, abs=1e-6)
+    assert found[0].weights["good"] == pytest.approx(found[1].weights["good"], abs=0.02)
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
+def test_annealing_ends_at_a_maximum_of_the_objective_itself(optimiser: str) -> None:
+    plain = GradientTuner("expected-bleu", optimiser, on="lists", l2=0.02, steps=2000)  # type: ignore[arg-type]
+    annealed = GradientTuner(
+        "expected-bleu", optimiser, Annealing(start=0.1, cooling=0.3, end=0.01), on="lists", l2=0.02, steps=2000
+    )  # type: ignore[arg-type]
+    one, other = (tuner.tune(examples(lists()), START) for tuner in (plain, annealed))
+    assert other.objective == pytest.approx(one.objective, abs=1e-6)
+    assert other.weights["good"] == pytest.approx(one.weights["good"], abs=0.02)
+
+
+def test_temperatures_rule_the_entropy() -> None:
+    hot = Annealing(start=0.1, cooling=0.5, end=0.05)
+    sharp = Annealing(start=0.1, cooling=0.5, end=0.05, quenching=(-0.02, -0.1))
+    assert hot.temperatures == (0.1, 0.05, 0.0)
+    assert sharp.temperatures == (0.1, 0.05, 0.0, -0.02, -0.1)
+    entropies = [
+        GradientTuner("expected-bleu", annealing=some, on="lists", l2=0.05).tune(examples(lists()), START)
+        for some in (hot, sharp)
+    ]
+    assert entropies[1].details["entropy"] < 0.8 * entropies[0].details["entropy"]
+    with pytest.raises(ValueError, match="below 0"):
+        Annealing(quenching=(0.1,))
+
+
+def test_l1_makes_weights_exactly_zero() -> None:
+    tuner = GradientTuner("expected-bleu", on="lists", l1=0.02)
+    tuned = tuner.tune(examples(lists(40)), START)
+    assert tuned.weights["noise"] == 0.0
+    assert tuned.weights["good"] > 0.2
+    assert 0.0 in {tuned.weights[f"sparse{k}"] for k in range(3)}
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.001])
+def test_limits_hold(l1: float) -> None:
+    start = Weights({"good": 0.1, "noise": 0.7, "fixed": 1.0}, START.frozen, {"good": (0.0, 0.2), "noise": (0.6, 2.0)})
+    for optimiser in ("lbfgs", "ascent"):
+        tuned = GradientTuner("xbleu", optimiser, on="lists", l1=l1, l2=0.01).tune(examples(lists(40)), start)
+        assert tuned.weights["good"] == pytest.approx(0.2)
+        assert tuned.weights["noise"] == pytest.approx(0.6)
+        assert tuned.weights.bounds == start.bounds
+
+
+def test_threads_and_repetition_do_not_change_a_digit() -> None:
+    runs = [GradientTuner("cobleu", l2=1e-3).tune(examples(lattices(40)), START, threads=n) for n in (1, 2, 1)]
+    assert runs[0].weights == runs[1].weights == runs[2].weights
+
+
+def test_error_rates_fall() -> None:
+    for name in ("expected-bleu", "corpus-expected-bleu"):
+        tuned = GradientTuner(name, on="lists", l2=1e-3).tune(examples(lists(), TER()), START)
+        assert tuned.details["before"] < tuned.objective < 0.0
+        assert tuned.weights["good"] > 0.2
+    with pytest.raises(InputError, match="maximises BLEU, not TER"):
+        GradientTuner("cobleu", on="lists").tune(examples(lists(), TER()), START)
+
+
+def test_nothing_to_tune_and_nothing_to_choose_are_no_obstacle() -> None:
+    frozen = Weights({"good": 0.1, "noise": 0.1, "fixed": 1.0}, frozenset({"good", "noise", "fixed"}))
+    assert GradientTuner("xbleu").tune(examples(lattices()), frozen).weights == frozen
+    one = from_nbest([Hypothesis(["a"], {"good": 1.0, "noise": 0.0, "fixed": 0.0})], START.keys(), Vocabulary())
+    assert GradientTuner("expected-bleu", on="lists").tune(examples([one]), START).weights == START
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs n-best lists"):
+        GradientTuner("expected-bleu")
+    with pytest.raises(ValueError, match="no objective"):
+        GradientTuner("bleu")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="negative"):
+        GradientTuner("xbleu", l2=-1.0)

@@ -1,0 +1,41 @@
+"""Maxima of known functions."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from toledo.tuning.maximum import Limits, Vector, ascend, maximise
+
+TARGET = np.array([1.0, -2.0, 30.0])
+CURVES = np.array([1.0, 50.0, 0.01])
+
+
+def hill(point: Vector) -> tuple[float, Vector]:
+    return -0.5 * float(CURVES @ (point - TARGET) ** 2), -CURVES * (point - TARGET)
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
+def test_a_hill_is_climbed_within_limits(optimiser: str) -> None:
+    free = Limits(np.full(3, -np.inf), np.full(3, np.inf))
+    found = maximise(hill, np.zeros(3), free, optimiser, 5000)  # type: ignore[arg-type]
+    assert found.point == pytest.approx(TARGET, abs=0.1)
+    low = Limits(np.array([-1.0, -1.0, -1.0]), np.array([np.inf, 4.0, 5.0]))
+    found = maximise(hill, np.zeros(3), low, optimiser, 5000)  # type: ignore[arg-type]
+    assert found.point == pytest.approx([1.0, -1.0, 5.0], abs=1e-2)
+    assert found.evaluations > 1
+
+
+def test_ascent_never_falls() -> None:
+    values = []
+
+    def recorded(point: Vector) -> tuple[float, Vector]:
+        value, gradient = hill(point)
+        values.append(value)
+        return value, gradient
+
+    ends = []
+    for steps in range(1, 30):
+        ends.append(ascend(recorded, np.zeros(3), Limits(np.full(3, -np.inf), np.full(3, np.inf)), steps).value)
+    assert all(later >= earlier for earlier, later in pairwise(ends))
+    assert ends[-1] == max(values)

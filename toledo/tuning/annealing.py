@@ -1,0 +1,43 @@
+"""Deterministic annealing: from a smooth landscape to the true one (Smith and Eisner 2006; Arun et al. 2010).
+
+At temperature T not J alone is maximised, but J + T · H with the mean entropy H of the segments, in nats. A high
+temperature keeps distributions flat and leaves few maxima. As it falls, the maximum found is followed. At the end T is
+0, so the result is a maximum of J itself.
+
+Quenching goes on below 0: entropy is punished, distributions become sharp, and expectations come close to counts in the
+best translations. Viterbi decoding then gets what was tuned, at the price of a less smooth objective.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """Temperatures from `start` down to `end` by the factor `cooling`, then 0; then those of `quenching`, below 0.
+
+    A temperature is a gain of the objective per nat; at most `steps` are spent at each but 0. An objective between 0
+    and 1 changes by 0.01 for a point of BLEU.
+    """
+
+    start: float = 0.1
+    cooling: float = 0.5
+    end: float = 0.001
+    quenching: tuple[float, ...] = ()
+    steps: int = 15
+
+    def __post_init__(self) -> None:
+        if not (self.start >= self.end > 0.0 and 0.0 < self.cooling < 1.0 and self.steps > 0):
+            raise ValueError("annealing needs start ≥ end > 0, a cooling between 0 and 1, and steps")
+        if any(temperature >= 0.0 for temperature in self.quenching):
+            raise ValueError("temperatures of quenching are below 0")
+
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """All temperatures in order."""
+        falling, temperature = [], self.start
+        while temperature >= self.end * (1.0 - 1e-9):
+            falling.append(temperature)
+            temperature *= self.cooling
+        return (*falling, 0.0, *self.quenching)

@@ -1,0 +1,167 @@
+"""Tuning by gradients of expectations: expected BLEU, CoBLEU, xBLEU and their like.
+
+On lists every hypothesis has its statistics, so sentence scores and corpus scores of any metric have exact
+expectations (Smith and Eisner 2006). On lattices and forests the objectives are functions of expected n-gram counts
+(Pauls, DeNero and Klein 2009; Rosti et al. 2011): the forests are pruned, their nodes split by boundary words once a
+round, and each step is then two sweeps over the edges.
+
+The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalised: `norm`
+in the details of a result is the L2 norm of the free weights, `entropy` the mean entropy of a segment in nats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+
+from toledo.errors import InputError
+from toledo.forest.inside_outside import distribution
+from toledo.forest.ngrams import localise
+from toledo.forest.pruning import prune_to_density
+from toledo.metrics.bleu import BLEU
+from toledo.objectives import (
+    XBLEU,
+    CoBLEU,
+    ConsensusGLEU,
+    Entropy,
+    ExpectedGain,
+    ExpectedStatistics,
+    LinearBLEU,
+    MatchedForest,
+    Objective,
+    WeightedSum,
+    match,
+    without_ngrams,
+)
+from toledo.progress import Progress, silent
+from toledo.tuning.annealing import Annealing
+from toledo.tuning.choices import sentence_gains
+from toledo.tuning.examples import Examples
+from toledo.tuning.maximum import Maximum, Optimiser, maximise
+from toledo.tuning.rows import parameters
+from toledo.tuning.tuner import Tuned
+from toledo.tuning.weight_space import Penalties, WeightSpace
+from toledo.weights import Weights
+
+Name = Literal["cobleu", "xbleu", "expected-bleu", "corpus-expected-bleu", "linear-bleu", "gleu"]
+OF_LISTS = ("expected-bleu", "corpus-expected-bleu")
+
+
+@dataclass(frozen=True)
+class GradientTuner:
+    """Maximises an objective by L-BFGS or by adaptive gradient ascent, with at most `steps` of them.
+
+    `on="forests"` wants lattices and forests, which it prunes to `density` edges per word. The two expected BLEUs need
+    lists, where they also serve TER and chrF: of sentences, or of the corpus by expected statistics. Penalties are
+    compared with objectives between 0 and 1 (CoBLEU: the logarithm of that).
+    """
+
+    objective: Name = "xbleu"
+    optimiser: Optimiser = "lbfgs"
+    annealing: Annealing | None = None
+    l2: float = 0.0
+    l1: float = 0.0
+    order: int = 4
+    density: float = 30.0
+    on: Literal["lists", "forests"] = "forests"
+    steps: int = 100
+
+    def __post_init__(self) -> None:
+        if self.objective not in get_args(Name) or self.optimiser not in get_args(Optimiser):
+            raise ValueError(f"no objective {self.objective!r} or no optimiser {self.optimiser!r}")
+        if self.objective in OF_LISTS and self.on != "lists":
+            raise ValueError(f"{self.objective} needs n-best lists; use xbleu or cobleu on lattices and forests")
+        if self.steps < 1 or not self.density > 0.0:
+            raise ValueError("steps and density must be positive")
+        Penalties(self.l2, self.l1)
+
+    @property
+    def name(self) -> str:
+        """The objective is what the command line calls it."""
+        return self.objective
+
+    @property
+    def wants(self) -> Literal["lists", "forests"]:
+        """Where it works."""
+        return self.on
+
+    def tune(
+        self,
+        examples: Examples,
+        start: Weights,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tuned:
+        """Weights that maximise the objective on all that was found; nothing is random, so seeds do not matter."""
+        matched = self.prepare(examples, start, threads)
+        forest = matched.ngrams.forest
+        space = WeightSpace(matched, parameters(forest, start), start, Penalties(self.l2, self.l1), threads)
+        objective = self.make_objective(examples, matched)
+        before = space.value_and_gradient(objective, space.limits.clip(space.first))[0]
+        found = self._follow(space, objective, progress)
+        weights = space.weights(found.point)
+        free = space.free_weights(found.point)
+        given = distribution(forest.shape, forest.scores(weights, threads), threads)
+        details = {
+            "before": before,
+            "norm": float(np.linalg.norm(free)),
+            "entropy": float(given.entropy().mean()),
+            "evaluations": float(found.evaluations),
+            "edges": float(forest.edges),
+        }
+        return Tuned(weights, space.value_and_gradient(objective, found.point)[0], details)
+
+    def prepare(self, examples: Examples, start: Weights, threads: int | None = None) -> MatchedForest:
+        """What steps work on: lists, or forests that are small and know their n-grams."""
+        forest = examples.forest
+        if self.objective in OF_LISTS:
+            return without_ngrams(forest)
+        if not isinstance(examples.metric, BLEU):
+            raise InputError(
+                f"{self.objective} maximises BLEU, not {examples.metric.name}",
+                remedy="use expected-bleu or corpus-expected-bleu, which work with any metric",
+            )
+        if self.on == "forests":
+            forest = prune_to_density(forest, forest.scores(start, threads), self.density)
+        scores = forest.scores(start, threads)
+        return match(localise(forest, scores, self.order, threads=threads), examples.references)
+
+    def make_objective(self, examples: Examples, matched: MatchedForest) -> Objective:
+        """What is maximised, on a scale on which a point of BLEU is about 0.01."""
+        segments = len(examples.references)
+        if self.objective == "expected-bleu":
+            return ExpectedGain(sentence_gains(examples.lists) / segments)
+        if self.objective == "corpus-expected-bleu":
+            return ExpectedStatistics(examples.lists.statistics, examples.metric)
+        if self.objective == "linear-bleu":
+            words = float(matched.reference_lengths.mean(axis=1).sum())
+            return WeightedSum([(1.0 / max(words, 1.0), LinearBLEU(self.order))])
+        if self.objective == "gleu":
+            return ConsensusGLEU(self.order)
+        return CoBLEU(self.order) if self.objective == "cobleu" else XBLEU(self.order)
+
+    def _follow(self, space: WeightSpace, objective: Objective, progress: Progress) -> Maximum:
+        """The maximum from one temperature to the next; all evaluations are counted."""
+        stages = [(0.0, self.steps)]
+        if self.annealing:
+            stages = [(t, self.annealing.steps if t else self.steps) for t in self.annealing.temperatures]
+        found = Maximum(space.first, -np.inf, 0)
+        with progress(f"maximising {self.name}", total=len(stages)) as advance:
+            for temperature, steps in stages:
+                function = partial(space.value_and_gradient, at_temperature(objective, temperature, space.matched))
+                better = maximise(function, found.point, space.limits, self.optimiser, steps)
+                found = Maximum(better.point, better.value, better.evaluations + found.evaluations)
+                advance(1)
+        return found
+
+
+def at_temperature(objective: Objective, temperature: float, matched: MatchedForest) -> Objective:
+    """The objective plus temperature times the mean entropy of the segments."""
+    if temperature == 0.0:
+        return objective
+    return WeightedSum([(1.0, objective), (temperature / len(matched.ngrams.forest), Entropy())])
