@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from toledo.cli import align, consensus, demo, evaluate, exchange, forest, lm, sample, text, train, translate
+from toledo.cli import align, consensus, demo, evaluate, exchange, forest, lm, sample, text, train, translate, tune
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -29,6 +29,7 @@ app.command()(train.train)
 app.command("import")(exchange.import_model)
 app.command("export")(exchange.export_model)
 app.command()(align.align)
+app.command()(tune.tune)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(consensus.consensus)

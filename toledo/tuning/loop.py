@@ -132,7 +132,7 @@ class _Loop:
             start, best.score, held_out, best.empty,
             configuration=self.checkpoint.configuration if self.checkpoint else {},
         )  # fmt: skip
-        log.info("start: %s %.2f%s", metric.name, best.score, _held_out_text(held_out))
+        log.info("seed %d: %s %.2f%s at the start", history.seed, metric.name, best.score, _held_out_text(held_out))
         return history, found, seconds
 
     def _round(

@@ -1,0 +1,248 @@
+"""All tuners and decision rules on real data: tune on val, translate both tests, mean and σ over seeds.
+
+    python experiments/tuners.py ../shared/peers/moses-de-en --work tuners --seeds 5
+    python experiments/tuners.py ../shared/peers/moses-de-en --work tuners --table
+
+Each finished run is a line of WORK/runs.jsonl with its weights and scores, beside its translations; a run that is there
+is not done again, so the command may be stopped and started at will. Tuning starts from Moses' default weights and sees
+val alone. The scales of decision rules are chosen on val, too. Tuners without random numbers run once.
+
+p is that of a paired bootstrap over the segments of both tests (10,000 samples) against MERT with the same rule and,
+in brackets, against MERT with Viterbi; the statistics of a segment are means over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.cli.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
+from toledo.consensus import MBR, Candidate, Consensus, LatticeMBR, Rule, Viterbi, choose_rule, decide
+from toledo.forest import Forest
+from toledo.formats.moses_model import import_model
+from toledo.metrics import BLEU
+from toledo.metrics.significance import SEED, paired_bootstrap
+from toledo.model import Model, default_weights
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.history import spread
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
+from toledo.weights import Weights
+
+TESTS = ("test2016", "test2017")
+RULES: dict[str, list[Rule]] = {
+    "viterbi": [Viterbi()],
+    "mbr": [MBR("bleu", 100, 100)],
+    "consensus": [Consensus(size=100, density=50.0)],
+    "lattice-mbr": [LatticeMBR(precision=0.6, ratio=0.8), LatticeMBR(precision=0.8, ratio=0.6)],
+}
+SHARPNESS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # scale × L1 norm of the tuned weights: the same grid whatever their norm
+TUNERS: dict[str, tuple[str, TunerOptions]] = {
+    **{name.value: (name.value, TunerOptions()) for name in ObjectiveName},
+    "mert, lattices": ("mert", TunerOptions(on=OnName.forests)),
+    "mira, lattices": ("mira", TunerOptions(on=OnName.forests)),
+    "xbleu, annealed": ("xbleu", TunerOptions(annealing=True)),
+    "expected-bleu, annealed": ("expected-bleu", TunerOptions(annealing=True)),
+}
+RANDOM = {"mert", "mert, lattices", "pro", "mira", "mira, lattices", "regression", "simplex"}
+
+Lines = list[list[str]]
+
+
+def main() -> None:
+    """Do what is not there yet, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("tuners"))
+    parser.add_argument("--tuners", default=",".join(name for name in TUNERS if ", " not in name), help="use ; or ,")
+    parser.add_argument("--rules", default=",".join(RULES))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--pop-limit", type=int, default=200)
+    parser.add_argument("--budget", type=float, default=float("inf"), help="start no run after so many CPU seconds")
+    parser.add_argument("--table", action="store_true", help="only print the table")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    options.work.mkdir(parents=True, exist_ok=True)
+    if not options.table:
+        _run_all(options)
+    _print_table(options.work, options.directory)
+
+
+def _run_all(options: argparse.Namespace) -> None:
+    bench = Bench(options.directory, options.work, options.pop_limit, options.rounds)
+    separator = ";" if ";" in options.tuners else ","
+    names = [name.strip() for name in options.tuners.split(separator)]
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for name in names:
+            if time.process_time() > options.budget:
+                return
+            if name in RANDOM or seed == 1:
+                bench.run(name, seed, options.rules.split(","))
+
+
+class Bench:
+    """The model and the texts."""
+
+    def __init__(self, folder: Path, work: Path, pop_limit: int, rounds: int) -> None:
+        self.work, self.pop_limit, self.rounds = work, pop_limit, rounds
+        self.model = _model(folder, work)
+        self.sources = {name: _lines(folder / f"{name}.de") for name in ("val", *TESTS)}
+        self.references = {name: _lines(folder / f"{name}.en") for name in ("val", *TESTS)}
+
+    def search(self, name: str, weights: Weights) -> list[Forest]:
+        """The lattices of a text."""
+        beam = BeamSearch(self.model.with_weights(weights), BeamSettings(self.pop_limit))
+        return beam.forests(self.sources[name], threads=1)
+
+    def run(self, name: str, seed: int, rules: Sequence[str]) -> None:
+        """Tune (unless done), then decide by those rules that have not yet."""
+        done = _runs(self.work).get((name, seed))
+        missing = [rule for rule in rules if done is None or rule not in done["rules"]]
+        if not missing:
+            return
+        logging.info("%s, seed %d: %s", name, seed, ", ".join(missing))
+        if done is None:
+            tuned = self._tune(name, seed)
+            history = tuned.history
+            done = {
+                "tuner": name,
+                "seed": seed,
+                "weights": dict(tuned.weights),
+                "val": history.best_score,
+                "rounds": len(history.rounds),
+                "best": history.best,
+                "tuning_seconds": sum(one.tuning_seconds for one in history.rounds),
+                "search_seconds": sum(one.search_seconds for one in history.rounds),
+                "rules": {},
+            }
+        done["rules"] |= self._decide(name, seed, Weights(done["weights"]), missing)
+        with (self.work / "runs.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(done) + "\n")
+
+    def _tune(self, name: str, seed: int) -> TuningResult:
+        objective, given = TUNERS[name]
+        start = default_weights(self.model.feature_names)
+        checkpoint = Checkpoint(self.work / "checkpoints" / f"{_file_name(name)}-{seed}", {"rounds": self.rounds}, True)
+        references = [[words] for words in self.references["val"]]
+        return tune(
+            named_tuner(ObjectiveName(objective), given),
+            start,
+            TuningSet(lambda weights: self.search("val", weights), references),
+            LoopSettings(rounds=self.rounds, seed=seed, threads=1),
+            checkpoint=checkpoint,
+        )
+
+    def _decide(self, name: str, seed: int, weights: Weights, rules: Sequence[str]) -> dict[str, Any]:
+        """Scales on val, then the translations of both tests."""
+        found = {one: self.search(one, weights) for one in ("val", *TESTS)}
+        norm = sum(abs(value) for feature, value in weights.items() if feature != "oov")
+        results = {}
+        for rule in rules:
+            scales = (1.0,) if rule == "viterbi" else tuple(one / norm for one in SHARPNESS)
+            candidates = [Candidate(one, scale) for one in RULES[rule] for scale in scales]
+            began = time.process_time()
+            best = choose_rule(
+                candidates, found["val"], weights, [[words] for words in self.references["val"]], threads=1
+            ).best
+            result = {"sharpness": best.scale * norm, "val": best.score}
+            for test in TESTS:
+                decisions = decide(best.rule, found[test], weights, best.scale, threads=1)
+                words = [self.model.target_vocabulary.words(one.words.tolist()) for one in decisions]
+                (self.work / f"{_file_name(name)}-{seed}-{rule}.{test}").write_text(
+                    "".join(" ".join(line) + "\n" for line in words), encoding="utf-8"
+                )
+                result[test] = BLEU().score(_statistics(words, self.references[test]).sum(axis=0))
+            result["seconds"] = time.process_time() - began
+            results[rule] = result
+            logging.info("  %s: %s", rule, ", ".join(f"{key} {value:.2f}" for key, value in result.items()))
+        return results
+
+
+def _print_table(work: Path, folder: Path) -> None:
+    runs = list(_runs(work).values())
+    print("| tuner | seeds | rule | val | test2016 | test2017 | p | tuning CPU s |\n|" + "---|" * 8)
+    baseline = {rule: _mean_statistics(work, folder, runs, "mert", rule) for rule in RULES}
+    for name in TUNERS:
+        own = [run for run in runs if run["tuner"] == name]
+        for rule in RULES:
+            some = [run["rules"][rule] for run in own if rule in run["rules"]]
+            if not some:
+                continue
+            cells = [_spread([one[key] for one in some]) for key in ("val", *TESTS)]
+            rows = _mean_statistics(work, folder, runs, name, rule)
+            p_values = [_p(rows, base) for base in (baseline[rule], baseline["viterbi"])]
+            seconds = np.mean([run["tuning_seconds"] + run["search_seconds"] for run in own])
+            of_search = np.mean([run["search_seconds"] for run in own])
+            print(
+                f"| {name} | {len(some)} | {rule} | {' | '.join(cells)} | {p_values[0]} ({p_values[1]}) | "
+                f"{seconds:.0f} ({of_search:.0f} search) |"
+            )
+
+
+def _spread(values: Sequence[float]) -> str:
+    one = spread(values)
+    return f"{one.mean:.2f}" + (f" ± {one.deviation:.2f}" if one.runs > 1 else "")
+
+
+def _p(rows: NDArray[np.float64] | None, base: NDArray[np.float64] | None) -> str:
+    if rows is None or base is None or np.array_equal(rows, base):
+        return "–"
+    found = paired_bootstrap(BLEU(), rows, base, 10_000, SEED)
+    return f"{'+' if found.score > found.baseline else '−'}{found.p_value:.3f}"
+
+
+def _mean_statistics(
+    work: Path, folder: Path, runs: Sequence[dict[str, Any]], name: str, rule: str
+) -> NDArray[np.float64] | None:
+    """The statistics of all segments of both tests, as means over seeds."""
+    seeds = [run["seed"] for run in runs if run["tuner"] == name and rule in run["rules"]]
+    if not seeds:
+        return None
+    parts = []
+    for test in TESTS:
+        references = _lines(folder / f"{test}.en")
+        files = [work / f"{_file_name(name)}-{seed}-{rule}.{test}" for seed in seeds]
+        parts.append(np.mean([_statistics(_lines(file), references) for file in files], axis=0))
+    return np.concatenate(parts)
+
+
+def _statistics(texts: Sequence[Sequence[str]], references: Lines) -> NDArray[np.float64]:
+    return BLEU().corpus_statistics(texts, [[words] for words in references], threads=1)
+
+
+def _runs(work: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """The last line of each run; later ones know more rules."""
+    file = work / "runs.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {(run["tuner"], run["seed"]): run for run in map(json.loads, lines)}
+
+
+def _model(folder: Path, work: Path) -> Model:
+    if not (work / "model").exists():
+        made = import_model(
+            folder / "phrase-table.gz", [folder / "lm.3.arpa.gz"], moses_ini=folder / "weights.mert.ini"
+        )
+        made.save(work / "model")
+    return Model.load(work / "model")
+
+
+def _file_name(name: str) -> str:
+    return name.replace(", ", "-")
+
+
+def _lines(file: Path) -> Lines:
+    return [line.split() for line in file.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""`toledo tune` from the outside."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import small_models
+from typer.testing import CliRunner
+
+from toledo.cli import app
+from toledo.cli.tuners import ObjectiveName
+from toledo.errors import InputError
+from toledo.model import Model
+from toledo.weights import Weights
+
+SOURCE = "das haus ist klein\nklein ist das haus\ndas ist klein\ndas haus\nklein ist das neu\n"
+TARGET = "that house is small\nsmall is that house\nthat is small\nthat house\nsmall is that neu\n"
+LISTS = """0 ||| the house is small ||| LM0= -1 TM0= -1 -2 ||| -4
+0 ||| that house is small ||| LM0= -2 TM0= -2 -1 ||| -1
+1 ||| yes it is so ||| LM0= -1 TM0= 0 -1 ||| 0
+1 ||| no it is so ||| LM0= 0 TM0= 0 -2 ||| 0
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("models") / "model"
+    small_models.small_model().save(directory)
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "val.de").write_text(SOURCE)
+    (tmp_path / "val.en").write_text(TARGET)
+    (tmp_path / "lists.gz").write_bytes(gzip.compress(LISTS.encode()))
+    (tmp_path / "lists.en").write_text("that house is small\nyes it is so\n")
+    return tmp_path
+
+
+def run(*arguments: object, text: tuple[str, ...] = ("--source", "val.de", "--reference", "val.en")) -> str:
+    words = ["tune", "--output", "tuned.toml", "--quiet", *text, *map(str, arguments)]
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refusal(*arguments: object, text: tuple[str, ...] = ("--source", "val.de", "--reference", "val.en")) -> str:
+    with pytest.raises(InputError) as caught:
+        run(*arguments, text=text)
+    assert caught.value.remedy
+    return str(caught.value)
+
+
+def test_a_model_is_tuned(model: Path, folder: Path) -> None:
+    printed = run(model, "--objective", "pro", "--seeds", 2, "--report", "report.html", "--rounds", 3)
+    assert "σ" in printed
+    weights = Weights.load("tuned.toml")
+    assert weights["oov"] == 1.0
+    histories = [json.loads((folder / f"tuned.tuning/seed-{seed}/history.json").read_text()) for seed in (1, 2)]
+    assert histories[0]["tuner"] == "pro"
+    best = max(histories, key=lambda history: history["best_score"])
+    chosen = best["rounds"][best["best"] - 1]["weights"] if best["best"] else best["start"]["weights"]
+    assert dict(weights) == chosen
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 3
+    assert "word.penalty" in page
+    summary = json.loads((folder / "tuned.tuning/summary.json").read_text())
+    assert summary["spread"]["tuning"]["runs"] == 2
+
+
+def test_threads_seeds_and_repetition(model: Path, folder: Path) -> None:
+    files = []
+    for threads in (1, 2):
+        run(model, "--objective", "mert", "--threads", threads, "--work", f"work{threads}", "--n-best", 10)
+        files.append(Path("tuned.toml").read_bytes())
+    run(model, "--objective", "mert", "--work", "work1", "--n-best", 10)  # an ended run may be replaced
+    assert files[0] == files[1] == Path("tuned.toml").read_bytes()
+    run(model, "--objective", "mert", "--work", "work1", "--n-best", 10, "--resume")  # or looked at again
+    assert files[0] == Path("tuned.toml").read_bytes()
+
+
+@pytest.mark.parametrize("name", ObjectiveName)
+def test_every_objective(model: Path, name: ObjectiveName) -> None:
+    result = json.loads(
+        run(model, "--objective", name.value, "--rounds", 2, "--n-best", 20, "--initial", "default", "--json")
+    )
+    assert result["tuner"] == name.value
+    assert result["runs"][0]["tuning"] >= result["runs"][0]["start"]
+
+
+def test_held_out_data(model: Path) -> None:
+    held_out = ("--held-out-source", "val.de", "--held-out-reference", "val.en")
+    result = json.loads(run(model, *held_out, "--objective", "pro", "--json", "--rounds", 2))
+    row = result["runs"][0]
+    assert row["held_out"] == row["tuning"]
+    assert "held out BLEU" in run(model, *held_out, "--objective", "pro", "--rounds", 2)
+    assert "no reference" in refusal(model, "--held-out-source", "val.de", "--objective", "pro")
+
+
+@pytest.mark.parametrize("objective", ["mert", "pro", "xbleu"])
+def test_lists_of_another_system(objective: str) -> None:
+    text = ("--n-best-lists", "lists.gz", "--reference", "lists.en")
+    result = json.loads(run("--objective", objective, "--json", "--initial", "zero", "--frozen", "", text=text))
+    assert (result["runs"][0]["rounds"], result["runs"][0]["tuning"]) == (1, 100.0)
+    assert set(Weights.load("tuned.toml")) == {"LM0", "TM0_1", "TM0_2"}
+
+
+def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
+    own = Model.load(model).weights
+    (folder / "start.toml").write_text("[weights]\n" + "".join(f'"{name}" = 0.25\n' for name in own))
+    run(model, "--objective", "pro", "--initial", "start.toml", "--frozen", "lm,distortion", "--rounds", 1)
+    weights = Weights.load("tuned.toml")
+    assert (weights["lm"], weights["distortion"]) == (0.25, 0.25)
+    assert weights.frozen == {"lm", "distortion"}
+    run(model, "--objective", "pro", "--initial", "zero", "--rounds", 1, "--work", "zero")
+    history = json.loads((folder / "zero/seed-1/history.json").read_text())
+    assert {name for name, value in history["start"]["weights"].items() if value} == {"oov"}
+
+
+def test_sparse_features_and_the_tuned_model(model: Path) -> None:
+    run(model, "--objective", "pro", "--sparse", "pair", "--sparse-features", 4, "--output-model", "new", "--rounds", 1)
+    tuned = Model.load("new")
+    assert dict(tuned.weights) == dict(Weights.load("tuned.toml"))
+    assert tuned.sparse is not None
+    assert len(tuned.sparse.names) == 4
+    assert "no sparse features 'colour'" in refusal(model, "--sparse", "colour")
+
+
+def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
+    assert "nothing to tune" in refusal(text=())
+    assert "nothing to tune" in refusal(model, text=())
+    assert "no reference" in refusal(model, text=("--source", "val.de"))
+    assert "differ in their number of lines" in refusal(model, text=("--source", "val.de", "-r", "lists.en"))
+    assert "without a model" in refusal(model, "--n-best-lists", "lists.gz")
+    assert "no reference" in refusal("--n-best-lists", "lists.gz", text=())
+    assert "5 lines for 2 segments" in refusal("--n-best-lists", "lists.gz", "-r", "val.en", text=())
+    (folder / "plain").write_text("0 ||| a house\n")
+    assert "no features" in refusal("--n-best-lists", "plain", "-r", "val.en", text=())
+    assert "pro has no option --restarts" in refusal(model, "--objective", "pro", "--restarts", 3)
+    assert "not for ter" in refusal(model, "--objective", "xbleu", "--metric", "ter")
+    assert "two results would go to one place" in refusal(model, "--report", "tuned.toml")
+    assert "no such directory" in refusal(model, "--report", "nowhere/report.html")
+    assert "frozen names features" in refusal(model, "--frozen", "colour", "--objective", "pro")
+    assert "no such file" in refusal(model, "--initial", "missing.toml")
+    assert not (folder / "tuned.toml").exists()
+
+
+def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
+    """What Ctrl-C leaves behind is a history without an end: cut one short, by hand."""
+    options = (model, "--objective", "pro", "--initial", "default", "--n-best", 20)
+    run(*options, "--rounds", 4, "--work", "whole")
+    whole = Path("tuned.toml").read_bytes()
+    run(*options, "--rounds", 1, "--work", "parts")
+    history = folder / "parts/seed-1/history.json"
+    content = json.loads(history.read_text())
+    history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
+    assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
+    assert "n_best was 20 and is now 10" in refusal(*options, "--n-best", 10, "--work", "parts", "--resume")
+    run(*options, "--rounds", 4, "--work", "parts", "--resume")
+    assert Path("tuned.toml").read_bytes() == whole

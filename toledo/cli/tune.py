@@ -1,0 +1,194 @@
+"""`toledo tune`: find the weights with which a model translates best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
+from toledo.errors import InputError
+from toledo.files import require_output, require_output_directory
+
+if TYPE_CHECKING:
+    from toledo.model import Model
+
+WIDE = 120  # columns where no terminal says how many there are
+FIGURES = {"min": "minimum", "max": "maximum", "mean": "mean", "σ": "deviation"}
+HELD_OUT, TUNER, WORK = "A held-out set", "The tuner", "Runs and results"
+
+
+def tune(
+    threads: Threads,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Weights file to write (TOML).")],
+    model: Annotated[Path | None, typer.Argument(help="Model directory.")] = None,
+    source: Annotated[Path | None, typer.Option(help="Text to tune on, tokenised.")] = None,
+    reference: Annotated[list[Path] | None, typer.Option("--reference", "-r", help="May be repeated.")] = None,
+    n_best_lists: Annotated[
+        list[str] | None, typer.Option(help="Tune on lists of any system instead; may be repeated.")
+    ] = None,
+    held_out_source: Annotated[
+        Path | None, typer.Option(help="Text to choose the best round by.", rich_help_panel=HELD_OUT)
+    ] = None,
+    held_out_reference: Annotated[
+        list[Path] | None, typer.Option(help="May be repeated.", rich_help_panel=HELD_OUT)
+    ] = None,
+    patience: Annotated[
+        int, typer.Option(help="Stop after so many rounds without a better score.", min=1, rich_help_panel=HELD_OUT)
+    ] = 4,
+    objective: Annotated[
+        ObjectiveName, typer.Option(help=f"{', '.join(ObjectiveName)}.", metavar="NAME", rich_help_panel=TUNER)
+    ] = ObjectiveName.mert,
+    metric: Annotated[MetricName, typer.Option(help="What counts as better.", rich_help_panel=TUNER)] = MetricName.bleu,
+    rounds: Annotated[int, typer.Option(help="Search and tune at most so often.", min=1, rich_help_panel=TUNER)] = 10,
+    n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
+    density: Annotated[float, typer.Option(help="Edges per word of a lattice.", min=1, rich_help_panel=TUNER)] = 50,
+    pop_limit: Annotated[int, typer.Option(help="How hard to search.", min=1, rich_help_panel=TUNER)] = 200,
+    on: Annotated[OnName | None, typer.Option(help="Lists or lattices.", rich_help_panel=TUNER)] = None,
+    restarts: Annotated[int | None, typer.Option(help="Random starts (mert).", min=0, rich_help_panel=TUNER)] = None,
+    l2: Annotated[float | None, typer.Option(help="Keep weights small.", min=0, rich_help_panel=TUNER)] = None,
+    optimiser: Annotated[OptimiserName | None, typer.Option(help="For gradients.", rich_help_panel=TUNER)] = None,
+    annealing: Annotated[
+        bool, typer.Option("--annealing", help="From flat distributions to sharp ones.", rich_help_panel=TUNER)
+    ] = False,
+    initial: Annotated[
+        str, typer.Option(help="Where to begin: model, default, zero, or a file.", rich_help_panel=TUNER)
+    ] = "model",
+    frozen: Annotated[
+        str | None,
+        typer.Option(
+            help="Weights to leave alone, with commas.", show_default="as at the start", rich_help_panel=TUNER
+        ),
+    ] = None,
+    sparse: Annotated[
+        str | None, typer.Option(help="Add sparse features: pair, word, target.", rich_help_panel=TUNER)
+    ] = None,
+    sparse_features: Annotated[
+        int, typer.Option(help="The most frequent of each kind.", min=1, rich_help_panel=TUNER)
+    ] = 20_000,
+    seed: Annotated[int, typer.Option(help="Seed of the (first) run.", min=0, rich_help_panel=WORK)] = 1,
+    seeds: Annotated[int, typer.Option(help="Runs with consecutive seeds.", min=1, rich_help_panel=WORK)] = 1,
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Directory for histories.", show_default="OUTPUT.tuning", rich_help_panel=WORK),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after an interruption.", rich_help_panel=WORK)
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).", rich_help_panel=WORK)] = None,
+    output_model: Annotated[
+        Path | None, typer.Option(help="Write the model with its new weights.", rich_help_panel=WORK)
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the weights with which a model translates best: search, tune, search again until nothing changes.
+
+    The weights of the best round are written: by the held-out set if there is one, else by the tuning set. Each round
+    is kept in the work directory; --resume continues an interrupted run to the same result.
+
+    **Examples**
+
+        toledo tune model --source val.de --reference val.en --output tuned.toml
+
+        toledo tune model --source val.de -r val.en --objective xbleu --seeds 5 --report tuning.html -o tuned.toml
+
+        toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
+    """
+    set_up_messages(quiet)
+    from toledo.cli.tuning_runs import (  # fmt: skip
+        SUMMARY,
+        Start,
+        best_run,
+        read_text,
+        summarise,
+        task_of_lists,
+        task_of_model,
+        with_sparse,
+        write_summary,
+    )
+    from toledo.tuning.loop import LoopSettings
+
+    work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
+    _check_outputs(output, report, output_model)
+    tuner = named_tuner(objective, TunerOptions(on, restarts, l2, optimiser, True if annealing else None))
+    settings = LoopSettings(
+        rounds, n_best, density, patience=patience, metric=named_metric(metric, objective), threads=threads
+    )
+    start, loaded = Start(initial, frozen), None
+    if n_best_lists:
+        if model or source or held_out_source or sparse or output_model:
+            raise InputError(
+                "lists of another system are tuned without a model", remedy="give --n-best-lists and --reference alone"
+            )
+        task = task_of_lists(n_best_lists, reference or [], tuner, settings, start)
+    else:
+        if model is None or source is None:
+            raise InputError("nothing to tune", remedy="give MODEL, --source and --reference; or --n-best-lists")
+        loaded = with_sparse(_load(model), sparse, sparse_features)
+        text, held_out = read_text(source, reference or []), None
+        if held_out_source:
+            held_out = read_text(held_out_source, held_out_reference or [])
+        task = task_of_model(loaded, text, held_out, tuner, settings, start, pop_limit, progress)
+    results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
+    best = best_run(results)
+    summary = summarise([result.history for result in results])
+    write_summary(work / SUMMARY, summary)
+    best.weights.save(output)
+    if output_model and loaded:
+        loaded.with_weights(best.weights).save(output_model)
+    if report:
+        from toledo.reports.tuning import write_report
+
+        write_report(report, [result.history for result in results])
+    _print(summary, best.history.seed, as_json)
+
+
+def _load(path: Path) -> Model:
+    from toledo.model import Model
+
+    return Model.load(path)
+
+
+def _check_outputs(output: Path, report: Path | None, output_model: Path | None) -> None:
+    """Refuse what cannot be written, before any work is done for it."""
+    from toledo.model import DESCRIPTION
+
+    require_output(output)
+    if report:
+        require_output(report)
+    if output_model:
+        require_output_directory(output_model, DESCRIPTION)
+    if len({output, report, output_model} - {None}) < sum(path is not None for path in (output, report, output_model)):
+        raise InputError("two results would go to one place", remedy="name another file for one of them")
+
+
+def _print(summary: dict[str, Any], best: int, as_json: bool) -> None:
+    """The runs on standard output, the best one marked."""
+    if as_json:
+        typer.echo(json.dumps({**summary, "best_seed": best}, ensure_ascii=False))
+        return
+    console = Console(soft_wrap=True)
+    console = console if console.is_terminal else Console(width=WIDE, soft_wrap=True)
+    table = Table("seed", box=None, pad_edge=False, header_style="bold")
+    held_out = "held_out" in summary["spread"]
+    names = ["start", "tuning", *(["held_out"] if held_out else [])]
+    for name in (*names, "rounds", "best round", "CPU s"):
+        label = f"{name.replace('_', ' ')} {summary['metric']}" if name in names else name
+        table.add_column(label, justify="right")
+    table.add_column("stopped")
+    for row in summary["runs"]:
+        mark = f"{row['seed']} *" if row["seed"] == best and len(summary["runs"]) > 1 else str(row["seed"])
+        numbers = [str(row["rounds"]), str(row["best_round"]), f"{row['cpu_seconds']:.1f}"]
+        table.add_row(mark, *(f"{row[name]:.2f}" for name in names), *numbers, row["stopped"])
+    console.print(table)
+    if len(summary["runs"]) > 1:
+        for name, one in summary["spread"].items():
+            figures = ", ".join(f"{key} {one[field]:.2f}" for key, field in FIGURES.items())
+            console.print(f"{name.replace('_', ' ')}: {figures} (of a sample)", highlight=False)
+        console.print("* its weights were written", highlight=False)

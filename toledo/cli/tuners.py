@@ -1,0 +1,142 @@
+"""Tuners by the names that `toledo tune --objective` has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+
+from toledo.errors import InputError
+
+if TYPE_CHECKING:
+    from toledo.metrics.metric import Metric
+    from toledo.tuning.tuner import Tuner
+
+
+class ObjectiveName(StrEnum):
+    """What to tune for, or by which tuner."""
+
+    mert = "mert"
+    pro = "pro"
+    mira = "mira"
+    mmi = "mmi"
+    regression = "regression"
+    simplex = "simplex"
+    cobleu = "cobleu"
+    xbleu = "xbleu"
+    expected_bleu = "expected-bleu"
+    corpus_expected_bleu = "corpus-expected-bleu"
+    linear_bleu = "linear-bleu"
+    gleu = "gleu"
+
+
+class OnName(StrEnum):
+    """What a tuner looks at."""
+
+    lists = "lists"
+    forests = "forests"
+
+
+class OptimiserName(StrEnum):
+    """How to climb a gradient."""
+
+    lbfgs = "lbfgs"
+    ascent = "ascent"
+
+
+class MetricName(StrEnum):
+    """What is scored."""
+
+    bleu = "bleu"
+    ter = "ter"
+    chrf = "chrf"
+
+
+OF_NGRAMS = {ObjectiveName.cobleu, ObjectiveName.xbleu, ObjectiveName.linear_bleu, ObjectiveName.gleu}
+OF_LISTS = {ObjectiveName.expected_bleu, ObjectiveName.corpus_expected_bleu}
+GRADIENT = OF_NGRAMS | OF_LISTS
+TAKES = {
+    "on": {ObjectiveName.mert, ObjectiveName.mira, *OF_NGRAMS},
+    "restarts": {ObjectiveName.mert},
+    "l2": {ObjectiveName.pro, ObjectiveName.regression, ObjectiveName.mmi, *GRADIENT},
+    "optimiser": GRADIENT,
+    "annealing": GRADIENT,
+}
+
+
+@dataclass(frozen=True)
+class TunerOptions:
+    """What may be said about tuners; None leaves it to the tuner."""
+
+    on: OnName | None = None
+    restarts: int | None = None
+    l2: float | None = None
+    optimiser: OptimiserName | None = None
+    annealing: Literal[True] | None = None
+
+    def given(self, name: ObjectiveName) -> dict[str, Any]:
+        """The options that were given; one that the tuner does not have is an error."""
+        options = {key: value for key in TAKES if (value := getattr(self, key)) is not None}
+        for key in options:
+            if name not in TAKES[key]:
+                listed = ", ".join(sorted(one.value for one in TAKES[key]))
+                raise InputError(f"{name.value} has no option --{key}", remedy=f"leave it out; it belongs to {listed}")
+        return {key: value.value if isinstance(value, StrEnum) else value for key, value in options.items()}
+
+
+def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> Tuner:  # noqa: B008 (frozen)
+    """The tuner of a name. Compiled code is imported only here: `--help` should be quick."""
+    given = options.given(name)
+    if name in GRADIENT:
+        return _gradient_tuner(name, given)
+    match name:
+        case ObjectiveName.mert:
+            from toledo.tuning.mert import MERT
+
+            return MERT(**given)
+        case ObjectiveName.pro:
+            from toledo.tuning.pro import PRO
+
+            return PRO(**given)
+        case ObjectiveName.mira:
+            from toledo.tuning.mira import MIRA
+
+            return MIRA(**given)
+        case ObjectiveName.mmi:
+            from toledo.tuning.mmi import MMI
+
+            return MMI(**given)
+        case ObjectiveName.regression:
+            from toledo.tuning.regression import Regression
+
+            return Regression(**given)
+        case _:
+            from toledo.tuning.simplex import Simplex
+
+            return Simplex(**given)
+
+
+def _gradient_tuner(name: ObjectiveName, given: dict[str, Any]) -> Tuner:
+    from toledo.tuning.annealing import Annealing
+    from toledo.tuning.gradient import GradientTuner
+
+    if "annealing" in given:
+        given["annealing"] = Annealing()
+    if name in OF_LISTS:
+        given["on"] = "lists"
+    objective: Any = name.value
+    return GradientTuner(objective=objective, **given)
+
+
+def named_metric(name: MetricName, objective: ObjectiveName) -> Metric:
+    """The metric of a name; expected n-grams know BLEU alone."""
+    from toledo.metrics import BLEU, TER, ChrF
+
+    if name is MetricName.bleu:
+        return BLEU()
+    if objective in OF_NGRAMS:
+        raise InputError(
+            f"{objective.value} tunes for BLEU, not for {name.value}",
+            remedy="leave --metric out, or choose an objective on lists, such as mert, mira or expected-bleu",
+        )
+    return TER() if name is MetricName.ter else ChrF()
