@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.kernels import inner_kernel, kernel
 
 EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 MULTIPLIER = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
@@ -36,7 +36,7 @@ def home_slot(key: np.uint64, slots: int) -> np.int64:
     return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(slots - 1))
 
 
-@kernel
+@inner_kernel
 def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
     """The slot of a key, or the empty slot where it would go."""
     slot = home_slot(key, keys.size)
@@ -45,7 +45,7 @@ def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
     return slot
 
 
-@kernel
+@inner_kernel
 def find_pair(index: PairIndex, first: int, second: int) -> int:
     """The value of a pair, or NOT_FOUND."""
     key = pair_key(first, second)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest.structure import Shape, Yields
-from toledo.kernels import kernel
+from toledo.kernels import inner_kernel, kernel
 
 NOTHING = -1  # no word
 GAP = -2  # words of a tail that are not known
@@ -63,7 +63,7 @@ def buffer_for(shape: Shape, yields: Yields, context: int) -> Buffer:
     return Buffer(np.empty(room, np.int32), np.empty(room, np.int32))
 
 
-@kernel
+@inner_kernel
 def append_tail(
     buffer: Buffer, size: int, state: NDArray[np.int32], context: int, part: int, left: bool, right: bool
 ) -> int:
@@ -86,7 +86,7 @@ def append_tail(
     return size
 
 
-@kernel
+@inner_kernel
 def write_state(buffer: Buffer, size: int, context: int, left: bool, right: bool, state: NDArray[np.int32]) -> None:
     """The state of the text in the buffer."""
     state[:] = NOTHING
@@ -107,7 +107,7 @@ def write_state(buffer: Buffer, size: int, context: int, left: bool, right: bool
         state[2 * context] = 0  # how long it is does not matter: nothing comes before it
 
 
-@kernel
+@inner_kernel
 def crosses(buffer: Buffer, first: int, last: int) -> bool:
     """Whether the words from `first` to `last` are not all of one tail: then this edge completes them."""
     return bool(buffer.parts[first] == OWN or buffer.parts[first] != buffer.parts[last])

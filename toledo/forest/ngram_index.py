@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.hashing import EMPTY, find_slot, pair_key
-from toledo.kernels import kernel
+from toledo.kernels import inner_kernel, kernel
 
 NO_NGRAM = -1  # no such n-gram; as a prefix, that of a single word
 
@@ -63,7 +63,7 @@ def with_room(index: NGramIndex, more: int) -> NGramIndex:
     return larger
 
 
-@kernel
+@inner_kernel
 def find_ngram(index: NGramIndex, prefix: int, word: int) -> int:
     """The number of an n-gram, or NO_NGRAM."""
     key = pair_key(prefix + 1, word)
@@ -71,7 +71,7 @@ def find_ngram(index: NGramIndex, prefix: int, word: int) -> int:
     return int(index.slots[slot]) if index.keys[slot] == key else NO_NGRAM
 
 
-@kernel
+@inner_kernel
 def add_ngram(index: NGramIndex, prefix: int, word: int) -> int:
     """The number of an n-gram, a new one if need be (there must be room for it)."""
     key = pair_key(prefix + 1, word)

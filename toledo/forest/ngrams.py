@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.context import boundary_needs, buffer_for
+from toledo.forest.edge_text import Task
 from toledo.forest.inside_outside import Distribution
 from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
-from toledo.forest.splitting import NO_NODE, Split, Task, split_nodes
+from toledo.forest.splitting import NO_NODE, Split, split_nodes
 from toledo.forest.structure import (
     Forest,
     Scores,

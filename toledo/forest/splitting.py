@@ -13,53 +13,67 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.context import (
-    GAP,
-    OWN,
-    Buffer,
-    Needs,
-    append_tail,
-    crosses,
-    write_state,
-)
-from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, with_room
-from toledo.forest.structure import Scores, Shape, Yields
-from toledo.heap import Heap, new_heap, pop, push
-from toledo.kernels import kernel
-from toledo.language_model.automaton import Automaton, advance, begin_state
-from toledo.vocabulary import BEGIN, END
+from toledo.forest.context import Buffer, write_state
+from toledo.forest.edge_text import Task, completed, fill, model_score
+from toledo.forest.ngram_index import NGramIndex, with_room
+from toledo.forest.structure import Scores
+from toledo.heap import ENTRY, add_entry, remove_first
+from toledo.kernels import inlined, inner_kernel, kernel
 
 NO_NODE = -1
 FNV, FNV_PRIME = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x0000_0100_0000_01B3)
-LN10 = math.log(10.0)
-
-
-class Task(NamedTuple):
-    """What to split and how: n-grams up to `order`, `context` boundary words, at most `beam` edges for an old node.
-
-    `model_order` is 0 without a language model; `weight` is what a natural log of its probability counts.
-    """
-
-    shape: Shape
-    yields: Yields
-    needs: Needs
-    scores: Scores
-    order: int
-    context: int
-    beam: int
-    model: Automaton
-    model_order: int
-    weight: float
+COUNTS = np.dtype(
+    [("edges", np.int64), ("nodes", np.int64), ("waiting", np.int64), ("queue", np.int64), ("taken", np.int64)]
+)
 
 
 class NewNodes(NamedTuple):
-    """Split nodes: their states, best scores, and a table to find them by (old node, state)."""
+    """Split nodes: their states, best scores, and a table to find them by (old node, state).
 
-    used: NDArray[np.int64]
+    Those of old node v are `begins[v]:begins[v + 1]`, best first in `ranked`.
+    """
+
     states: NDArray[np.int32]
     best: Scores
     old: NDArray[np.int32]
     slots: NDArray[np.int32]
+    begins: NDArray[np.int64]
+    ranked: NDArray[np.int32]
+
+
+class NewEdges(NamedTuple):
+    """Edges in the order of their making."""
+
+    heads: NDArray[np.int32]
+    origins: NDArray[np.int32]
+    model_scores: NDArray[np.float32]
+    tail_offsets: NDArray[np.int32]
+    tails: NDArray[np.int32]
+    ngram_offsets: NDArray[np.int64]
+    ngram_ids: NDArray[np.int32]
+
+
+class Candidates(NamedTuple):
+    """Combinations of an edge with a split node for each tail, given by rank, and the last tail that was varied."""
+
+    edges: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    turns: NDArray[np.int32]
+    model_scores: Scores
+    queue: NDArray[Any]  # ENTRY
+
+
+class Work(NamedTuple):
+    """All that grows, and room for one edge."""
+
+    counts: NDArray[Any]  # COUNTS
+    nodes: NewNodes
+    edges: NewEdges
+    candidates: Candidates
+    ngrams: NGramIndex
+    buffer: Buffer
+    state: NDArray[np.int32]
+    chosen: NDArray[np.int32]
 
 
 class Split(NamedTuple):
@@ -77,152 +91,154 @@ class Split(NamedTuple):
     goal: int
 
 
-class Candidates(NamedTuple):
-    """Combinations of an edge with a split node for each tail, given by rank, and the last tail that was varied."""
-
-    edges: NDArray[np.int32]
-    ranks: NDArray[np.int32]
-    turns: NDArray[np.int32]
-
-
 @kernel
 def split_nodes(task: Task, buffer: Buffer, index: NGramIndex) -> Split:
     """From children to parents: for each old node the best combinations of its edges with split tails."""
-    shape, width = task.shape, 2 * task.context + 1
-    old_nodes = shape.head_edges.size - 1
+    old_nodes = task.shape.head_edges.size - 1
+    work = _begin(task, buffer, index)
+    for v in range(old_nodes):
+        work = _with_room_for_edges_of(task, work, v)
+        _offer_edges(task, work, v)
+        while not _take(task, work, v):
+            work = _grown(work)
+        _rank(work, v)
+    counts, edges = work.counts[0], work.edges
+    count = counts["edges"]
+    begins = work.nodes.begins
+    goal = counts["nodes"] - 1 if begins[old_nodes] > begins[old_nodes - 1] else NO_NODE
+    return Split(
+        counts["nodes"], edges.heads[:count], edges.tail_offsets[: count + 1], edges.tails[: edges.tail_offsets[count]],
+        edges.origins[:count], edges.model_scores[:count], edges.ngram_offsets[: count + 1],
+        edges.ngram_ids[: edges.ngram_offsets[count]], work.ngrams, goal,
+    )  # fmt: skip
+
+
+@kernel
+def _begin(task: Task, buffer: Buffer, index: NGramIndex) -> Work:
+    shape, width, room = task.shape, 2 * task.context + 1, 256
     most_tails = 0
     for h in range(shape.tail_offsets.size - 1):
         most_tails = max(most_tails, shape.tail_offsets[h + 1] - shape.tail_offsets[h])
     nodes = NewNodes(
-        np.zeros(1, np.int64), np.empty((64, width), np.int32), np.empty(64), np.empty(64, np.int32),
-        np.full(256, NO_NODE, np.int32),
+        np.empty((room, width), np.int32), np.empty(room), np.empty(room, np.int32),
+        np.full(4 * room, NO_NODE, np.int32), np.zeros(shape.head_edges.size, np.int64), np.empty(room, np.int32),
     )  # fmt: skip
-    begins = np.zeros(old_nodes + 1, np.int64)
-    ranked = np.empty(64, np.int32)
-    candidates = Candidates(np.empty(64, np.int32), np.empty((64, most_tails), np.int32), np.empty(64, np.int32))
-    heads, origins, model_scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.float32)
-    tails, tail_offsets = np.empty(64, np.int32), np.zeros(65, np.int32)
-    ids, ngram_offsets = np.empty(256, np.int32), np.zeros(65, np.int64)
-    state, chosen = np.empty(width, np.int32), np.empty(most_tails, np.int32)
-    edges = 0
-    for v in range(old_nodes):
-        heap, waiting = new_heap(64), 0
-        for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
-            candidates = _candidates_with_room(candidates, waiting + 1)
-            candidates.edges[waiting], candidates.turns[waiting] = h, 0
-            candidates.ranks[waiting, :] = 0
-            heap, waiting = _offer(task, buffer, nodes, begins, ranked, candidates, waiting, chosen, heap)
-        taken = 0
-        while heap.size[0] and taken < task.beam:
-            number = pop(heap)
-            taken += 1
-            h = candidates.edges[number]
-            arity = shape.tail_offsets[h + 1] - shape.tail_offsets[h]
-            _choose(task, begins, ranked, candidates, number, chosen)
-            size = _fill(task, buffer, nodes, h, v, chosen)
-            model_score = _model_score(task, buffer, nodes, size, h, chosen)
-            score = _combined(task, nodes, h, chosen) + task.weight * model_score
-            write_state(buffer, size, task.context, task.needs.left[v], task.needs.right[v], state)
-            nodes, head = _find_node(nodes, v, state, score)
-            heads, origins = _grown(heads, edges), _grown(origins, edges)
-            model_scores = _grown(model_scores, edges)
-            tail_offsets, ngram_offsets = _grown(tail_offsets, edges + 1), _grown(ngram_offsets, edges + 1)
-            heads[edges], origins[edges], model_scores[edges] = head, h, model_score
-            tails = _grown(tails, tail_offsets[edges] + arity)
-            tails[tail_offsets[edges] : tail_offsets[edges] + arity] = chosen[:arity]
-            tail_offsets[edges + 1] = tail_offsets[edges] + arity
-            ids = _grown(ids, ngram_offsets[edges] + size * task.order)
-            index = with_room(index, size * task.order)
-            ngram_offsets[edges + 1] = _completed(task, buffer, size, index, ids, ngram_offsets[edges])
-            edges += 1
-            for i in range(candidates.turns[number], arity):
-                candidates = _candidates_with_room(candidates, waiting + 1)
-                candidates.edges[waiting], candidates.turns[waiting] = h, i
-                candidates.ranks[waiting, :] = candidates.ranks[number, :]
-                candidates.ranks[waiting, i] += 1
-                heap, waiting = _offer(task, buffer, nodes, begins, ranked, candidates, waiting, chosen, heap)
-        begins[v + 1] = nodes.used[0]
-        ranked = _grown(ranked, nodes.used[0])
-        found = np.argsort(-nodes.best[begins[v] : begins[v + 1]], kind="mergesort")
-        for i in range(found.size):
-            ranked[begins[v] + i] = begins[v] + found[i]
-    goal = nodes.used[0] - 1 if begins[old_nodes] > begins[old_nodes - 1] else NO_NODE
-    return Split(
-        nodes.used[0], heads[:edges], tail_offsets[: edges + 1], tails[: tail_offsets[edges]], origins[:edges],
-        model_scores[:edges], ngram_offsets[: edges + 1], ids[: ngram_offsets[edges]], index, goal,
+    edges = NewEdges(
+        np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32), np.zeros(room + 1, np.int32),
+        np.empty(room + most_tails, np.int32), np.zeros(room + 1, np.int64),
+        np.empty(room + buffer.words.size * task.order, np.int32),
+    )  # fmt: skip
+    candidates = Candidates(
+        np.empty(room, np.int32), np.empty((room, most_tails), np.int32), np.empty(room, np.int32), np.empty(room),
+        np.empty(room, ENTRY),
+    )  # fmt: skip
+    return Work(
+        np.zeros(1, COUNTS), nodes, edges, candidates, with_room(index, buffer.words.size * task.order), buffer,
+        np.empty(width, np.int32), np.empty(most_tails, np.int32),
     )  # fmt: skip
 
 
 @kernel
-def _grown(array: NDArray[Any], last: int) -> NDArray[Any]:
-    """The array with room for an entry number `last`."""
-    while last >= array.size:
-        array = np.concatenate((array, np.empty_like(array)))
-    return array
+def _with_room_for_edges_of(task: Task, work: Work, v: int) -> Work:
+    while work.candidates.edges.size < task.shape.head_edges[v + 1] - task.shape.head_edges[v]:
+        work = _with_candidates(work, _doubled_candidates(work.candidates))
+    return work
 
 
-@kernel
-def _candidates_with_room(candidates: Candidates, needed: int) -> Candidates:
-    if needed <= candidates.edges.size:
-        return candidates
-    return Candidates(
-        np.concatenate((candidates.edges, np.empty_like(candidates.edges))),
-        np.concatenate((candidates.ranks, np.empty_like(candidates.ranks))),
-        np.concatenate((candidates.turns, np.empty_like(candidates.turns))),
-    )
+@inner_kernel
+def _offer_edges(task: Task, work: Work, v: int) -> None:
+    """The first combination of each edge of an old node."""
+    counts, candidates = work.counts[0], work.candidates
+    counts["waiting"], counts["queue"], counts["taken"] = 0, 0, 0
+    for h in range(task.shape.head_edges[v], task.shape.head_edges[v + 1]):
+        number = counts["waiting"]
+        candidates.edges[number], candidates.turns[number] = h, 0
+        candidates.ranks[number, :] = 0
+        _offer(task, work, v)
 
 
-@kernel
-def _offer(
-    task: Task,
-    buffer: Buffer,
-    nodes: NewNodes,
-    begins: NDArray[np.int64],
-    ranked: NDArray[np.int32],
-    candidates: Candidates,
-    number: int,
-    chosen: NDArray[np.int32],
-    heap: Heap,
-) -> tuple[Heap, int]:
-    """Put a candidate into the queue if there is such a combination; gives the number of the next candidate."""
-    if not _choose(task, begins, ranked, candidates, number, chosen):
-        return heap, number
-    h = candidates.edges[number]
-    score = _combined(task, nodes, h, chosen)
-    if score == -math.inf:
-        return heap, number
-    if task.model_order:
-        size = _fill(task, buffer, nodes, h, _head_of(task, h), chosen)
-        score += task.weight * _model_score(task, buffer, nodes, size, h, chosen)
-    return push(heap, score, number), number + 1
-
-
-@kernel
-def _head_of(task: Task, h: int) -> int:
-    return int(np.searchsorted(task.shape.head_edges, h, side="right")) - 1
-
-
-@kernel
-def _choose(
-    task: Task,
-    begins: NDArray[np.int64],
-    ranked: NDArray[np.int32],
-    candidates: Candidates,
-    number: int,
-    chosen: NDArray[np.int32],
-) -> bool:
-    """Look up the split tails of a candidate; False if a rank is beyond the last."""
-    h = candidates.edges[number]
-    for i in range(task.shape.tail_offsets[h + 1] - task.shape.tail_offsets[h]):
-        tail = task.shape.tails[task.shape.tail_offsets[h] + i]
-        place = begins[tail] + candidates.ranks[number, i]
-        if place >= begins[tail + 1]:
+@inner_kernel
+def _take(task: Task, work: Work, v: int) -> bool:
+    """Make edges of the best combinations, until there are no more or enough (True), or no more room (False)."""
+    shape, counts, candidates, edges, nodes = task.shape, work.counts[0], work.candidates, work.edges, work.nodes
+    while counts["queue"] and counts["taken"] < task.beam:
+        if not _has_room(task, work):
             return False
-        chosen[i] = ranked[place]
+        number = candidates.queue[0]["cell"]
+        counts["queue"] = remove_first(candidates.queue, counts["queue"])
+        counts["taken"] += 1
+        h, edge, score_of_model = candidates.edges[number], counts["edges"], candidates.model_scores[number]
+        _choose(task, nodes, candidates, number, work.chosen)
+        size = fill(task, work.buffer, nodes.states, h, v, work.chosen)
+        score = _combined(task, nodes, h, work.chosen) + task.weight * score_of_model
+        write_state(work.buffer, size, task.context, task.needs.left[v], task.needs.right[v], work.state)
+        edges.heads[edge] = _find_node(counts, nodes, v, work.state, score)
+        edges.origins[edge], edges.model_scores[edge] = h, score_of_model
+        arity, end = shape.tail_offsets[h + 1] - shape.tail_offsets[h], edges.tail_offsets[edge]
+        for i in range(arity):
+            edges.tails[end + i] = work.chosen[i]
+        edges.tail_offsets[edge + 1] = end + arity
+        edges.ngram_offsets[edge + 1] = completed(
+            task, work.buffer, size, work.ngrams, edges.ngram_ids, edges.ngram_offsets[edge]
+        )
+        counts["edges"] += 1
+        for i in range(candidates.turns[number], arity):
+            following = counts["waiting"]
+            candidates.edges[following], candidates.turns[following] = h, i
+            for j in range(arity):
+                candidates.ranks[following, j] = candidates.ranks[number, j]
+            candidates.ranks[following, i] += 1
+            _offer(task, work, v)
     return True
 
 
-@kernel
+@inlined
+def _has_room(task: Task, work: Work) -> bool:
+    """For one more edge and the combinations that follow it."""
+    counts, edges = work.counts[0], work.edges
+    tails, ngrams = work.chosen.size, work.buffer.words.size * task.order
+    return bool(
+        counts["edges"] < edges.heads.size
+        and edges.tail_offsets[counts["edges"]] + tails <= edges.tails.size
+        and edges.ngram_offsets[counts["edges"]] + ngrams <= edges.ngram_ids.size
+        and counts["waiting"] + tails <= work.candidates.edges.size
+        and counts["nodes"] < work.nodes.best.size
+        and work.ngrams.used[0] + ngrams <= work.ngrams.words.size
+    )
+
+
+@inlined
+def _offer(task: Task, work: Work, v: int) -> None:
+    """Put the candidate number `waiting` into the queue if there is such a combination."""
+    counts, candidates, nodes = work.counts[0], work.candidates, work.nodes
+    number = counts["waiting"]
+    if _choose(task, nodes, candidates, number, work.chosen):
+        h, said = candidates.edges[number], 0.0
+        score = _combined(task, nodes, h, work.chosen)
+        if score > -math.inf:
+            if task.model_order:
+                said = model_score(task, work.buffer, fill(task, work.buffer, nodes.states, h, v, work.chosen))
+            candidates.model_scores[number] = said
+            counts["queue"] = add_entry(candidates.queue, counts["queue"], score + task.weight * said, number)
+            counts["waiting"] += 1
+
+
+@inlined
+def _choose(task: Task, nodes: NewNodes, candidates: Candidates, number: int, chosen: NDArray[np.int32]) -> bool:
+    """Look up the split tails of a candidate; False if a rank is beyond the last."""
+    h = candidates.edges[number]
+    first, found = task.shape.tail_offsets[h], True
+    for i in range(task.shape.tail_offsets[h + 1] - first):
+        tail = task.shape.tails[first + i]
+        place = nodes.begins[tail] + candidates.ranks[number, i]
+        if place >= nodes.begins[tail + 1]:
+            found = False
+            break
+        chosen[i] = nodes.ranked[place]
+    return found
+
+
+@inlined
 def _combined(task: Task, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) -> float:
     score = task.scores[h]
     for i in range(task.shape.tail_offsets[h + 1] - task.shape.tail_offsets[h]):
@@ -230,138 +246,92 @@ def _combined(task: Task, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) ->
     return float(score)
 
 
-@kernel
-def _fill(task: Task, buffer: Buffer, nodes: NewNodes, h: int, head: int, chosen: NDArray[np.int32]) -> int:
-    """Write the text of an edge into the buffer, with `<s>` and `</s>` if a language model is there to see them."""
-    shape, yields, needs = task.shape, task.yields, task.needs
-    begin, end = yields.offsets[h], yields.offsets[h + 1]
-    size = 0
-    if task.model_order and not needs.left[head]:
-        first = yields.words[begin] if begin < end else 0
-        if first >= 0 or needs.left[shape.tails[shape.tail_offsets[h] - 1 - first]]:
-            buffer.words[size], buffer.parts[size] = BEGIN, OWN
-            size += 1
-    for place in range(begin, end):
-        word = yields.words[place]
-        if word >= 0:
-            buffer.words[size], buffer.parts[size] = word, OWN
-            size += 1
-        else:
-            tail = shape.tails[shape.tail_offsets[h] - 1 - word]
-            state = nodes.states[chosen[-1 - word]]
-            size = append_tail(buffer, size, state, task.context, -1 - word, needs.left[tail], needs.right[tail])
-    if task.model_order and not needs.right[head]:
-        last = yields.words[end - 1] if begin < end else 0
-        if last >= 0 or needs.right[shape.tails[shape.tail_offsets[h] - 1 - last]]:
-            buffer.words[size], buffer.parts[size] = END, OWN
-            size += 1
-    return size
-
-
-@kernel
-def _model_score(task: Task, buffer: Buffer, nodes: NewNodes, size: int, h: int, chosen: NDArray[np.int32]) -> float:
-    """The natural log probability of the words that have their full context first at this edge."""
-    if not task.model_order:
-        return 0.0
-    needed = task.model_order - 1
-    total, run, part_start = 0.0, 0, 0
-    for i in range(size):
-        word, part = buffer.words[i], buffer.parts[i]
-        if word == GAP:
-            run = i + 1
-            continue
-        if i == 0 or buffer.parts[i - 1] != part or part == OWN:
-            part_start = i
-        if word == BEGIN:
-            continue
-        if part != OWN and (i - part_start >= needed or _after_gap(buffer, i, part)):
-            continue  # had its context within the tail
-        if i - run >= needed or buffer.words[run] == BEGIN:
-            total += _log_probability(task.model, buffer, max(run, i - needed), i)
-    return total * LN10
-
-
-@kernel
-def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
-    """Whether word i of a tail is one of its last words, which have been scored within it."""
-    i -= 1
-    while i >= 0 and buffer.parts[i] == part:
-        if buffer.words[i] == GAP:
-            return True
-        i -= 1
-    return False
-
-
-@kernel
-def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) -> float:
-    """The log10 probability of word `last` after the words from `first` on."""
-    state = 0
-    if buffer.words[first] == BEGIN:
-        state = begin_state(model)
-        first += 1
-    for i in range(first, last):
-        state = advance(model, state, buffer.words[i])[1]
-    return advance(model, state, buffer.words[last])[0]
-
-
-@kernel
-def _completed(task: Task, buffer: Buffer, size: int, index: NGramIndex, ids: NDArray[np.int32], place: int) -> int:
-    """Append the numbers of the n-grams that an edge completes; gives the end."""
-    for first in range(size):
-        prefix = NO_NGRAM
-        for last in range(first, min(first + task.order, size)):
-            word = buffer.words[last]
-            if word == GAP or (task.model_order and word in (BEGIN, END)):
-                break
-            prefix = add_ngram(index, prefix, word)
-            if crosses(buffer, first, last):
-                ids[place] = prefix
-                place += 1
-    return place
-
-
-@kernel
-def _find_node(nodes: NewNodes, old: int, state: NDArray[np.int32], score: float) -> tuple[NewNodes, int]:
+@inlined
+def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32], score: float) -> int:
     """The split node of an old one with this state, a new one if need be; keeps the best score."""
-    nodes = _nodes_with_room(nodes)
     slot = _slot_of(nodes, old, state)
     node = nodes.slots[slot]
     if node == NO_NODE:
-        node = nodes.used[0]
-        nodes.used[0] += 1
+        node = counts["nodes"]
+        counts["nodes"] += 1
         nodes.slots[slot] = node
-        nodes.states[node, :] = state
+        for i in range(state.size):
+            nodes.states[node, i] = state[i]
         nodes.old[node], nodes.best[node] = old, score
     nodes.best[node] = max(nodes.best[node], score)
-    return nodes, node
+    return int(node)
 
 
-@kernel
+@inner_kernel
 def _slot_of(nodes: NewNodes, old: int, state: NDArray[np.int32]) -> int:
     mixed = (FNV ^ np.uint64(old)) * FNV_PRIME
     for value in state:
         mixed = (mixed ^ np.uint64(value + 2)) * FNV_PRIME
         mixed ^= mixed >> np.uint64(29)
     slot = np.int64(mixed & np.uint64(nodes.slots.size - 1))
-    while nodes.slots[slot] != NO_NODE:
-        node = nodes.slots[slot]
-        if nodes.old[node] == old and np.array_equal(nodes.states[node], state):
-            break
+    while nodes.slots[slot] != NO_NODE and not _same(nodes, nodes.slots[slot], old, state):
         slot = (slot + 1) & (nodes.slots.size - 1)
     return int(slot)
 
 
+@inlined
+def _same(nodes: NewNodes, node: int, old: int, state: NDArray[np.int32]) -> bool:
+    same = nodes.old[node] == old
+    for i in range(state.size):
+        same &= nodes.states[node, i] == state[i]
+    return bool(same)
+
+
 @kernel
-def _nodes_with_room(nodes: NewNodes) -> NewNodes:
-    if nodes.used[0] < nodes.old.size:
-        return nodes
+def _rank(work: Work, v: int) -> None:
+    """The split nodes of an old one are complete: the best first."""
+    nodes = work.nodes
+    begin, end = nodes.begins[v], work.counts[0]["nodes"]
+    nodes.begins[v + 1] = end
+    found = np.argsort(-nodes.best[begin:end], kind="mergesort")
+    for i in range(found.size):
+        nodes.ranked[begin + i] = begin + found[i]
+
+
+@kernel
+def _grown(work: Work) -> Work:
+    """Twice the room for all."""
+    nodes, counts = work.nodes, work.counts[0]
     larger = NewNodes(
-        nodes.used,
-        np.concatenate((nodes.states, np.empty_like(nodes.states))),
-        np.concatenate((nodes.best, np.empty_like(nodes.best))),
-        np.concatenate((nodes.old, np.empty_like(nodes.old))),
-        np.full(2 * nodes.slots.size, NO_NODE, np.int32),
-    )
-    for node in range(nodes.used[0]):
+        _doubled(nodes.states), _doubled(nodes.best), _doubled(nodes.old),
+        np.full(2 * nodes.slots.size, NO_NODE, np.int32), nodes.begins, _doubled(nodes.ranked),
+    )  # fmt: skip
+    for node in range(counts["nodes"]):
         larger.slots[_slot_of(larger, nodes.old[node], nodes.states[node])] = node
+    return Work(
+        work.counts, larger, _doubled_edges(work.edges), _doubled_candidates(work.candidates),
+        with_room(work.ngrams, work.ngrams.words.size), work.buffer, work.state, work.chosen,
+    )  # fmt: skip
+
+
+@kernel
+def _doubled_edges(edges: NewEdges) -> NewEdges:
+    return NewEdges(
+        _doubled(edges.heads), _doubled(edges.origins), _doubled(edges.model_scores), _doubled(edges.tail_offsets),
+        _doubled(edges.tails), _doubled(edges.ngram_offsets), _doubled(edges.ngram_ids),
+    )  # fmt: skip
+
+
+@kernel
+def _doubled_candidates(candidates: Candidates) -> Candidates:
+    return Candidates(
+        _doubled(candidates.edges), _doubled(candidates.ranks), _doubled(candidates.turns),
+        _doubled(candidates.model_scores), _doubled(candidates.queue),
+    )  # fmt: skip
+
+
+@kernel
+def _with_candidates(work: Work, candidates: Candidates) -> Work:
+    return Work(work.counts, work.nodes, work.edges, candidates, work.ngrams, work.buffer, work.state, work.chosen)
+
+
+@kernel
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
+    larger = np.empty((2 * array.shape[0],) + array.shape[1:], array.dtype)
+    larger[: array.shape[0]] = array
     return larger

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.heap import ENTRY
 from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import Automaton
 
@@ -68,7 +69,6 @@ CELL = np.dtype(
     ],
     align=True,
 )
-ENTRY = np.dtype([("key", np.float64), ("cell", np.int32)], align=True)
 
 
 class Nodes(NamedTuple):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.heap import add_entry, remove_first, replace_first, second_key
 from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.search.beam.arrays import (
@@ -45,7 +46,6 @@ from toledo.search.beam.arrays import (
 )
 from toledo.search.beam.cubes import ONE, cubes_of_group, make_cubes, rank_by_group
 from toledo.search.beam.options import LN10, SentenceOptions
-from toledo.search.beam.queue import push, remove_first, replace_first, second_key
 from toledo.vocabulary import END
 
 
@@ -130,7 +130,7 @@ def _fill_stack(
     while cube != NONE:
         row, option = cubes[cube]["first"], cubes[cube]["option_first"]
         _note(queue, cell, cube, row, option)
-        size = push(heap, size, _expected_score(options, cubes, nodes, ranked, cube, row, option), cell)
+        size = add_entry(heap, size, _expected_score(options, cubes, nodes, ranked, cube, row, option), cell)
         cell += 1
         cube = cubes[cube]["following"]
     while size and taken < limits.pops:
@@ -154,7 +154,7 @@ def _fill_stack(
         if option == cubes[cube]["option_first"] and row + 1 < cubes[cube]["stop"]:
             _note(queue, cell, cube, row + 1, option)
             value = _expected_score(options, cubes, nodes, ranked, cube, row + 1, option)
-            size = push(heap, size, value, cell)
+            size = add_entry(heap, size, value, cell)
             cell += 1
     return node_count, edge_count
 

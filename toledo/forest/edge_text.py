@@ -1,0 +1,124 @@
+"""The text of an edge as far as boundary words tell: what a language model says of it, which n-grams it completes."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.forest.context import GAP, OWN, Buffer, Needs, append_tail, crosses
+from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram
+from toledo.forest.structure import Scores, Shape, Yields
+from toledo.kernels import inlined, inner_kernel
+from toledo.language_model.automaton import Automaton, advance, begin_state
+from toledo.vocabulary import BEGIN, END
+
+LN10 = math.log(10.0)
+
+
+class Task(NamedTuple):
+    """What to split and how: n-grams up to `order`, `context` boundary words, at most `beam` edges for an old node.
+
+    `model_order` is 0 without a language model; `weight` is what a natural log of its probability counts.
+    """
+
+    shape: Shape
+    yields: Yields
+    needs: Needs
+    scores: Scores
+    order: int
+    context: int
+    beam: int
+    model: Automaton
+    model_order: int
+    weight: float
+
+
+@inlined
+def fill(task: Task, buffer: Buffer, states: NDArray[np.int32], h: int, head: int, chosen: NDArray[np.int32]) -> int:
+    """Write the text of an edge into the buffer, with `<s>` and `</s>` if a language model is there to see them."""
+    shape, yields, needs = task.shape, task.yields, task.needs
+    begin, end = yields.offsets[h], yields.offsets[h + 1]
+    size = 0
+    if task.model_order and not needs.left[head]:
+        first = yields.words[begin] if begin < end else 0
+        if first >= 0 or needs.left[shape.tails[shape.tail_offsets[h] - 1 - first]]:
+            buffer.words[size], buffer.parts[size] = BEGIN, OWN
+            size += 1
+    for place in range(begin, end):
+        word = yields.words[place]
+        if word >= 0:
+            buffer.words[size], buffer.parts[size] = word, OWN
+            size += 1
+        else:
+            tail = shape.tails[shape.tail_offsets[h] - 1 - word]
+            state = states[chosen[-1 - word]]
+            size = append_tail(buffer, size, state, task.context, -1 - word, needs.left[tail], needs.right[tail])
+    if task.model_order and not needs.right[head]:
+        last = yields.words[end - 1] if begin < end else 0
+        if last >= 0 or needs.right[shape.tails[shape.tail_offsets[h] - 1 - last]]:
+            buffer.words[size], buffer.parts[size] = END, OWN
+            size += 1
+    return size
+
+
+@inlined
+def model_score(task: Task, buffer: Buffer, size: int) -> float:
+    """The natural log probability of the words that have their full context first at this edge."""
+    needed = task.model_order - 1
+    total, run, part_start = 0.0, 0, 0
+    for i in range(size):
+        word, part = buffer.words[i], buffer.parts[i]
+        if word == GAP:
+            run = i + 1
+            continue
+        if i == 0 or buffer.parts[i - 1] != part or part == OWN:
+            part_start = i
+        if word == BEGIN:
+            continue
+        if part != OWN and (i - part_start >= needed or _after_gap(buffer, i, part)):
+            continue  # had its context within the tail
+        if i - run >= needed or buffer.words[run] == BEGIN:
+            total += _log_probability(task.model, buffer, max(run, i - needed), i)
+    return total * LN10
+
+
+@inlined
+def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
+    """Whether word i of a tail is one of its last words, which have been scored within it."""
+    i -= 1
+    while i >= 0 and buffer.parts[i] == part:
+        if buffer.words[i] == GAP:
+            return True
+        i -= 1
+    return False
+
+
+@inner_kernel
+def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) -> float:
+    """The log10 probability of word `last` after the words from `first` on."""
+    state = 0
+    if buffer.words[first] == BEGIN:
+        state = begin_state(model)
+        first += 1
+    for i in range(first, last):
+        state = advance(model, state, buffer.words[i])[1]
+    return advance(model, state, buffer.words[last])[0]
+
+
+@inlined
+def completed(task: Task, buffer: Buffer, size: int, index: NGramIndex, ids: NDArray[np.int32], place: int) -> int:
+    """Append the numbers of the n-grams that an edge completes; gives the end."""
+    for first in range(size):
+        prefix = NO_NGRAM
+        for last in range(first, min(first + task.order, size)):
+            word = buffer.words[last]
+            if word == GAP or (task.model_order and word in (BEGIN, END)):
+                break
+            prefix = add_ngram(index, prefix, word)
+            if crosses(buffer, first, last):
+                ids[place] = prefix
+                place += 1
+    return place
