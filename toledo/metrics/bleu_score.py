@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.kernels import inner_kernel, kernel
 
 NONE, FLOOR, ADD_K, EXPONENTIAL = range(4)
 
@@ -52,7 +52,7 @@ def bleu_gradient(statistics: NDArray[np.float64], method: int, value: float, ef
     return gradient
 
 
-@kernel
+@inner_kernel
 def orders_used(statistics: NDArray[np.float64], method: int, value: float, effective: bool) -> int:
     """All orders, or only those for which the hypothesis has n-grams."""
     order = (statistics.size - 2) // 2
@@ -66,12 +66,14 @@ def orders_used(statistics: NDArray[np.float64], method: int, value: float, effe
     return used
 
 
-@kernel
+@inner_kernel
 def _score(
     statistics: NDArray[np.float64], method: int, value: float, effective: bool, precisions: NDArray[np.float64]
 ) -> float:
-    order = precisions.size
-    if not np.any(statistics[2 : 2 + order] > 0.0):
+    matched = False
+    for n in range(precisions.size):
+        matched |= statistics[2 + n] > 0.0
+    if not matched:
         return 0.0
     _fill_precisions(statistics, method, value, precisions)
     used = orders_used(statistics, method, value, effective)
@@ -83,7 +85,7 @@ def _score(
     return brevity_penalty(statistics[0], statistics[1]) * math.exp(total / used)
 
 
-@kernel
+@inner_kernel
 def brevity_penalty(hypothesis: float, reference: float) -> float:
     """1 for a hypothesis not shorter than its reference, less for a shorter one."""
     if hypothesis >= reference:
@@ -91,13 +93,14 @@ def brevity_penalty(hypothesis: float, reference: float) -> float:
     return math.exp(1.0 - reference / hypothesis) if hypothesis > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _fill_precisions(
     statistics: NDArray[np.float64], method: int, value: float, precisions: NDArray[np.float64]
 ) -> None:
     """Per cent, 0 where undefined."""
     order = precisions.size
-    precisions[:] = 0.0
+    for n in range(order):
+        precisions[n] = 0.0
     halved = 1.0
     for n in range(order):
         added = value if method == ADD_K and n > 0 else 0.0

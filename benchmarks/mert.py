@@ -1,0 +1,83 @@
+"""MERT's inner optimisation on n-best lists of several rounds: the BLEU it reaches and CPU time per start.
+
+    lists=../shared/peers/moses-de-en/mert-nbest
+    python benchmarks/mert.py --lists $lists/run?.best100.out.gz --start $lists/run1.dense \
+        --references ../shared/peers/moses-de-en/val.en
+
+Lists are those of Moses; the lists of a segment are united. The start is a file of weights as Moses' tuning writes them
+(`Name= value`, a line for each value). One thread; compiled before. The time of a start is that of all the tuner
+does, preparation included, over the number of starts. With `--on forests` the lists are treated as forests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from toledo.forest import from_nbest
+from toledo.formats.nbest import read_nbest
+from toledo.metrics import BLEU
+from toledo.tuning.examples import Examples
+from toledo.tuning.mert import MERT
+from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lists", type=Path, nargs="+", required=True)
+    parser.add_argument("--references", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--restarts", type=int, default=20)
+    parser.add_argument("--on", choices=["lists", "forests"], default="lists")
+    arguments = parser.parse_args()
+    start = read_start(arguments.start)
+    examples = read_examples(arguments, tuple(start))
+    hypotheses = sum(forest.edges for forest in examples.forests)
+    print(f"{len(examples.forests)} segments, {hypotheses} distinct hypotheses, {len(start)} weights")
+    examples.lists  # noqa: B018 (prepared before)
+    MERT(restarts=0, on=arguments.on).tune(examples, start, threads=1)  # compiled now
+    tuner, found, spent = MERT(restarts=arguments.restarts, on=arguments.on), [], []
+    for seed in arguments.seeds:
+        begin = time.process_time()
+        tuned = tuner.tune(examples, start, seed=seed, threads=1)
+        seconds = time.process_time() - begin
+        found.append(tuned.details["BLEU"])
+        spent.append(seconds / (arguments.restarts + 1))
+        print(
+            f"seed {seed}: BLEU {found[-1]:.3f} (from the start {tuned.details['from start']:.3f}, mean of starts "
+            f"{tuned.details['mean of starts']:.3f}), {seconds:.2f} CPU s, {spent[-1]:.3f} per start, "
+            f"{1000 * seconds / tuned.details['lines']:.2f} ms per line",
+            flush=True,
+        )
+    print(f"BLEU {np.mean(found):.3f}, σ {np.std(found):.3f}, {np.mean(spent):.3f} CPU s per start")
+
+
+def read_start(path: Path) -> Weights:
+    values = defaultdict(list)
+    for line in path.read_text("utf-8").splitlines():
+        name, value = line.split()
+        values[name.rstrip("=")].append(float(value))
+    named = {}
+    for name, some in values.items():
+        named |= {name: some[0]} if len(some) == 1 else {f"{name}_{i}": value for i, value in enumerate(some, start=1)}
+    return Weights(named)
+
+
+def read_examples(arguments: argparse.Namespace, names: tuple[str, ...]) -> Examples:
+    vocabulary, forests = Vocabulary(), []
+    for lists in zip(*map(read_nbest, arguments.lists), strict=True):
+        entries = [entry for some in lists for entry in some.entries]
+        distinct = {(tuple(entry.words), tuple(entry.features.values())): entry for entry in entries}
+        forests.append(from_nbest(distinct.values(), names, vocabulary))
+    references = [[line.split()] for line in arguments.references.read_text("utf-8").splitlines()]
+    return Examples(forests, references, BLEU(), forests)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""The corpus score everywhere on a line through weight space, exactly (Och 2003).
+
+Along w + γ d a hypothesis scores score + γ · slope. Of each segment only the hypotheses on the upper envelope of these
+lines are ever chosen, each between two breakpoints. Sorted together, the breakpoints of all segments cut the line into
+intervals; at each breakpoint one segment moves on to its next hypothesis, and the sum of statistics with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import inner_kernel, kernel
+from toledo.metrics.metric import Metric
+from toledo.tuning.choices import sign
+
+Floats = NDArray[np.float64]
+
+NARROWEST = 1e-6  # intervals narrower than this, in parts of the reach, are left out: weights are not that exact
+SAME = 1e-9  # scores closer than this are equal
+
+
+class Line(NamedTuple):
+    """A line as hypotheses see it: scores at γ = 0 and slopes. Segment i has those from `offsets[i]` on."""
+
+    scores: Floats
+    slopes: Floats
+    offsets: NDArray[np.int64]
+    statistics: Floats
+
+
+class Steps(NamedTuple):
+    """Sums of statistics on a line: row i holds from `starts[i]` to `starts[i + 1]`, the last one to +∞."""
+
+    starts: Floats
+    statistics: Floats
+
+
+class Space(NamedTuple):
+    """Room for the work on a segment: points not yet looked at, those that move, and tasks (see below)."""
+
+    rest: NDArray[np.int32]
+    spare: NDArray[np.int32]
+    tasks: NDArray[np.int32]
+
+
+class Breakpoints(NamedTuple):
+    """Where the hypothesis `lefts` of some segment gives way to `rights`."""
+
+    gammas: Floats
+    lefts: NDArray[np.int32]
+    rights: NDArray[np.int32]
+
+
+class Point(NamedTuple):
+    """A point of a line and how good it is: the score there, with a minus sign for an error rate."""
+
+    gamma: float
+    gain: float
+
+
+def best_point(steps: Steps, metric: Metric, reach: float, low: float = -math.inf, high: float = math.inf) -> Point:
+    """The point of a line with the best score of the corpus between `low` and `high`, which must include 0.
+
+    It is the middle of an interval; of equally good ones the nearest to 0. `reach` is the scale of the line: the γ that
+    moves weights as far as they are large.
+    """
+    gains = sign(metric) * metric.scores(steps.statistics)
+    gamma, place = _best_point(steps.starts, gains, reach, low, high)
+    return Point(gamma, float(gains[place]))
+
+
+def statistics_at(steps: Steps, gamma: float) -> Floats:
+    """The sum of statistics at a point of a line."""
+    place = int(np.searchsorted(steps.starts, gamma, side="right")) - 1
+    return np.asarray(steps.statistics[place], np.float64)
+
+
+def statistics_along(line: Line) -> Steps:
+    """The sums of statistics of the best hypotheses everywhere on a line."""
+    return merged_steps(*_all_breakpoints(line), line.statistics)
+
+
+def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: Floats) -> Steps:
+    """Sort the breakpoints of all segments; `first` is the sum of statistics before all of them."""
+    order = np.argsort(breakpoints.gammas)  # NumPy's own is several times as fast as a compiled one
+    return _steps(breakpoints, order, first, statistics)
+
+
+@kernel
+def _all_breakpoints(line: Line) -> tuple[Breakpoints, Floats]:
+    """The breakpoints of all segments, and the sum of statistics at −∞."""
+    scores, slopes, offsets, statistics = line
+    largest = 0
+    for segment in range(offsets.size - 1):
+        largest = max(largest, offsets[segment + 1] - offsets[segment])
+    space = Space(np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty((largest + 1, 4), np.int32))
+    found = Breakpoints(np.empty(scores.size), np.empty(scores.size, np.int32), np.empty(scores.size, np.int32))
+    size, total = 0, np.zeros(statistics.shape[1])
+    for segment in range(offsets.size - 1):
+        begin, end = offsets[segment], offsets[segment + 1]
+        if begin < end:
+            first, size = _add_breakpoints(scores, slopes, begin, end, space, found, size)
+            total += statistics[first]
+    return Breakpoints(found.gammas[:size], found.lefts[:size], found.rights[:size]), total
+
+
+@kernel
+def _steps(breakpoints: Breakpoints, order: NDArray[np.int64], total: Floats, statistics: Floats) -> Steps:
+    gammas, lefts, rights = breakpoints
+    starts, sums = np.empty(order.size + 1), np.empty((order.size + 1, total.size))
+    starts[0] = -math.inf
+    sums[0] = total
+    for i in range(order.size):
+        left, right = lefts[order[i]], rights[order[i]]
+        starts[i + 1] = gammas[order[i]]
+        for k in range(total.size):
+            sums[i + 1, k] = sums[i, k] + statistics[right, k] - statistics[left, k]
+    return Steps(starts, sums)
+
+
+@inner_kernel
+def _add_breakpoints(
+    scores: Floats,
+    slopes: Floats,
+    begin: int,
+    end: int,
+    space: Space,
+    found: Breakpoints,
+    size: int,
+) -> tuple[int, int]:
+    """Append the breakpoints of a segment from left to right; gives the line that is best at −∞, and the new size.
+
+    Lines are points (slope, score), and their upper envelope is the upper hull of the points: QuickHull, which needs no
+    sorting and soon forgets most points. A task is two points of the hull and, in `rest`, the points above the chord
+    between them. The first point between the outermost two is the best one at γ = 0.
+    """
+    rest, _, tasks = space
+    gammas, lefts, rights = found
+    for i in range(begin, end):
+        rest[i - begin] = i
+    first = last = top = begin
+    lowest = highest = slopes[begin]
+    score_first = score_last = score_top = scores[begin]
+    for i in range(begin + 1, end):
+        slope, score = slopes[i], scores[i]
+        if slope <= lowest and (slope < lowest or score > score_first):
+            first, lowest, score_first = i, slope, score
+        if slope >= highest and (slope > highest or score > score_last):
+            last, highest, score_last = i, slope, score
+        if score > score_top:
+            top, score_top = i, score
+    if lowest == highest:
+        return first, size
+    waiting = _split(scores, slopes, first, top, last, space, 0, end - begin, 0)
+    while waiting:
+        waiting -= 1
+        left, right, low, high = tasks[waiting, 0], tasks[waiting, 1], tasks[waiting, 2], tasks[waiting, 3]
+        gamma = (scores[left] - scores[right]) / (slopes[right] - slopes[left])
+        top, most = -1, scores[left] + gamma * slopes[left]
+        for place in range(low, high):
+            i = rest[place]
+            height = scores[i] + gamma * slopes[i]
+            if height > most:
+                top, most = i, height
+        if top >= 0:
+            waiting = _split(scores, slopes, left, top, right, space, low, high, waiting)
+        else:
+            gammas[size], lefts[size], rights[size] = gamma, left, right
+            size += 1
+    return first, size
+
+
+@inner_kernel
+def _split(
+    scores: Floats, slopes: Floats, left: int, top: int, right: int, space: Space, low: int, high: int, waiting: int
+) -> int:
+    """Make tasks for both sides of a new point of the hull, the left one to be done first; gives their number.
+
+    No branches: which points are above a chord cannot be foreseen.
+    """
+    rest, spare, tasks = space
+    left_slope, left_score, top_slope, top_score = slopes[left], scores[left], slopes[top], scores[top]
+    left_run, left_rise = top_slope - left_slope, top_score - left_score
+    right_run, right_rise = slopes[right] - top_slope, scores[right] - top_score
+    kept = moved = 0
+    for place in range(low, high):
+        i = rest[place]
+        slope, score = slopes[i], scores[i]
+        rest[low + kept] = i
+        kept += (slope > top_slope) & ((score - top_score) * right_run > right_rise * (slope - top_slope))
+        spare[moved] = i
+        moved += (slope < top_slope) & ((score - left_score) * left_run > left_rise * (slope - left_slope))
+    for place in range(moved):
+        rest[low + kept + place] = spare[place]
+    if slopes[right] > top_slope:
+        tasks[waiting, 0], tasks[waiting, 1], tasks[waiting, 2], tasks[waiting, 3] = top, right, low, low + kept
+        waiting += 1
+    if top_slope > left_slope:
+        tasks[waiting, 0], tasks[waiting, 1] = left, top
+        tasks[waiting, 2], tasks[waiting, 3] = low + kept, low + kept + moved
+        waiting += 1
+    return waiting
+
+
+@kernel
+def _best_point(starts: Floats, gains: Floats, reach: float, low: float, high: float) -> tuple[float, int]:
+    """The middle of the best interval and its number; open intervals end a reach beyond their breakpoint (or 0)."""
+    best, place, origin = 0.0, -1, 0
+    for i in range(starts.size):
+        start = max(starts[i], low)
+        end = min(starts[i + 1], high) if i + 1 < starts.size else high
+        if starts[i] <= 0.0:
+            origin = i
+        here = start <= 0.0 <= end and start < end
+        if start == -math.inf:
+            start = min(end, 0.0) - reach
+        if end == math.inf:
+            end = max(start, 0.0) + reach
+        wide = end - start > NARROWEST * reach
+        if not (wide or here) or not math.isfinite(start + end):
+            continue
+        middle = 0.5 * (start + end)
+        margin = SAME if place < 0 or abs(middle) >= abs(best) else -SAME  # of equal ones the nearest to 0
+        if place < 0 or gains[i] > gains[place] + margin:
+            best, place = middle, i
+    return best, place if place >= 0 else origin

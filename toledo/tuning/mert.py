@@ -1,0 +1,125 @@
+"""Minimum error rate training (Och 2003), on n-best lists or on lattices and forests.
+
+The score of the best hypotheses is a step function of the weights, but along a line it is known exactly
+(`toledo.tuning.line_search`). MERT climbs along lines, from the given weights and from random ones, and keeps the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.forest.structure import edges_of_sentences
+from toledo.kernels import map_chunks
+from toledo.progress import Progress, silent
+from toledo.tuning.choices import sign
+from toledo.tuning.climbing import Lines, Region, Summit, climb
+from toledo.tuning.examples import Examples
+from toledo.tuning.forest_lines import forest_lines
+from toledo.tuning.line_search import statistics_at
+from toledo.tuning.list_lines import list_lines
+from toledo.tuning.problem import list_problem
+from toledo.tuning.rows import Parameters, Vector, parameters, rows_of, spread
+from toledo.tuning.tuner import Tuned
+from toledo.weights import Weights
+
+
+@dataclass(frozen=True)
+class MERT:
+    """Searches for dense weights; sparse ones stay as they are. Takes any metric whose statistics add up.
+
+    It climbs from the weights at the start and from `restarts` random ones (20, on forests 2, where lines take much
+    longer). A round of climbing searches a line along each weight and `random_directions` more, and follows the best
+    `follow`. Free weights get the L1 norm of those at the start if that costs nothing.
+    """
+
+    restarts: int | None = None
+    random_directions: int = 8
+    follow: int = 4
+    on: Literal["lists", "forests"] = "lists"
+
+    name = "mert"
+
+    def __post_init__(self) -> None:
+        if self.restarts is not None and self.restarts < 0:
+            raise ValueError("MERT: restarts must not be negative")
+        if self.random_directions < 0 or self.follow < 1:
+            raise ValueError("MERT: no negative number of directions, and at least one to follow")
+        if self.on not in ("lists", "forests"):
+            raise ValueError(f"MERT works on lists or forests, not on {self.on!r}")
+
+    @property
+    def wants(self) -> Literal["lists", "forests"]:
+        """What it works on."""
+        return self.on
+
+    def tune(
+        self,
+        examples: Examples,
+        start: Weights,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tuned:
+        """The best weights found, never worse on the examples than those at the start."""
+        given = parameters(examples.forest, start)
+        free = np.flatnonzero(given.free[: given.dense])
+        lines: Lines
+        if self.on == "lists":
+            lines = list_lines(list_problem(examples, start, threads), free)
+        else:
+            lines = forest_lines(examples, given, free, threads)
+        if not free.size:
+            return _tuned(lines, given, free, start, given.start, {})
+        region = Region(given.low[free], given.high[free], _units(examples, given)[free])
+        summits = self._climb(lines, region, given.start[free], seed, threads, progress)
+        best = max(summits, key=lambda summit: summit.gain)
+        values = given.start.copy()
+        values[free] = best.values
+        gains = np.array([summit.gain for summit in summits])
+        details = {
+            "from start": sign(lines.metric) * summits[0].gain,
+            "mean of starts": sign(lines.metric) * float(gains.mean()),
+            "lines": float(sum(summit.lines for summit in summits)),
+        }
+        return _tuned(lines, given, free, start, values, details)
+
+    def _climb(
+        self, lines: Lines, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
+    ) -> list[Summit]:
+        """Each start has random numbers of its own, so it does not matter which thread takes it."""
+        restarts = self.restarts if self.restarts is not None else 20 if self.on == "lists" else 2
+        seeds = np.random.SeedSequence(seed).spawn(restarts + 1)
+
+        def work(number: int, end: int) -> Summit:
+            random = np.random.default_rng(seeds[number])
+            point = region.random_point(start, random) if number else start
+            return climb(lines, region, point, self.random_directions, self.follow, random)
+
+        own = threads if self.on == "lists" else 1  # lines of forests have threads over segments
+        return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=progress, label=self.name)
+
+
+def _units(examples: Examples, given: Parameters) -> Vector:
+    """What change of each weight moves scores about equally: one over the deviation of its feature within segments."""
+    forest = examples.forest
+    squares = spread(rows_of(forest, given.names), edges_of_sentences(forest.shape), given.start.size)
+    deviations = np.sqrt(squares / max(forest.edges, 1))
+    return np.where(deviations > 0.0, 1.0 / np.where(deviations > 0.0, deviations, 1.0), 1.0)
+
+
+def _tuned(
+    lines: Lines, given: Parameters, free: NDArray[np.int64], start: Weights, values: Vector, details: dict[str, float]
+) -> Tuned:
+    def gain(some: Vector) -> float:
+        along = lines.from_point(some[free])
+        return sign(lines.metric) * lines.metric.score(statistics_at(along(np.zeros(free.size)), 0.0))
+
+    values, objective = given.prefer_norm_of_start(values, gain)
+    return Tuned(
+        start.updated(given.names, values), objective, {lines.metric.name: sign(lines.metric) * objective, **details}
+    )

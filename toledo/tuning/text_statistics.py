@@ -1,0 +1,60 @@
+"""Statistics of texts that turn up while weights are searched for, again and again the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
+from toledo.metrics.prepared import PreparedReferences, prepare_references
+from toledo.metrics.sequences import offsets_of
+from toledo.tuning.examples import References
+from toledo.vocabulary import Vocabulary
+
+Words = NDArray[np.int32]
+
+
+class TextStatistics:
+    """The metric's statistics of any texts of some segments: at once for BLEU, others are remembered."""
+
+    def __init__(self, metric: Metric, references: Sequence[References], vocabulary: Vocabulary) -> None:
+        self.metric = metric
+        self.references = references
+        self.vocabulary = vocabulary
+        self._known: dict[tuple[int, bytes], NDArray[np.float64]] = {}
+
+    def of(self, texts: Sequence[Words], segments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One row for each text: text i translates segment `segments[i]`."""
+        if not texts:
+            return np.zeros((0, self.metric.size))
+        if isinstance(self.metric, BLEU):
+            offsets = offsets_of([words.size for words in texts])
+            return self._prepared.statistics(np.concatenate(texts), offsets, segments, threads=1)
+        keys = [(segment, words.tobytes()) for segment, words in zip(segments.tolist(), texts, strict=True)]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        if new:
+            self._known.update(zip(new, self._compute(new), strict=True))
+        return np.array([self._known[key] for key in keys])
+
+    @cached_property
+    def _prepared(self) -> PreparedReferences:
+        """A word that no hypothesis has must match nothing: the number after the last word stands for all of them."""
+        ids, unknown = self.vocabulary, len(self.vocabulary)
+        encoded = [
+            [np.array([ids.id(word) if word in ids else unknown for word in one], np.int32) for one in some]
+            for some in self.references
+        ]
+        assert isinstance(self.metric, BLEU)  # noqa: S101
+        return prepare_references(self.metric, encoded)
+
+    def _compute(self, keys: Sequence[tuple[int, bytes]]) -> NDArray[np.float64]:
+        texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
+        own = [self.references[segment] for segment, _ in keys]
+        if self.metric.name.startswith("chrF"):
+            lines = [" ".join(words) for words in texts]
+            return self.metric.corpus_statistics(lines, [[" ".join(one) for one in some] for some in own])
+        return self.metric.corpus_statistics(texts, own)
