@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.cli.rules import PRECISION, RATIO
+from toledo.consensus import LatticeMBR
 from toledo.errors import InputError
 
 SAMPLES = """the cat sat on the mat
@@ -139,9 +141,36 @@ def test_choosing_the_scale(folder: Path) -> None:
     assert output[3].startswith("best: --scale ")
     found = json.loads(run(*command, "--json")[0])
     assert (found["rule"], [row["scale"] for row in found["rows"]]) == ("mbr", [0.5, 2.0])
+    run(*command, "--output", "table")
+    assert (folder / "table").read_text().splitlines() == output
     assert "there are none" in refusal("moses.nbest", "-q", "--choose-scale")
     assert "2 lines for 3" in refusal(*command[:-3], "-", *command[-2:], text="a\nb\n")
     assert "no list of scales" in refusal(*command[:-1], "1,x")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--reference", "r"), "--reference: only for --choose-scale"),
+        (("--scales", "1"), "--scales: only for --choose-scale"),
+        (("--choose-scale", "--reference", "r", "--evidence", "e"), "--evidence: a scale is chosen by references"),
+        (("--choose-scale", "--reference", "r", "--n-best", 2), "--n-best: a scale is chosen by references"),
+        (("--evidence-n", 2), "--evidence-n: there is no --evidence"),
+        (("--ratio", 0), "--ratio 0"),
+        (("--precision", "nan"), "--precision nan"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(options: tuple[object, ...], message: str) -> None:
+    assert message in refusal("moses.nbest", "-q", *options)
+
+
+def test_settings_of_lattice_mbr() -> None:
+    """A small precision pays for words: the longest text wins. A ratio of 1 does not."""
+    text = "0 ||| a ||| ||| 0\n0 ||| a b c ||| ||| -0.5\n"
+    command = ("-q", "--decide", "lattice-mbr")
+    assert run(*command, "--precision", 1, "--ratio", 1, text=text) == ["a"]
+    assert run(*command, "--precision", 0.1, "--ratio", 0.3, text=text) == ["a b c"]
+    assert (LatticeMBR().precision, LatticeMBR().ratio) == (PRECISION, RATIO)
 
 
 def test_output_file(folder: Path) -> None:

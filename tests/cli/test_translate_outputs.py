@@ -9,6 +9,8 @@ from small_models import small_model
 from typer.testing import CliRunner, Result
 
 from toledo.cli import app
+from toledo.cli.rules import GainName, RuleName, RuleSettings, named_rule
+from toledo.consensus import MBR, Consensus, LatticeMBR
 from toledo.errors import InputError
 from toledo.forest import k_best, load_forest, split, viterbi
 from toledo.formats.forests import read_forests
@@ -153,6 +155,16 @@ def test_decision_rules(run, rule: str) -> None:  # type: ignore[no-untyped-def]
     assert lines[1] == ""
 
 
+def test_settings_of_decision_rules(run) -> None:  # type: ignore[no-untyped-def]
+    settings = RuleSettings(GainName.ter, 7, 0.5, 0.6, 9.0)
+    assert named_rule(RuleName.lattice_mbr, settings) == LatticeMBR(precision=0.5, ratio=0.6, density=9.0)
+    assert named_rule(RuleName.lattice_mbr, RuleSettings()) == LatticeMBR()
+    assert named_rule(RuleName.consensus, settings) == Consensus(size=7, density=9.0)
+    assert named_rule(RuleName.mbr, settings) == MBR("ter", 7, 7)
+    options = ("--decide", "lattice-mbr", "--precision", "0.5", "--ratio", "0.5", "--decide-density", "1")
+    assert run(*options).stdout == run().stdout
+
+
 def test_forced_scores(run, model: Model) -> None:  # type: ignore[no-untyped-def]
     Path("given").write_text("the house is small\n\nsmall is that house\nthe house unknown ☃\n")
     result = run("--force", "given", "--n-best", "out.jsonl", "--lattice", "out.plf", "--trace", "trace")
@@ -181,6 +193,11 @@ def test_forced_scores(run, model: Model) -> None:  # type: ignore[no-untyped-de
         (("--decide", "mbr", "--alignment", "links"), "which has no phrases"),
         (("--scale", "0"), "the scale is 0"),
         (("--n-best", "out"), "two results would go to out"),
+        (("--n-best", "./out"), "two results would go to out"),
+        (("--forest", "here", "--lattice", "here/"), "two results would go to here"),
+        (("--density", "3"), "--decide-density"),
+        (("--decide", "lattice-mbr", "--ratio", "0"), "--ratio 0"),
+        (("--distinct",), "without a place to write them"),
         (("--n-best", "-", "--alignment", "-"), "two results would go to standard output"),
         (("--scale", "nan"), "the scale is nan"),
         (("--lattice", "out.txt"), "out.txt"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,18 +11,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
-from toledo.cli.rules import GainName, RuleName, named_rule
+from toledo.cli.rules import (
+    PRECISION,
+    RATIO,
+    Decide,
+    Gain,
+    GainName,
+    Hypotheses,
+    Precision,
+    Ratio,
+    RuleName,
+    RuleSettings,
+    Scale,
+    named_rule,
+    require_scale,
+)
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer, display_name, read_lines
+from toledo.files import STANDARD_STREAM, atomic_writer, display_name, read_lines, write_lines
 
 if TYPE_CHECKING:
     from toledo.cli.consensus_lists import ToForests
-    from toledo.consensus import Rule
+    from toledo.consensus import Rule, ScaleTable
     from toledo.formats.hypotheses import NBestList
     from toledo.formats.outputs import OutputFormat
     from toledo.weights import Weights
-
-SCALES = "0.1,0.2,0.3,0.5,0.7,1,1.5,2,3,5,7,10"
 
 
 class InputFormat(StrEnum):
@@ -45,9 +57,12 @@ def consensus(
     files: Annotated[
         list[str] | None, typer.Argument(help="N-best lists, JSONL, or text; - is standard input.", show_default="-")
     ] = None,
-    decide: Annotated[RuleName, typer.Option(help="How to choose.")] = RuleName.mbr,
-    gain: Annotated[GainName, typer.Option(help="What MBR maximises.")] = GainName.bleu,
-    scale: Annotated[float, typer.Option(help="Factor of scores: below 1 flattens the distribution.")] = 1.0,
+    decide: Decide = RuleName.mbr,
+    gain: Gain = GainName.bleu,
+    scale: Scale = 1.0,
+    hypotheses: Hypotheses = 1000,
+    precision: Precision = PRECISION,
+    ratio: Ratio = RATIO,
     uniform: Annotated[bool, typer.Option("--uniform", help="Ignore scores: all entries count the same.")] = False,
     weights: Annotated[Path | None, typer.Option(help="Weights (TOML): score features, not the files' scores.")] = None,
     n: Annotated[int | None, typer.Option("--n", help="Lines per segment of plain text.", min=1)] = None,
@@ -56,14 +71,17 @@ def consensus(
     ] = None,
     evidence_n: Annotated[int | None, typer.Option(help="Lines per segment of plain evidence.", min=1)] = None,
     tokenize: Annotated[Tokenizer, typer.Option(help="Tokenise raw text for the choice.")] = Tokenizer.none,
-    hypotheses: Annotated[int, typer.Option(help="Choose from so many best texts.", min=1)] = 1000,
     n_best: Annotated[int | None, typer.Option(help="Write so many, best first, as an n-best list.", min=1)] = None,
     source: Annotated[InputFormat | None, typer.Option("--from", help="Format; by default it is guessed.")] = None,
     choose_scale: Annotated[
         bool, typer.Option("--choose-scale", help="Find the best scale; needs references.")
     ] = False,
-    reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="May be repeated.")] = None,
-    scales: Annotated[str, typer.Option(help="Scales to choose from, with commas between.")] = SCALES,
+    reference: Annotated[
+        list[str] | None, typer.Option("--reference", "-r", help="For --choose-scale; may be repeated.")
+    ] = None,
+    scales: Annotated[
+        str | None, typer.Option(help="Scales to choose from: 0.5,1,2", show_default="twelve from 0.1 to 10")
+    ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write.")] = STANDARD_STREAM,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -89,13 +107,19 @@ def consensus(
     from toledo.formats.outputs import read_outputs
     from toledo.vocabulary import Vocabulary
 
-    if not 0.0 < scale < float("inf"):
-        raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
+    require_scale(scale)
+    if choose_scale:
+        _refuse({"--evidence": evidence, "--n-best": n_best}, "a scale is chosen by references alone")
+    else:
+        _refuse({"--reference": reference, "--scales": scales}, "only for --choose-scale")
+    if not evidence:
+        _refuse({"--evidence-n": evidence_n}, "there is no --evidence")
+    rule = named_rule(decide, RuleSettings(gain, hypotheses, precision, ratio), lists=True)
     lists = read_outputs(files or [STANDARD_STREAM], _format(source), n)
     to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenize))
-    rule = named_rule(decide, gain, hypotheses, lists=True)
     if choose_scale:
-        _choose_scale(rule, to_forests, list(lists), reference or [], scales, threads, as_json)
+        table = _choose_scale(rule, to_forests, list(lists), reference or [], scales, threads)
+        write_lines(output, _described(table, rule, as_json))
         return
     other = read_outputs(evidence, None, evidence_n) if evidence else None
     how = Choice(rule, scale, n_best or 1, threads, progress_for(quiet))
@@ -140,31 +164,38 @@ def _splitter(tokenize: Tokenizer) -> Callable[[Sequence[str]], Sequence[str]] |
     return lambda words: tokenizer(" ".join(words)).split()
 
 
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Options that would be ignored are mistakes."""
+    if given := [name for name, value in options.items() if value]:
+        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
+
+
 def _choose_scale(
     rule: Rule,
     to_forests: ToForests,
     lists: Sequence[NBestList],
     reference: Sequence[str],
-    scales: str,
+    scales: str | None,
     threads: int,
-    as_json: bool,
-) -> None:
-    """Print BLEU for each scale and the best one."""
+) -> ScaleTable:
+    """BLEU for each scale."""
     from toledo.consensus import choose_scale
+    from toledo.consensus.scale import SCALES
 
     if not reference:
         raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
     references = list(zip(*(_reference(file, len(lists), to_forests.split) for file in reference), strict=True))
-    numbers, forests = _numbers(scales), to_forests(lists)
-    table = choose_scale(rule, forests, to_forests.weights or {}, references, numbers, threads=threads)
+    numbers, forests = SCALES if scales is None else _numbers(scales), to_forests(lists)
+    return choose_scale(rule, forests, to_forests.weights or {}, references, numbers, threads=threads)
+
+
+def _described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
+    """A line for each scale and one for the best."""
     if as_json:
         rows = [{"scale": row.scale, "BLEU": round(row.score, 4)} for row in table.rows]
-        typer.echo(json.dumps({"rule": rule.name, "rows": rows, "best": table.best.scale}))
-        return
-    typer.echo("scale\tBLEU")
-    for row in table.rows:
-        typer.echo(f"{row.scale:g}\t{row.score:.2f}{' *' if row is table.best else ''}")
-    typer.echo(f"best: --scale {table.best.scale:g}")
+        return [json.dumps({"rule": rule.name, "rows": rows, "best": table.best.scale})]
+    lines = [f"{row.scale:g}\t{row.score:.2f}{' *' if row is table.best else ''}" for row in table.rows]
+    return ["scale\tBLEU", *lines, f"best: --scale {table.best.scale:g}"]
 
 
 def _reference(file: str, segments: int, split: Callable[[Sequence[str]], Sequence[str]] | None) -> list[Sequence[str]]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toledo.errors import InputError
 
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
 
 
 ALL = 1_000_000_000  # entries of a list
+PRECISION, RATIO = 0.85, 0.72  # those of `toledo.consensus.LatticeMBR`, which is not imported for the sake of `--help`
 
 
 class RuleName(StrEnum):
@@ -31,7 +37,43 @@ class GainName(StrEnum):
     ter = "ter"
 
 
-def named_rule(name: RuleName, gain: GainName, size: int, *, lists: bool = False) -> Rule:
+CHOICE = "Choosing"  # a panel of `--help`
+
+Decide = Annotated[RuleName, typer.Option(help="How to choose the translation.", rich_help_panel=CHOICE)]
+Gain = Annotated[GainName, typer.Option(help="What MBR maximises.", rich_help_panel=CHOICE)]
+Scale = Annotated[
+    float, typer.Option(help="Factor of scores, another for each rule; below 1 flattens.", rich_help_panel=CHOICE)
+]
+Hypotheses = Annotated[int, typer.Option(help="Choose from so many best texts.", min=1, rich_help_panel=CHOICE)]
+Precision = Annotated[float, typer.Option(help="p of lattice MBR: unigram precision.", rich_help_panel=CHOICE)]
+Ratio = Annotated[
+    float, typer.Option(help="r of lattice MBR: how precision falls with each order.", rich_help_panel=CHOICE)
+]
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """What rules can be told: MBR its gain, lattice MBR p and r, those that look at lattices how far to prune them."""
+
+    gain: GainName = GainName.bleu
+    size: int = 1000
+    precision: float = PRECISION
+    ratio: float = RATIO
+    density: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("precision", self.precision), ("ratio", self.ratio)):
+            if not 0.0 < value <= 1.0:
+                raise InputError(f"--{name} {value:g} for lattice MBR", remedy="give a number above 0, at most 1")
+
+
+def require_scale(scale: float) -> None:
+    """Refuse what is no scale."""
+    if not 0.0 < scale < float("inf"):
+        raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
+
+
+def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False) -> Rule:
     """The rule of a name with hypotheses from the `size` best texts; lists need no pruning."""
     from toledo.consensus import MBR, Consensus, LatticeMBR, MaxTranslation, Viterbi
 
@@ -39,10 +81,11 @@ def named_rule(name: RuleName, gain: GainName, size: int, *, lists: bool = False
         case RuleName.viterbi:
             return Viterbi()
         case RuleName.max_translation:
-            return MaxTranslation(size)
+            return MaxTranslation(settings.size)
         case RuleName.mbr:
-            return MBR(gain.value, size, ALL if lists else size)
+            return MBR(settings.gain.value, settings.size, ALL if lists else settings.size)
         case RuleName.consensus:
-            return Consensus(size=size)
+            return Consensus(size=settings.size, density=settings.density)
         case RuleName.lattice_mbr:
-            return LatticeMBR(density=None) if lists else LatticeMBR()
+            rule = LatticeMBR(precision=settings.precision, ratio=settings.ratio)
+            return rule if settings.density is None else replace(rule, density=settings.density)

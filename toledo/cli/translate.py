@@ -10,14 +10,28 @@ import typer
 
 from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 from toledo.cli.forest import Plf, PlfValues
-from toledo.cli.rules import GainName, RuleName
+from toledo.cli.rules import (
+    CHOICE,
+    PRECISION,
+    RATIO,
+    Decide,
+    Gain,
+    GainName,
+    Hypotheses,
+    Precision,
+    Ratio,
+    RuleName,
+    RuleSettings,
+    Scale,
+    require_scale,
+)
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from toledo.model import Model
 
-LISTS, GRAPHS, CHOICE, OTHER = "N-best lists and alignments", "Forests and lattices", "Choosing", "Looking closer"
+LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
 
 
 def translate(
@@ -58,14 +72,21 @@ def translate(
         float | None, typer.Option(help="Prune these to so many edges per word.", min=1, rich_help_panel=GRAPHS)
     ] = None,
     plf_values: Plf = PlfValues.probabilities,
-    decide: Annotated[
-        RuleName, typer.Option(help="How to choose the translation.", rich_help_panel=CHOICE)
-    ] = RuleName.viterbi,
-    gain: Annotated[GainName, typer.Option(help="What MBR maximises.", rich_help_panel=CHOICE)] = GainName.bleu,
-    scale: Annotated[float, typer.Option(help="Factor of scores for --decide.", rich_help_panel=CHOICE)] = 1.0,
-    hypotheses: Annotated[
-        int, typer.Option(help="Choose from so many best texts.", min=1, rich_help_panel=CHOICE)
-    ] = 1000,
+    decide: Decide = RuleName.viterbi,
+    gain: Gain = GainName.bleu,
+    scale: Scale = 1.0,
+    hypotheses: Hypotheses = 200,
+    precision: Precision = PRECISION,
+    ratio: Ratio = RATIO,
+    decide_density: Annotated[
+        float | None,
+        typer.Option(
+            help="Edges per word that consensus and lattice-mbr see.",
+            min=1,
+            show_default="all; 50 for lattice-mbr",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
     force: Annotated[
         str | None, typer.Option(help="Score these translations instead of searching.", rich_help_panel=OTHER)
     ] = None,
@@ -84,7 +105,7 @@ def translate(
 
         toledo translate model test.de --n-best test.nbest.gz --n-best-size 200 --distinct > test.out
 
-        toledo translate model test.de --decide lattice-mbr --scale 0.5 > test.out
+        toledo translate model test.de --decide lattice-mbr --scale 3 > test.out
 
         toledo translate model test.de --force test.en > scores
     """
@@ -97,10 +118,9 @@ def translate(
         search_graph, density, plf_values.value, trace, force is not None, decide is not RuleName.viterbi,
     )  # fmt: skip
     wanted.check()
-    if not 0.0 < scale < float("inf"):
-        raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
+    require_scale(scale)
+    choice = Choice(decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), scale)
     loaded = _load(model, weights)
-    choice = Choice(decide, gain, hypotheses, scale)
     translator = Translator(loaded, pop_limit, choice, force, threads, progress_for(quiet), wanted.forests)
     start, lines, words = time.process_time(), 0, 0
     with opened(wanted, loaded, threads) as write:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -71,6 +72,13 @@ class Wanted:
                 require_output(graph)
         if self.lattice is not None:
             lattice_format(self.lattice)
+        if self.density is not None and not (self.forest or self.lattice or self.search_graph):
+            raise InputError(
+                "--density prunes forests and lattices, and none are written",
+                remedy="name one, such as --forest DIR; for the choice say --decide-density",
+            )
+        if self.n_best is None and (self.distinct or self.n_best_alignments):
+            raise InputError("n-best lists without a place to write them", remedy="name a file: --n-best FILE")
         if self.decided and (self.alignment or self.segmentation):
             raise InputError(
                 "a rule chooses a text, which has no phrases", remedy="leave out --alignment and --segmentation"
@@ -82,7 +90,8 @@ class Wanted:
         outputs = (self.output, self.n_best, self.alignment, self.forest, self.lattice, self.search_graph)
         traces = () if self.trace in (None, STANDARD_STREAM) else (self.trace,)  # that one is standard error
         names = [str(path) for path in (*outputs, *traces) if path is not None]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        places = [name if name == STANDARD_STREAM else os.path.realpath(name) for name in names]
+        if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
             what = "standard output" if twice == STANDARD_STREAM else twice
             raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toledo.cli.rules import GainName, RuleName, named_rule
+from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.consensus import decide
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines
@@ -44,8 +44,7 @@ class Choice:
     """How to choose from a forest."""
 
     rule: RuleName = RuleName.viterbi
-    gain: GainName = GainName.bleu
-    hypotheses: int = 1000
+    settings: RuleSettings = RuleSettings()  # noqa: RUF009 (frozen)
     scale: float = 1.0
 
 
@@ -112,7 +111,7 @@ class Translator:
         choice = self.choice
         if choice.rule is RuleName.viterbi:
             return []
-        rule = named_rule(choice.rule, choice.gain, choice.hypotheses)
+        rule = named_rule(choice.rule, choice.settings)
         chosen = decide(rule, forests, self.model.weights, choice.scale, self.threads, self.progress)
         vocabulary = self.model.target_vocabulary
         return [" ".join(vocabulary.words(one.words.tolist())) for one in chosen]
