@@ -1,17 +1,16 @@
-"""Minimises smooth losses of linear models with L2: L-BFGS-B, for many weights, some frozen and some with limits."""
+"""Minimises smooth losses of linear models with L2: L-BFGS, for many weights, some frozen and some with limits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
 
+from toledo.tuning.lbfgs import dot, minimise
 from toledo.tuning.rows import Parameters, Vector
 
 MOST_STEPS = 500
-TOLERANCE = 1e-10  # relative, of the loss
-MEMORY = 10
+TOLERANCE = 1e-8  # relative, of the loss
 
 Loss = Callable[[Vector], tuple[float, Vector]]
 
@@ -31,17 +30,11 @@ def fit(loss: Loss, parameters: Parameters, start: Vector, l2: float, curvature:
         values[free] = scaled * units
         value, gradient = loss(values)
         own = values[free]
-        return value + 0.5 * l2 * float(own @ own), (gradient[free] + l2 * own) * units
+        return value + 0.5 * l2 * dot(own, own), (gradient[free] + l2 * own) * units
 
     if not free.size:
         return values, loss(values)[0]
-    found = minimize(
-        penalised,
-        values[free] / units,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=list(zip(parameters.low[free] / units, parameters.high[free] / units, strict=True)),
-        options={"maxiter": MOST_STEPS, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 1e-6},
-    )
-    values[free] = found.x * units
-    return parameters.clipped(values), float(found.fun)
+    low, high = parameters.low[free] / units, parameters.high[free] / units
+    found, least = minimise(penalised, values[free] / units, low, high, steps=MOST_STEPS, tolerance=TOLERANCE)
+    values[free] = found * units
+    return parameters.clipped(values), least

@@ -10,7 +10,7 @@ The gradient is Σ_i E[x | O_i] − E[x]. Here the scale of the weights means so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class MMI:
     l2: float = 1.0
 
     name = "mmi"
-    wants: Literal["lists"] = "lists"
+    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not self.l2 >= 0.0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class PRO:
     interpolation: float = 1.0
 
     name = "pro"
-    wants: Literal["lists"] = "lists"
+    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not (self.l2 >= 0.0 and 0.0 < self.interpolation <= 1.0):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from toledo.progress import Progress, silent
 from toledo.tuning.choices import sentence_gains
 from toledo.tuning.examples import Examples
+from toledo.tuning.lbfgs import dot
 from toledo.tuning.pairs import Sampling, sample_pairs
 from toledo.tuning.problem import list_problem
 from toledo.tuning.ranking import fit_pairs
@@ -31,7 +32,8 @@ class Regression:
     """Ridge regression on sampled pairs, with any metric.
 
     Scores that predict differences of gains have a scale of their own. So frozen weights and base scores take no part
-    in the fit, and free weights get the L1 norm of those at the start. `extra_length` as for PRO.
+    in the fit, of limits only the signs do, and free weights get the L1 norm of those at the start. `extra_length` is
+    that of PRO.
     """
 
     sampling: Sampling = field(default_factory=Sampling)
@@ -39,7 +41,7 @@ class Regression:
     extra_length: float = 0.0
 
     name = "regression"
-    wants: Literal["lists"] = "lists"
+    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not self.l2 >= 0.0:
@@ -67,10 +69,11 @@ class Regression:
 
             def loss(margins: Vector) -> tuple[float, Vector]:
                 errors = margins - pairs.differences
-                return 0.5 * float(errors @ errors), errors
+                return 0.5 * dot(errors, errors), errors
 
             rows, zero = problem.rows._replace(base=np.empty(0)), np.zeros(len(given.names))
-            alone = replace(given, start=zero)
+            low, high = np.where(given.low >= 0.0, 0.0, -np.inf), np.where(given.high <= 0.0, 0.0, np.inf)
+            alone = replace(given, start=zero, low=low, high=high)
             values, total = fit_pairs(loss, pairs, rows, alone, zero, self.l2, threads)
             advance(1)
         values = given.at_norm_of_start(values)

@@ -7,7 +7,7 @@ first simplex is wide, and after each descent a new one is set up around the bes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ CLOSE = 1e-3  # in units of the first steps, and of the score
 
 @dataclass(frozen=True)
 class Simplex:
-    """Searches for dense weights; sparse ones stay as they are. Takes any metric.
+    """Searches for dense weights; sparse ones stay as they are, but for a common factor. Takes any metric.
 
     `step` is the size of the first simplex as a part of the mean weight. Free weights get the L1 norm of those at the
     start if that costs nothing.
@@ -36,7 +36,7 @@ class Simplex:
     step: float = 1.0
 
     name = "simplex"
-    wants: Literal["lists"] = "lists"
+    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if self.descents < 1 or not self.step > 0.0:
