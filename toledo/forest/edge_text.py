@@ -109,6 +109,22 @@ def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) ->
 
 
 @inlined
+def left_estimate(task: Task, buffer: Buffer, size: int, head: int) -> float:
+    """What the first words of a text will about add, once it is known what comes before: as if nothing did.
+
+    Without it, a beam would prefer texts whose first words are unlikely: nobody has paid for them yet.
+    """
+    total, state = 0.0, 0
+    if task.needs.left[head]:
+        for i in range(min(size, task.model_order - 1)):
+            if buffer.words[i] == GAP:
+                break
+            step, state = advance(task.model, state, buffer.words[i])
+            total += step
+    return total * LN10
+
+
+@inlined
 def completed(task: Task, buffer: Buffer, size: int, index: NGramIndex, ids: NDArray[np.int32], place: int) -> int:
     """Append the numbers of the n-grams that an edge completes; gives the end."""
     for first in range(size):

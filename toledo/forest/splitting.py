@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest.context import Buffer, write_state
-from toledo.forest.edge_text import Task, completed, fill, model_score
+from toledo.forest.edge_text import Task, completed, fill, left_estimate, model_score
 from toledo.forest.ngram_index import NGramIndex, with_room
 from toledo.forest.structure import Scores
 from toledo.heap import ENTRY, add_entry, remove_first
@@ -35,6 +35,7 @@ class NewNodes(NamedTuple):
 
     states: NDArray[np.int32]
     best: Scores
+    estimates: Scores
     old: NDArray[np.int32]
     slots: NDArray[np.int32]
     begins: NDArray[np.int64]
@@ -60,6 +61,7 @@ class Candidates(NamedTuple):
     ranks: NDArray[np.int32]
     turns: NDArray[np.int32]
     model_scores: Scores
+    estimates: Scores  # of what the first words will add
     queue: NDArray[Any]  # ENTRY
 
 
@@ -120,7 +122,7 @@ def _begin(task: Task, buffer: Buffer, index: NGramIndex) -> Work:
     for h in range(shape.tail_offsets.size - 1):
         most_tails = max(most_tails, shape.tail_offsets[h + 1] - shape.tail_offsets[h])
     nodes = NewNodes(
-        np.empty((room, width), np.int32), np.empty(room), np.empty(room, np.int32),
+        np.empty((room, width), np.int32), np.empty(room), np.empty(room), np.empty(room, np.int32),
         np.full(4 * room, NO_NODE, np.int32), np.zeros(shape.head_edges.size, np.int64), np.empty(room, np.int32),
     )  # fmt: skip
     edges = NewEdges(
@@ -130,7 +132,7 @@ def _begin(task: Task, buffer: Buffer, index: NGramIndex) -> Work:
     )  # fmt: skip
     candidates = Candidates(
         np.empty(room, np.int32), np.empty((room, most_tails), np.int32), np.empty(room, np.int32), np.empty(room),
-        np.empty(room, ENTRY),
+        np.empty(room), np.empty(room, ENTRY),
     )  # fmt: skip
     return Work(
         np.zeros(1, COUNTS), nodes, edges, candidates, with_room(index, buffer.words.size * task.order), buffer,
@@ -172,7 +174,7 @@ def _take(task: Task, work: Work, v: int) -> bool:
         size = fill(task, work.buffer, nodes.states, h, v, work.chosen)
         score = _combined(task, nodes, h, work.chosen) + task.weight * score_of_model
         write_state(work.buffer, size, task.context, task.needs.left[v], task.needs.right[v], work.state)
-        edges.heads[edge] = _find_node(counts, nodes, v, work.state, score)
+        edges.heads[edge] = _find_node(counts, nodes, v, work.state, score, task.weight * candidates.estimates[number])
         edges.origins[edge], edges.model_scores[edge] = h, score_of_model
         arity, end = shape.tail_offsets[h + 1] - shape.tail_offsets[h], edges.tail_offsets[edge]
         for i in range(arity):
@@ -216,10 +218,14 @@ def _offer(task: Task, work: Work, v: int) -> None:
         h, said = candidates.edges[number], 0.0
         score = _combined(task, nodes, h, work.chosen)
         if score > -math.inf:
+            expected = 0.0
             if task.model_order:
-                said = model_score(task, work.buffer, fill(task, work.buffer, nodes.states, h, v, work.chosen))
-            candidates.model_scores[number] = said
-            counts["queue"] = add_entry(candidates.queue, counts["queue"], score + task.weight * said, number)
+                size = fill(task, work.buffer, nodes.states, h, v, work.chosen)
+                said = model_score(task, work.buffer, size)
+                expected = left_estimate(task, work.buffer, size, v)
+            candidates.model_scores[number], candidates.estimates[number] = said, expected
+            key = score + task.weight * (said + expected)
+            counts["queue"] = add_entry(candidates.queue, counts["queue"], key, number)
             counts["waiting"] += 1
 
 
@@ -247,7 +253,7 @@ def _combined(task: Task, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) ->
 
 
 @inlined
-def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32], score: float) -> int:
+def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32], score: float, estimate: float) -> int:
     """The split node of an old one with this state, a new one if need be; keeps the best score."""
     slot = _slot_of(nodes, old, state)
     node = nodes.slots[slot]
@@ -257,7 +263,7 @@ def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32],
         nodes.slots[slot] = node
         for i in range(state.size):
             nodes.states[node, i] = state[i]
-        nodes.old[node], nodes.best[node] = old, score
+        nodes.old[node], nodes.best[node], nodes.estimates[node] = old, score, estimate
     nodes.best[node] = max(nodes.best[node], score)
     return int(node)
 
@@ -288,7 +294,7 @@ def _rank(work: Work, v: int) -> None:
     nodes = work.nodes
     begin, end = nodes.begins[v], work.counts[0]["nodes"]
     nodes.begins[v + 1] = end
-    found = np.argsort(-nodes.best[begin:end], kind="mergesort")
+    found = np.argsort(-(nodes.best[begin:end] + nodes.estimates[begin:end]), kind="mergesort")
     for i in range(found.size):
         nodes.ranked[begin + i] = begin + found[i]
 
@@ -298,7 +304,7 @@ def _grown(work: Work) -> Work:
     """Twice the room for all."""
     nodes, counts = work.nodes, work.counts[0]
     larger = NewNodes(
-        _doubled(nodes.states), _doubled(nodes.best), _doubled(nodes.old),
+        _doubled(nodes.states), _doubled(nodes.best), _doubled(nodes.estimates), _doubled(nodes.old),
         np.full(2 * nodes.slots.size, NO_NODE, np.int32), nodes.begins, _doubled(nodes.ranked),
     )  # fmt: skip
     for node in range(counts["nodes"]):
@@ -321,7 +327,7 @@ def _doubled_edges(edges: NewEdges) -> NewEdges:
 def _doubled_candidates(candidates: Candidates) -> Candidates:
     return Candidates(
         _doubled(candidates.edges), _doubled(candidates.ranks), _doubled(candidates.turns),
-        _doubled(candidates.model_scores), _doubled(candidates.queue),
+        _doubled(candidates.model_scores), _doubled(candidates.estimates), _doubled(candidates.queue),
     )  # fmt: skip
 
 

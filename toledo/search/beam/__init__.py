@@ -12,18 +12,11 @@ from numpy.typing import NDArray
 from toledo.forest import Forest
 from toledo.kernels import map_chunks
 from toledo.model import Model
-from toledo.phrases.look_up import occurring_phrases
 from toledo.progress import Progress, silent
 from toledo.search.beam.arrays import Lattice, Limits
 from toledo.search.beam.cubes import WINDOW
 from toledo.search.beam.lattice import SearchResult, Translation, best_translation, search_result, to_forest
-from toledo.search.beam.options import (
-    PreparedTable,
-    SentenceOptions,
-    future_scores,
-    prepare_options,
-    sentence_options,
-)
+from toledo.search.beam.options import PreparedTable, SentenceOptions, future_scores
 from toledo.search.beam.stacks import search_sentence
 from toledo.search.beam.weighted import weigh
 from toledo.search.steps import Step
@@ -81,7 +74,7 @@ class BeamSearch:
     ) -> list[Result]:
         # Unknown words are copied, so they need ids of the target language; here, where there is one thread.
         encoded = [self._weighted.encode(words) for words in sentences]
-        table = self._prepare([source for source, _ in encoded])
+        table = self._weighted.prepare([source for source, _ in encoded])
 
         def work(first: int, last: int) -> list[Result]:
             return [finish(self._search(table, *encoded[i])) for i in range(first, last)]
@@ -96,36 +89,8 @@ class BeamSearch:
         )
         return [result for part in parts for result in part]
 
-    def _prepare(self, sources: Sequence[NDArray[np.int32]]) -> PreparedTable:
-        """The options of all source phrases in some sentences."""
-        table, pairs = self.model.table, self.model.table.pairs
-        offsets = np.concatenate([[0], np.cumsum([source.size for source in sources])]).astype(np.int64)
-        words = np.concatenate([np.empty(0, np.int32), *sources])
-        wanted = occurring_phrases(table.trie, len(pairs.sources), table.longest_source, words, offsets)
-        return prepare_options(
-            table.option_offsets,
-            wanted,
-            pairs.target,
-            pairs.targets.offsets,
-            pairs.targets.words,
-            self._weighted.pair_scores,
-            self._weighted.scoring.models,
-            self._weighted.scoring.model_weights,
-            self.model.settings.table_limit,
-        )
-
     def _search(
         self, table: PreparedTable, source: NDArray[np.int32], copies: NDArray[np.int32]
     ) -> tuple[SentenceOptions, Lattice]:
-        options = sentence_options(
-            self.model.table.trie,
-            self.model.table.longest_source,
-            table,
-            self.model.table.pairs.targets.words,
-            source,
-            copies,
-            self._weighted.copy_score,
-            self._weighted.scoring.models,
-            self._weighted.scoring.model_weights,
-        )
+        options = self._weighted.options(table, source, copies)
         return options, search_sentence(options, future_scores(options, WINDOW), self._weighted.scoring, self._limits)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from toledo.model import Model
 from toledo.phrases.filtering import weighted_scores
+from toledo.phrases.look_up import occurring_phrases
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.search.beam.arrays import Scoring
 from toledo.search.beam.cubes import WINDOW
-from toledo.search.beam.options import OOV
+from toledo.search.beam.options import OOV, PreparedTable, SentenceOptions, prepare_options, sentence_options
 from toledo.vocabulary import RESERVED, UNKNOWN
 
 
@@ -41,6 +42,37 @@ class WeightedModel:
             for number, word in zip(source.tolist(), words, strict=True)
         ]
         return source, np.array(copied, np.int32)
+
+    def prepare(self, sources: Sequence[NDArray[np.int32]]) -> PreparedTable:
+        """The options of all source phrases in some sentences."""
+        table, pairs = self.model.table, self.model.table.pairs
+        offsets = np.concatenate([[0], np.cumsum([source.size for source in sources])]).astype(np.int64)
+        words = np.concatenate([np.empty(0, np.int32), *sources])
+        return prepare_options(
+            table.option_offsets,
+            occurring_phrases(table.trie, len(pairs.sources), table.longest_source, words, offsets),
+            pairs.target,
+            pairs.targets.offsets,
+            pairs.targets.words,
+            self.pair_scores,
+            self.scoring.models,
+            self.scoring.model_weights,
+            self.model.settings.table_limit,
+        )
+
+    def options(self, table: PreparedTable, source: NDArray[np.int32], copies: NDArray[np.int32]) -> SentenceOptions:
+        """The options of a sentence, as `encode` gave it."""
+        return sentence_options(
+            self.model.table.trie,
+            self.model.table.longest_source,
+            table,
+            self.model.table.pairs.targets.words,
+            source,
+            copies,
+            self.copy_score,
+            self.scoring.models,
+            self.scoring.model_weights,
+        )
 
 
 def weigh(model: Model) -> WeightedModel:
