@@ -70,6 +70,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
         ('{"id": 0, "text": "a", "links": [[0]]}', "lists of 2 positions"),
         ('{"id": 0, "text": "a", "links": [[0, "x"]]}', "lists of 2 positions"),
         ('{"id": 0, "hypotheses": "a"}', "no list of hypotheses"),
+        ('{"hypotheses": ["a", "b"], "scores": [1, 2]}', "a score belongs to its hypothesis"),
         ('{"id": 0, "hypotheses": [1]}', "neither a text nor an object"),
         ('{"a":' * 3000, "not valid JSON"),
     ],
