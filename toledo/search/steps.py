@@ -75,9 +75,16 @@ def steps_of(derivation: Derivation) -> tuple[Step, ...]:
 
 
 def phrase_edges(derivation: Derivation) -> NDArray[np.int32]:
-    """The edges of a derivation's phrases in target order, without start and end."""
-    edges, provenance = derivation.edges[::-1], derivation.forest.provenance
-    return np.asarray(edges if provenance is None else edges[provenance[edges] != NO_PHRASE])
+    """The edges of a derivation's phrases in target order, without those that have none: an edge's tails come first."""
+    forest, order, waiting = derivation.forest, [], list[tuple[int, int]]()
+    for h in derivation.edges.tolist():  # top down, left to right
+        waiting.append((h, int(forest.shape.tail_offsets[h + 1] - forest.shape.tail_offsets[h])))
+        while waiting and waiting[-1][1] == 0:
+            order.append(waiting.pop()[0])
+            if waiting:
+                waiting[-1] = (waiting[-1][0], waiting[-1][1] - 1)
+    edges = np.array(order, np.int32)
+    return edges if forest.provenance is None else edges[forest.provenance[edges] != NO_PHRASE]
 
 
 def word_links(table: PhraseTable, steps: Sequence[Step]) -> Links:

@@ -90,15 +90,15 @@ def to_forest(model: Model, options: SentenceOptions, lattice: Lattice) -> Fores
     provenance = np.full(heads.size, NO_PHRASE, np.int64)
     taken = edges.options[edges.options != NONE]
     provenance[1:][edges.options != NONE] = pack(options.begin, options.end, options.pairs)[taken]
-    names, sparse = _sparse(model, options, edges.options)
+    names, sparse = option_sparse(model, options, np.concatenate([[NONE], edges.options]))
     given = Edges(heads, tail_offsets, edges.tails, yields, features, sparse=sparse, provenance=provenance)
     return from_edges(given, lattice.nodes - 1, model.feature_names, model.target_vocabulary, names)
 
 
-def _sparse(
+def option_sparse(
     model: Model, options: SentenceOptions, chosen: NDArray[np.int32]
 ) -> tuple[tuple[str, ...], SparseArrays | None]:
-    """The sparse features of the edges, numbered for this sentence: a model may have very many."""
+    """The sparse features of edges with these options (or NONE), numbered for this sentence: a model may have many."""
     if model.sparse is None:
         return (), None
     nothing = options.pairs.size  # one more row, for the start and the end
@@ -106,8 +106,7 @@ def _sparse(
     used, numbers = np.unique(ids, return_inverse=True)
     names = tuple(model.sparse.names[number] for number in used.tolist())
     of_options = SparseArrays(offsets.astype(np.int32), numbers.astype(np.int32), values)
-    rows = np.concatenate([[nothing], np.where(chosen == NONE, nothing, chosen)]).astype(np.int32)
-    return names, sparse_rows(of_options, rows)
+    return names, sparse_rows(of_options, np.where(chosen == NONE, nothing, chosen).astype(np.int32))
 
 
 def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
@@ -115,8 +114,6 @@ def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArr
     edges = lattice.edges
     step = edges.options != NONE
     chosen = edges.options[step]
-    pairs = options.pairs[chosen]
-    known = pairs != UNKNOWN_WORD
     columns: dict[str, NDArray[np.float32]] = {}
 
     def add(name: str, values: NDArray[np.float32] | NDArray[np.float64]) -> None:
@@ -125,19 +122,25 @@ def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArr
 
     for m in range(len(model.language_models)):
         columns[model.feature_names[m]] = edges.model_scores[:, m]
-    table_scores = np.zeros((chosen.size, len(model.table.feature_names)), np.float32)
-    table_scores[known] = model.table.scores[pairs[known]]
-    for k, name in enumerate(model.table.feature_names):
-        add(name, table_scores[:, k])
+    own = option_features(model, options)[chosen]
+    for k, name in enumerate((*model.table.feature_names, "word.penalty", "phrase.penalty", "oov")):
+        add(name, own[:, k])
     tails = edges.tails[step]
     add("distortion", (-np.abs(options.begin[chosen] - lattice.node_end[tails])).astype(np.float32))
-    add("word.penalty", -options.lengths[chosen].astype(np.float32))
-    add("phrase.penalty", np.ones(chosen.size, np.float32))
-    add("oov", np.where(known, 0.0, OOV))
     if model.table.reordering is not None:
         for k, values in enumerate(_reordering(model.table.reordering, options, lattice, chosen, tails)):
             add(REORDERING_FEATURES[k], values)
     return np.column_stack([columns[name] for name in model.feature_names])
+
+
+def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float32]:
+    """What options have by themselves: the scores of the table, then word.penalty, phrase.penalty and oov."""
+    known = options.pairs != UNKNOWN_WORD
+    scores = np.zeros((options.pairs.size, len(model.table.feature_names)), np.float32)
+    scores[known] = model.table.scores[options.pairs[known]]
+    return np.column_stack([scores, -options.lengths, np.ones(known.size), np.where(known, 0.0, OOV)]).astype(
+        np.float32
+    )
 
 
 def _reordering(
