@@ -45,7 +45,7 @@ def test_the_statistics_on_a_line_are_those_of_the_best_hypotheses_at_each_point
         np.array(data.draw(st.lists(NUMBERS, min_size=sum(sizes), max_size=sum(sizes)))) for _ in range(2)
     )
     statistics = np.arange(2.0 * sum(sizes)).reshape(-1, 2) ** 2  # no two sums are the same
-    steps = statistics_along(Line(scores.astype(float), slopes.astype(float), offsets, statistics))
+    steps = statistics_along(Line(scores.astype(float), slopes.astype(float)[None], np.ones(1), offsets, statistics))
     assert steps.starts[0] == -math.inf
     assert np.all(np.diff(steps.starts) >= 0)
     for gamma in points(steps):
@@ -64,7 +64,7 @@ def test_a_large_list_against_sorting_by_value() -> None:
     scores, slopes = random.normal(size=3000), random.normal(size=3000)
     scores[::3], slopes[::5] = scores[0], slopes[0]  # equal scores, equal slopes, equal both
     offsets, statistics = np.array([0, 1000, 1000, 3000]), random.integers(0, 1000, (3000, 3)).astype(float)
-    steps = statistics_along(Line(scores, slopes, offsets, statistics))
+    steps = statistics_along(Line(scores, slopes[None], np.ones(1), offsets, statistics))
     assert steps.starts.size > 8
     for gamma in points(steps):
         height = scores + gamma * slopes

@@ -46,7 +46,7 @@ class Region:
     def directions(self, random_ones: int, random: np.random.Generator) -> NDArray[np.float64]:
         """One along each weight, then random ones."""
         size = self.units.size
-        return np.vstack([np.diag(self.units), random.standard_normal((random_ones, size)) * self.units])
+        return np.vstack([np.eye(size), random.standard_normal((random_ones, size)) * self.units])
 
     def ends(self, values: Vector, direction: Vector) -> tuple[float, float]:
         """Between which γ all weights are within their limits (and always 0)."""

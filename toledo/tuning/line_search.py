@@ -8,7 +8,7 @@ intervals; at each breakpoint one segment moves on to its next hypothesis, and t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,16 @@ SAME = 1e-9  # scores closer than this are equal
 
 
 class Line(NamedTuple):
-    """A line as hypotheses see it: scores at γ = 0 and slopes. Segment i has those from `offsets[i]` on."""
+    """A line as hypotheses see it: their scores at γ = 0, and their features, a row for each weight.
+
+    Segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
+    """
 
     scores: Floats
-    slopes: Floats
+    features: NDArray[np.floating[Any]]
+    direction: Floats
     offsets: NDArray[np.int64]
-    statistics: Floats
+    statistics: NDArray[np.floating[Any]]
 
 
 class Steps(NamedTuple):
@@ -42,9 +46,9 @@ class Steps(NamedTuple):
 class Space(NamedTuple):
     """Room for the work on a segment: points not yet looked at, those that move, and tasks (see below)."""
 
-    rest: NDArray[np.int32]
-    spare: NDArray[np.int32]
-    tasks: NDArray[np.int32]
+    rest: NDArray[np.uint32]
+    spare: NDArray[np.uint32]
+    tasks: NDArray[np.int64]
 
 
 class Breakpoints(NamedTuple):
@@ -84,7 +88,7 @@ def statistics_along(line: Line) -> Steps:
     return merged_steps(*_all_breakpoints(line), line.statistics)
 
 
-def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: Floats) -> Steps:
+def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: NDArray[np.floating[Any]]) -> Steps:
     """Sort the breakpoints of all segments; `first` is the sum of statistics before all of them."""
     order = np.argsort(breakpoints.gammas)  # NumPy's own is several times as fast as a compiled one
     return _steps(breakpoints, order, first, statistics)
@@ -93,23 +97,30 @@ def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: Floats) ->
 @kernel
 def _all_breakpoints(line: Line) -> tuple[Breakpoints, Floats]:
     """The breakpoints of all segments, and the sum of statistics at −∞."""
-    scores, slopes, offsets, statistics = line
+    scores, features, direction, offsets, statistics = line
     largest = 0
     for segment in range(offsets.size - 1):
         largest = max(largest, offsets[segment + 1] - offsets[segment])
-    space = Space(np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty((largest + 1, 4), np.int32))
+    space = Space(np.empty(largest, np.uint32), np.empty(largest, np.uint32), np.empty((largest + 1, 4), np.int64))
     found = Breakpoints(np.empty(scores.size), np.empty(scores.size, np.int32), np.empty(scores.size, np.int32))
-    size, total = 0, np.zeros(statistics.shape[1])
+    room, size, total = np.empty(largest), 0, np.zeros(statistics.shape[1])
     for segment in range(offsets.size - 1):
         begin, end = offsets[segment], offsets[segment + 1]
         if begin < end:
-            first, size = _add_breakpoints(scores, slopes, begin, end, space, found, size)
+            slopes = room[: end - begin]  # of one segment only: they stay close to the processor
+            slopes[:] = 0.0
+            for k in range(direction.size):
+                if direction[k] != 0.0:
+                    add_scaled(features[k, begin:end], direction[k], slopes)
+            first, size = _add_breakpoints(scores[begin:end], slopes, begin, space, found, size)
             total += statistics[first]
     return Breakpoints(found.gammas[:size], found.lefts[:size], found.rights[:size]), total
 
 
 @kernel
-def _steps(breakpoints: Breakpoints, order: NDArray[np.int64], total: Floats, statistics: Floats) -> Steps:
+def _steps(
+    breakpoints: Breakpoints, order: NDArray[np.int64], total: Floats, statistics: NDArray[np.floating[Any]]
+) -> Steps:
     gammas, lefts, rights = breakpoints
     starts, sums = np.empty(order.size + 1), np.empty((order.size + 1, total.size))
     starts[0] = -math.inf
@@ -123,11 +134,17 @@ def _steps(breakpoints: Breakpoints, order: NDArray[np.int64], total: Floats, st
 
 
 @inner_kernel
+def add_scaled(row: NDArray[np.floating[Any]], factor: float, sums: Floats) -> None:
+    """Add a row times a factor."""
+    for i in range(sums.size):
+        sums[i] += factor * row[i]
+
+
+@inner_kernel
 def _add_breakpoints(
     scores: Floats,
     slopes: Floats,
     begin: int,
-    end: int,
     space: Space,
     found: Breakpoints,
     size: int,
@@ -136,16 +153,17 @@ def _add_breakpoints(
 
     Lines are points (slope, score), and their upper envelope is the upper hull of the points: QuickHull, which needs no
     sorting and soon forgets most points. A task is two points of the hull and, in `rest`, the points above the chord
-    between them. The first point between the outermost two is the best one at γ = 0.
+    between them. The first point between the outermost two is the best one at γ = 0. `begin` is the number of
+    the segment's first line.
     """
     rest, _, tasks = space
     gammas, lefts, rights = found
-    for i in range(begin, end):
-        rest[i - begin] = i
-    first = last = top = begin
-    lowest = highest = slopes[begin]
-    score_first = score_last = score_top = scores[begin]
-    for i in range(begin + 1, end):
+    first = last = top = 0
+    lowest = highest = slopes[0]
+    score_first = score_last = score_top = scores[0]
+    for i in range(scores.size):
+        rest[i] = i
+    for i in range(scores.size):
         slope, score = slopes[i], scores[i]
         if slope <= lowest and (slope < lowest or score > score_first):
             first, lowest, score_first = i, slope, score
@@ -154,8 +172,8 @@ def _add_breakpoints(
         if score > score_top:
             top, score_top = i, score
     if lowest == highest:
-        return first, size
-    waiting = _split(scores, slopes, first, top, last, space, 0, end - begin, 0)
+        return begin + first, size
+    waiting = _split(scores, slopes, first, top, last, space, 0, scores.size, 0)
     while waiting:
         waiting -= 1
         left, right, low, high = tasks[waiting, 0], tasks[waiting, 1], tasks[waiting, 2], tasks[waiting, 3]
@@ -169,9 +187,9 @@ def _add_breakpoints(
         if top >= 0:
             waiting = _split(scores, slopes, left, top, right, space, low, high, waiting)
         else:
-            gammas[size], lefts[size], rights[size] = gamma, left, right
+            gammas[size], lefts[size], rights[size] = gamma, begin + left, begin + right
             size += 1
-    return first, size
+    return begin + first, size
 
 
 @inner_kernel

@@ -26,6 +26,8 @@ from toledo.tuning.rows import Parameters, Vector, parameters, rows_of, spread
 from toledo.tuning.tuner import Tuned
 from toledo.weights import Weights
 
+MORE = 4
+
 
 @dataclass(frozen=True)
 class MERT:
@@ -33,7 +35,8 @@ class MERT:
 
     It climbs from the weights at the start and from `restarts` random ones (20, on forests 2, where lines take much
     longer). A round of climbing searches a line along each weight and `random_directions` more, and follows the best
-    `follow`. Free weights get the L1 norm of those at the start if that costs nothing.
+    `follow`. With restarts, it climbs on from the best point with four times as many random directions. Free weights
+    get the L1 norm of those at the start if that costs nothing.
     """
 
     restarts: int | None = None
@@ -78,13 +81,17 @@ class MERT:
         region = Region(given.low[free], given.high[free], _units(examples, given)[free])
         summits = self._climb(lines, region, given.start[free], seed, threads, progress)
         best = max(summits, key=lambda summit: summit.gain)
+        starts, searched = np.array([summit.gain for summit in summits]), sum(summit.lines for summit in summits)
+        if starts.size > 1:
+            many, random = MORE * self.random_directions, np.random.default_rng([seed, starts.size])
+            last = climb(lines, region, best.values, many, self.follow, random)
+            best, searched = max(best, last, key=lambda summit: summit.gain), searched + last.lines
         values = given.start.copy()
         values[free] = best.values
-        gains = np.array([summit.gain for summit in summits])
         details = {
-            "from start": sign(lines.metric) * summits[0].gain,
-            "mean of starts": sign(lines.metric) * float(gains.mean()),
-            "lines": float(sum(summit.lines for summit in summits)),
+            "from start": sign(lines.metric) * float(starts[0]),
+            "mean of starts": sign(lines.metric) * float(starts.mean()),
+            "lines": float(searched),
         }
         return _tuned(lines, given, free, start, values, details)
 
