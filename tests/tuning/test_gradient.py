@@ -12,7 +12,7 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TER
 from toledo.tuning.annealing import Annealing
 from toledo.tuning.examples import Examples
-from toledo.tuning.gradient import GradientTuner, Name, at_temperature
+from toledo.tuning.gradient import GradientTuner, Name, at_temperature, fitted_linear_bleu
 from toledo.tuning.rows import parameters
 from toledo.tuning.weight_space import Penalties, WeightSpace
 from toledo.vocabulary import Vocabulary
@@ -73,7 +73,7 @@ def test_the_gradient_is_that_of_finite_differences(name: Name, l1: float, tempe
     given = examples(lists())
     tuner = GradientTuner(name, on="lists", l2=0.05, l1=l1)
     space = space_for(tuner, given)
-    objective = at_temperature(tuner.make_objective(given, space.matched), temperature, space.matched)
+    objective = at_temperature(tuner.make_objective(given, space.matched, START), temperature, space.matched)
     point = space.first + np.linspace(0.01, 0.2, space.first.size)
     gradient, step = space.value_and_gradient(objective, point)[1], 1e-5
     for k in range(point.size):
@@ -182,3 +182,20 @@ def test_what_cannot_be_is_refused() -> None:
         GradientTuner("bleu")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="negative"):
         GradientTuner("xbleu", l2=-1.0)
+
+
+def test_linear_bleu_has_the_precisions_of_the_start() -> None:
+    matched = GradientTuner("linear-bleu", on="lists", order=2).prepare(examples(lists(1)), START)
+    fitted = fitted_linear_bleu(matched, START, 2)
+    forest, found = matched.ngrams.forest, np.zeros((2, 2))
+    scores = forest.scores(START)
+    chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    known = {n: {tuple(REFERENCE[i : i + n]) for i in range(len(REFERENCE) - n + 1)} for n in (1, 2)}
+    for edge, chance in enumerate(chances):
+        span = forest.yields.words[forest.yields.offsets[edge] : forest.yields.offsets[edge + 1]]
+        words = forest.vocabulary.words(span.tolist())
+        for n in (1, 2):
+            parts = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+            found[n - 1] += chance * np.array([sum(part in known[n] for part in parts), len(parts)])
+    precision = found[:, 0] / found[:, 1]
+    assert (fitted.precision, fitted.ratio) == pytest.approx((precision[0], precision[1] / precision[0]))

@@ -103,7 +103,7 @@ class GradientTuner:
         matched = self.prepare(examples, start, threads)
         forest = matched.ngrams.forest
         space = WeightSpace(matched, parameters(forest, start), start, Penalties(self.l2, self.l1), threads)
-        objective = self.make_objective(examples, matched)
+        objective = self.make_objective(examples, matched, start)
         before = space.value_and_gradient(objective, space.limits.clip(space.first))[0]
         found = self._follow(space, objective, progress)
         weights = space.weights(found.point)
@@ -133,7 +133,7 @@ class GradientTuner:
         scores = forest.scores(start, threads)
         return match(localise(forest, scores, self.order, threads=threads), examples.references)
 
-    def make_objective(self, examples: Examples, matched: MatchedForest) -> Objective:
+    def make_objective(self, examples: Examples, matched: MatchedForest, start: Weights) -> Objective:
         """What is maximised, on a scale on which a point of BLEU is about 0.01."""
         segments = len(examples.references)
         if self.objective == "expected-bleu":
@@ -142,7 +142,7 @@ class GradientTuner:
             return ExpectedStatistics(examples.lists.statistics, examples.metric)
         if self.objective == "linear-bleu":
             words = float(matched.reference_lengths.mean(axis=1).sum())
-            return WeightedSum([(1.0 / max(words, 1.0), LinearBLEU(self.order))])
+            return WeightedSum([(1.0 / max(words, 1.0), fitted_linear_bleu(matched, start, self.order))])
         if self.objective == "gleu":
             return ConsensusGLEU(self.order)
         return CoBLEU(self.order) if self.objective == "cobleu" else XBLEU(self.order)
@@ -167,3 +167,17 @@ def at_temperature(objective: Objective, temperature: float, matched: MatchedFor
     if temperature == 0.0:
         return objective
     return WeightedSum([(1.0, objective), (temperature / len(matched.ngrams.forest), Entropy())])
+
+
+def fitted_linear_bleu(matched: MatchedForest, weights: Weights, order: int) -> LinearBLEU:
+    """Linear BLEU with the unigram precision and the ratio of precisions that these weights give."""
+    ngrams = matched.ngrams
+    given = distribution(ngrams.forest.shape, ngrams.forest.scores(weights))
+    expected = ngrams.expected_counts(given)
+    totals = np.bincount(ngrams.orders, expected, order + 1)[1:]
+    matches = np.bincount(ngrams.orders, np.where(matched.reference_counts > 0.0, expected, 0.0), order + 1)[1:]
+    if not matches.all():
+        return LinearBLEU(order)
+    precisions = matches / totals
+    ratio = (precisions[-1] / precisions[0]) ** (1.0 / max(order - 1, 1))
+    return LinearBLEU(order, float(precisions[0]), float(ratio))
