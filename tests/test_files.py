@@ -1,6 +1,8 @@
 """Reading and writing: gzip, encodings, atomicity."""
 
 import gzip
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,3 +153,14 @@ def test_prompt_blocks_are_the_same_lines(tmp_path: Path, name: str) -> None:
     lines = ["ä" * size for size in (0, 3, 70_000, 1, 0)]
     write_lines(tmp_path / name, lines)
     assert b"".join(read_blocks(tmp_path / name, size=1000, prompt=True)).decode() == "".join(f"{x}\n" for x in lines)
+
+
+def test_a_packed_standard_input_is_unpacked() -> None:
+    program = "from toledo.files import read_blocks, read_lines; print(*{}('-', **{}))"
+    for reader, options, found in (
+        ("read_lines", {}, "eins zwei"),
+        ("read_blocks", {"prompt": True}, "b'eins\\nzwei\\n'"),
+    ):
+        command = [sys.executable, "-c", program.format(reader, options)]
+        result = subprocess.run(command, input=gzip.compress(b"eins\nzwei\n"), capture_output=True, check=True)
+        assert result.stdout.decode().strip() == found

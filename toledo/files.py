@@ -11,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -21,6 +21,7 @@ from toledo.progress import Advance, Progress, silent
 STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
 BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is no part of the first word
+GZIP_MARK = b"\x1f\x8b"
 
 
 def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
@@ -184,10 +185,7 @@ def _damaged_gzip(path: str | Path, line: int, reason: Exception) -> InputError:
 
 @contextmanager
 def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
-    if str(path) == STANDARD_STREAM:
-        yield sys.stdin.buffer
-        return
-    with _open_raw(path) as stream:
+    with nullcontext(sys.stdin.buffer) if str(path) == STANDARD_STREAM else _open_raw(path) as stream:
         if not _is_gzip(stream):
             yield stream
             return
@@ -208,7 +206,9 @@ def _open_raw(path: str | Path) -> BinaryIO:
 
 def _is_gzip(stream: BinaryIO) -> bool:
     """By its first bytes, not by its name: a packed file may have any name, and `.gz` may be a lie."""
-    return cast(io.BufferedReader, stream).peek(2)[:2] == b"\x1f\x8b"
+    if not hasattr(stream, "peek") or stream.isatty():  # to look ahead would take the end of what is typed
+        return False
+    return cast(io.BufferedReader, stream).peek(2)[:2] == GZIP_MARK
 
 
 @contextmanager

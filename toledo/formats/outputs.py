@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import re
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
 from toledo.errors import InputError
-from toledo.files import BYTE_ORDER_MARK, STANDARD_STREAM, display_name, read_bytes_lines
+from toledo.files import BYTE_ORDER_MARK, GZIP_MARK, STANDARD_STREAM, display_name, read_bytes_lines
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest, read_plain_nbest
 
 OutputFormat = Literal["nbest", "jsonl", "text"]
 
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 FIRST_LINES: dict[OutputFormat, re.Pattern[bytes]] = {
     "jsonl": re.compile(rb"\s*\{"),
@@ -42,7 +44,7 @@ def read_outputs(
         raise InputError(
             "one file of plain text: how many lines belong to a segment?",
             file=display_name(files[0]),
-            remedy="say so (--n 5), or give a file for each system",
+            remedy='say so (--n 5), give a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}',
         )
     if size is not None and "text" not in forms:
         raise InputError(
@@ -75,6 +77,7 @@ def _first_line_of_input() -> bytes | None:
         stream.seek(place)
     else:
         line = peek(1 << 12)
+        line = zlib.decompressobj(GZIP_WINDOW).decompress(line) if line.startswith(GZIP_MARK) else line
     return line.removeprefix(BYTE_ORDER_MARK) if line else None
 
 
