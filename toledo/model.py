@@ -132,8 +132,11 @@ class Model:
     @classmethod
     def load(cls, directory: str | Path) -> Model:
         """Map a directory into memory; whatever is missing, damaged or does not fit together is refused."""
-        content, arrays = storage.load(directory, DESCRIPTION)
         file = Path(directory) / DESCRIPTION
+        if not file.exists():
+            remedy = "check the path; make a model with toledo train, or from Moses' files with toledo import"
+            raise InputError(f"no such file, so {directory} is not a model", file=file, remedy=remedy)
+        content, arrays = storage.load(directory, DESCRIPTION)
         if content.get("format") != FORMAT:
             raise InputError(
                 f"model format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="train it again"

@@ -78,7 +78,11 @@ class Weights(Mapping[str, float]):
         """Check and take the content of a weights file."""
         values = table.get("weights")
         if not isinstance(values, dict) or not all(_is_number(value) for value in values.values()):
-            raise InputError("has no table [weights] of numbers", file=file, remedy='write lines such as "lm" = 0.5')
+            raise InputError(
+                "has no table [weights] of numbers",
+                file=file,
+                remedy='write a line [weights] and below it lines such as "lm" = 0.5',
+            )
         frozen, bounds = table.get("frozen", []), table.get("bounds", {})
         if not isinstance(frozen, list) or not all(isinstance(name, str) for name in frozen):
             raise InputError("`frozen` is not a list of names", file=file, remedy='write frozen = ["oov"]')

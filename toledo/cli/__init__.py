@@ -60,6 +60,8 @@ def main() -> None:
         app()
     except ToledoError as error:
         _fail(str(error))
+    except KeyboardInterrupt:  # before a command has begun
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

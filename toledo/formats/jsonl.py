@@ -5,7 +5,8 @@
 
 `text` is cut at white space; `words` are taken as they are. `score`, `features`, `links` ([[0, 0], …] source and target
 positions) and `phrases` ([[0, 1, 0, 2], …] first and last source position, first and last target position) are
-optional, other keys are ignored, except for `scores` beside `hypotheses`: those are refused. Objects of segments may leave out `id`: then they are counted from 0.
+optional, other keys are ignored, except for `scores` beside `hypotheses`: those are refused. Objects of segments may
+leave out `id`: then they are counted from 0.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from toledo.vocabulary import split_words
 
 Object = dict[str, Any]
 
-SCHEMA = 'write {"id": 0, "text": "…", "score": …, "features": {…}} or {"id": 0, "hypotheses": ["…", {"text": "…", "score": …}]}'
+SCHEMA = (
+    'write {"id": 0, "text": "…", "score": …, "features": {…}} '
+    'or {"id": 0, "hypotheses": ["…", {"text": "…", "score": …}]}'
+)
 ID, TEXT, WORDS, SCORE, FEATURES, LINKS, PHRASES = "id", "text", "words", "score", "features", "links", "phrases"
-HYPOTHESES, SCORES = "hypotheses", "scores"
+HYPOTHESES = "hypotheses"
 
 
 def read_jsonl(path: str | Path) -> Iterator[NBestList]:
@@ -86,8 +90,6 @@ def _segments(lines: Iterable[tuple[int, Object]], path: str | Path) -> Iterator
         hypotheses = found.get(HYPOTHESES)
         if not isinstance(hypotheses, list):
             refuse(f"no list of {HYPOTHESES}, as in the first line")
-        if SCORES in found:
-            refuse(f"{SCORES} beside {HYPOTHESES}: each score belongs to its text")
         if f"{SCORE}s" in found:  # a likely mistake, which would be ignored like other keys
             refuse(f'a score belongs to its hypothesis, {{"{TEXT}": "…", "{SCORE}": …}}, not to a list of {SCORE}s')
         yield segment, NBestList(segment, tuple(_entry(item, refuse) for item in hypotheses))
