@@ -29,6 +29,24 @@ def test_one_line_in_is_one_line_out_in_order(model: Path) -> None:
     assert len(lines) == 5
 
 
+@pytest.mark.parametrize("rule", ["viterbi", "consensus", "lattice-mbr"])
+def test_itg_search_with_decision_rules(model: Path, tmp_path: Path, rule: str) -> None:
+    lists = tmp_path / "lists"
+    command = ["translate", str(model), "--search", "itg", "--decide", rule, "--n-best", str(lists), "--quiet"]
+    result = runner.invoke(app, command, input="das haus ist klein\n\nunbekannt das haus\n")
+    assert result.exit_code == 0, result.exception
+    assert result.stdout == "the house is small\n\nunbekannt the house\n"
+    assert "itg.inverted= " in lists.read_text()
+
+
+def test_forced_decoding_follows_beam_search(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "targets").write_text("the house\n")
+    command = ["translate", str(model), "--search", "itg", "--force", str(tmp_path / "targets")]
+    result = runner.invoke(app, command, input="das haus\n")
+    assert isinstance(result.exception, InputError)
+    assert "beam search" in str(result.exception)
+
+
 def test_files_weights_and_threads(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("das haus\n" * 40)
     weights = small_model().weights

@@ -54,7 +54,7 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
         if counts is not None:
             features = features_of(search.model, list(sentence), steps)
             features |= {"itg.monotone": counts[0], "itg.inverted": counts[1]}
-            scores.append(sum(search.weights.get(name, 0.0) * value for name, value in features.items()))
+            scores.append(sum(search.weights[name] * features[name] for name in search.feature_names))
     return sorted(scores)
 
 

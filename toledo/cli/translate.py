@@ -25,6 +25,7 @@ from toledo.cli.rules import (
     Scale,
     require_scale,
 )
+from toledo.cli.searches import PopLimit, SearchName, SearchOption, SpanBeam, named_search
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
 
@@ -42,7 +43,9 @@ def translate(
         str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
     ] = STANDARD_STREAM,
     weights: Annotated[Path | None, typer.Option(help="Use these weights instead of the model's.")] = None,
-    pop_limit: Annotated[int, typer.Option(help="How hard to search: steps per translated word.", min=1)] = 400,
+    search: SearchOption = SearchName.beam,
+    pop_limit: PopLimit = 400,
+    beam: SpanBeam = 100,
     n_best: Annotated[
         Path | None, typer.Option(help="Write n-best lists (.jsonl: as JSON).", rich_help_panel=LISTS)
     ] = None,
@@ -95,7 +98,7 @@ def translate(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Translate text line by line with beam search; unknown words are copied.
+    """Translate text line by line; unknown words are copied.
 
     **Examples**
 
@@ -106,6 +109,8 @@ def translate(
         toledo translate model test.de --n-best test.nbest.gz --n-best-size 200 --distinct > test.out
 
         toledo translate model test.de --decide lattice-mbr --scale 3 > test.out
+
+        toledo translate model test.de --search itg --decide consensus > test.out
 
         toledo translate model test.de --force test.en > scores
     """
@@ -119,11 +124,14 @@ def translate(
     )  # fmt: skip
     wanted.check()
     require_scale(scale)
+    if force is not None and search is not SearchName.beam:
+        raise InputError("--force follows the rules of beam search", remedy="leave out --search")
     choice = Choice(decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), scale)
     loaded = _load(model, weights)
-    translator = Translator(loaded, pop_limit, choice, force, threads, progress_for(quiet), wanted.forests)
+    chosen = named_search(search, loaded, pop_limit, beam)
+    translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
     start, lines, words = time.process_time(), 0, 0
-    with opened(wanted, loaded, threads) as write:
+    with opened(wanted, chosen.model, threads) as write:
         for block in translator.blocks(source):
             write(lines, block)
             lines += len(block)
@@ -136,6 +144,7 @@ def translate(
 def _load(path: Path, weights: Path | None) -> Model:
     """The model, with other weights if there are any; weights without a feature are told."""
     from toledo.model import Model
+    from toledo.search.itg import ITG_FEATURES
     from toledo.weights import Weights
 
     model = Model.load(path)
@@ -146,7 +155,7 @@ def _load(path: Path, weights: Path | None) -> Model:
         model = model.with_weights(given)
     except InputError as error:
         raise InputError(error.message, file=weights, remedy=error.remedy) from None
-    known = {*model.feature_names, *(model.sparse.names if model.sparse else ())}
+    known = {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
     if unused := [name for name in given if name not in known]:
         import logging
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
+from toledo.cli.searches import Search
 from toledo.consensus import decide
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines
 from toledo.forest import Forest, viterbi
-from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam import BeamSearch, BeamSettings, SearchResult
+from toledo.search.beam import SearchResult
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.steps import Step, steps_of
 from toledo.vocabulary import split_words
@@ -53,15 +53,14 @@ class Translator:
 
     def __init__(
         self,
-        model: Model,
-        pop_limit: int,
+        search: Search,
         choice: Choice,
         targets: str | None,
         threads: int,
         progress: Progress,
         forests: bool,
     ) -> None:
-        self.model, self.choice, self.threads = model, choice, threads
+        self.model, self.choice, self.threads = search.model, choice, threads
         self.progress = progress
         self.targets = targets
         self.forests = forests or choice.rule is not RuleName.viterbi or targets is not None
@@ -69,8 +68,8 @@ class Translator:
         if targets is not None and choice.rule is not RuleName.viterbi:
             raise InputError("--force scores translations, --decide chooses them", remedy="choose one of both")
         self._given = None if targets is None else read_lines(targets)
-        self._forced = None if targets is None else ForcedDecoder(model)
-        self._search = BeamSearch(model, BeamSettings(pop_limit))
+        self._forced = None if targets is None else ForcedDecoder(search.model)
+        self._search = search
 
     def blocks(self, source: str) -> Iterator[list[Found]]:
         """What was found, in blocks of the lines that were there."""

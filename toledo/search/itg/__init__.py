@@ -20,13 +20,13 @@ from toledo.forest import Forest, NGramForest, rescore, viterbi
 from toledo.kernels import map_chunks
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.lattice import Translation
+from toledo.search.beam.lattice import SearchResult, Translation
+from toledo.search.beam.options import PreparedTable
 from toledo.search.beam.weighted import weigh
-from toledo.search.itg.grammar import ITG_FEATURES, grammar_forest, itg_features
-from toledo.search.steps import steps_of
-from toledo.weights import Weights
+from toledo.search.itg.grammar import ITG_FEATURES, grammar_forest, itg_features, itg_weights
+from toledo.search.steps import NO_PHRASE, steps_of
 
-__all__ = ["ITG_FEATURES", "ITGSearch", "ITGSettings"]
+__all__ = ["ITG_FEATURES", "ITGSearch", "ITGSettings", "itg_weights"]
 
 Result = TypeVar("Result")
 
@@ -49,7 +49,7 @@ class ITGSettings:
 
 
 class ITGSearch:
-    """An ITG search with one model; the weights of `itg.monotone` and `itg.inverted` are 0 unless given."""
+    """An ITG search with one model and its weights; `itg_weights` gives those of joins if the model has none."""
 
     def __init__(self, model: Model, settings: ITGSettings = ITGSettings()) -> None:  # noqa: B008 (frozen)
         if len(model.language_models) != 1:
@@ -57,10 +57,10 @@ class ITGSearch:
                 f"ITG search needs one language model, and the model has {len(model.language_models)}",
                 remedy="interpolate them: toledo lm interpolate",
             )
-        self.model = model
+        self.model = model.with_weights(itg_weights(model))
+        self.weights = self.model.weights
         self.settings = settings
         self.feature_names = itg_features(model)
-        self.weights = Weights({name: model.weights.get(name, 0.0) for name in self.feature_names})
         self._weighted = weigh(model)
 
     def forests(
@@ -75,11 +75,22 @@ class ITGSearch:
         """The same forests, whose edges know the n-grams that they complete."""
         return self._run(sentences, threads, progress, lambda found: found)
 
+    def results(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
+    ) -> list[SearchResult]:
+        """For each sentence its best translation, its forest, and how much work it was."""
+        return self._run(sentences, threads, progress, lambda found: self._result(found.forest))
+
     def translate(
         self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
     ) -> list[Translation]:
         """The best translation of each sentence."""
         return self._run(sentences, threads, progress, lambda found: self._best(found.forest))
+
+    def _result(self, forest: Forest) -> SearchResult:
+        phrases = np.empty(0) if forest.provenance is None else forest.provenance[forest.provenance != NO_PHRASE]
+        options = np.unique(phrases).size
+        return SearchResult(self._best(forest), forest, options, forest.edges, forest.nodes)
 
     def _best(self, forest: Forest) -> Translation:
         (best,) = viterbi(forest, forest.scores(self.weights, threads=1))
@@ -102,8 +113,8 @@ class ITGSearch:
         parts = map_chunks(work, len(encoded), chunk=1, threads=threads, progress=progress, label="translating")
         return [result for part in parts for result in part]
 
-    def _grammar(self, table: object, source: NDArray[np.int32], copies: NDArray[np.int32]) -> Forest:
-        options = self._weighted.options(table, source, copies)  # type: ignore[arg-type]
+    def _grammar(self, table: PreparedTable, source: NDArray[np.int32], copies: NDArray[np.int32]) -> Forest:
+        options = self._weighted.options(table, source, copies)
         return grammar_forest(self.model, options, self.settings.longest_span)
 
     def _search(self, grammar: Forest) -> NGramForest:

@@ -8,6 +8,7 @@ how many trees it has.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +21,12 @@ from toledo.model import Model
 from toledo.search.beam.lattice import option_features, option_sparse
 from toledo.search.beam.options import SentenceOptions
 from toledo.search.steps import NO_PHRASE, pack
+from toledo.weights import Weights
 
 ITG_FEATURES = ("itg.monotone", "itg.inverted")
 PHRASE, MONOTONE, INVERTED = 0, 1, 2
 WAYS = 3
+TYPICAL_JUMP = 8  # of words: to the second part, back to the first, and on
 NONE = -1
 
 
@@ -39,6 +42,12 @@ class Joins(NamedTuple):
 def itg_features(model: Model) -> tuple[str, ...]:
     """The features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
     return (*_grammar_features(model), model.feature_names[0])
+
+
+def itg_weights(model: Model) -> Weights:
+    """The weights of a model, with some for joins if it has none: an inversion costs as much as a jump of 8 words."""
+    given = {"itg.monotone": 0.0, "itg.inverted": -TYPICAL_JUMP * model.weights["distortion"], **model.weights}
+    return replace(model.weights, values_by_name=given)
 
 
 def _grammar_features(model: Model) -> tuple[str, ...]:

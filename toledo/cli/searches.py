@@ -1,0 +1,75 @@
+"""Searches by name, for all commands that search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+if TYPE_CHECKING:
+    from toledo.forest import Forest
+    from toledo.model import Model
+    from toledo.progress import Progress
+    from toledo.search.beam import SearchResult, Translation
+
+SEARCH = "Search"
+
+
+class SearchName(StrEnum):
+    """Ways to search."""
+
+    beam = "beam"
+    itg = "itg"
+
+
+SearchOption = Annotated[
+    SearchName,
+    typer.Option(
+        metavar="NAME",
+        help="beam: phrase by phrase, gives lattices; itg: neighbouring spans in order or inverted, gives forests.",
+        rich_help_panel=SEARCH,
+    ),
+]
+PopLimit = Annotated[
+    int, typer.Option(metavar="N", help="For beam: steps per translated word.", min=1, rich_help_panel=SEARCH)
+]
+SpanBeam = Annotated[
+    int, typer.Option("--beam", metavar="N", help="For itg: edges kept per span.", min=1, rich_help_panel=SEARCH)
+]
+
+
+class Search(Protocol):
+    """What all searches can do. `model` has a weight for every feature of the search."""
+
+    model: Model
+
+    def translate(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
+    ) -> list[Translation]:
+        """The best translation of each sentence."""
+        ...
+
+    def results(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
+    ) -> list[SearchResult]:
+        """The same with search spaces, and how much work it was."""
+        ...
+
+    def forests(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
+    ) -> list[Forest]:
+        """Search spaces."""
+        ...
+
+
+def named_search(name: SearchName, model: Model, pop_limit: int, beam: int) -> Search:
+    """The search with this name."""
+    if name is SearchName.itg:
+        from toledo.search.itg import ITGSearch, ITGSettings
+
+        return ITGSearch(model, ITGSettings(beam))
+    from toledo.search.beam import BeamSearch, BeamSettings
+
+    return BeamSearch(model, BeamSettings(pop_limit))
