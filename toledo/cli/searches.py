@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -64,12 +65,28 @@ class Search(Protocol):
         ...
 
 
-def named_search(name: SearchName, model: Model, pop_limit: int, beam: int) -> Search:
-    """The search with this name."""
-    if name is SearchName.itg:
-        from toledo.search.itg import ITGSearch, ITGSettings
+@dataclass(frozen=True)
+class SearchChoice:
+    """Which search, and how hard."""
 
-        return ITGSearch(model, ITGSettings(beam))
-    from toledo.search.beam import BeamSearch, BeamSettings
+    name: SearchName
+    pop_limit: int
+    beam: int
 
-    return BeamSearch(model, BeamSettings(pop_limit))
+    def with_weights(self, model: Model) -> Model:
+        """The model with a weight for every feature of the search."""
+        if self.name is SearchName.beam:
+            return model
+        from toledo.search.itg import itg_weights
+
+        return model.with_weights(itg_weights(model))
+
+    def search(self, model: Model) -> Search:
+        """The search itself."""
+        if self.name is SearchName.itg:
+            from toledo.search.itg import ITGSearch, ITGSettings
+
+            return ITGSearch(model, ITGSettings(self.beam))
+        from toledo.search.beam import BeamSearch, BeamSettings
+
+        return BeamSearch(model, BeamSettings(self.pop_limit))

@@ -25,7 +25,7 @@ from toledo.cli.rules import (
     Scale,
     require_scale,
 )
-from toledo.cli.searches import PopLimit, SearchName, SearchOption, SpanBeam, named_search
+from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
 
@@ -128,7 +128,7 @@ def translate(
         raise InputError("--force follows the rules of beam search", remedy="leave out --search")
     choice = Choice(decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), scale)
     loaded = _load(model, weights)
-    chosen = named_search(search, loaded, pop_limit, beam)
+    chosen = SearchChoice(search, pop_limit, beam).search(loaded)
     translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
     start, lines, words = time.process_time(), 0, 0
     with opened(wanted, chosen.model, threads) as write:
@@ -138,7 +138,7 @@ def translate(
             words += sum(len(found.source) for found in block)
     seconds = max(time.process_time() - start, 1e-9)
     translator.report()
-    log.info("%d sentences, %.0f per CPU second; %.0f words per CPU second", lines, lines / seconds, words / seconds)
+    log.info("sentences: %d, per CPU second %.0f; words per CPU second %.0f", lines, lines / seconds, words / seconds)
 
 
 def _load(path: Path, weights: Path | None) -> Model:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
@@ -48,7 +49,9 @@ def tune(
     rounds: Annotated[int, typer.Option(help="Search and tune at most so often.", min=1, rich_help_panel=TUNER)] = 10,
     n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
     density: Annotated[float, typer.Option(help="Edges per word of a lattice.", min=1, rich_help_panel=TUNER)] = 50,
-    pop_limit: Annotated[int, typer.Option(help="How hard to search.", min=1, rich_help_panel=TUNER)] = 200,
+    search: SearchOption = SearchName.beam,
+    pop_limit: PopLimit = 200,
+    beam: SpanBeam = 50,
     on: Annotated[OnName | None, typer.Option(help="Lists or lattices.", rich_help_panel=TUNER)] = None,
     restarts: Annotated[int | None, typer.Option(help="Random starts (mert).", min=0, rich_help_panel=TUNER)] = None,
     l2: Annotated[float | None, typer.Option(help="Keep weights small.", min=0, rich_help_panel=TUNER)] = None,
@@ -134,7 +137,9 @@ def tune(
         text, held_out = read_text(source, reference or []), None
         if held_out_source:
             held_out = read_text(held_out_source, held_out_reference or [])
-        task = task_of_model(loaded, text, held_out, tuner, settings, start, pop_limit, progress)
+        task = task_of_model(
+            loaded, text, held_out, tuner, settings, start, SearchChoice(search, pop_limit, beam), progress
+        )
     results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
     best = best_run(results)
     summary = summarise([result.history for result in results])

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from toledo.cli.searches import SearchChoice
 from toledo.corpus import Segment, read_segments
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_lines
@@ -19,7 +20,6 @@ from toledo.formats.outputs import read_outputs
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
-from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import History, spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
@@ -83,13 +83,12 @@ class Text:
     segments: Sequence[Segment]
     digest: str
 
-    def searched(self, model: Model, pop_limit: int, threads: int | None, progress: Progress) -> TuningSet:
-        """A tuning set for beam search."""
+    def searched(self, model: Model, choice: SearchChoice, threads: int | None, progress: Progress) -> TuningSet:
+        """A tuning set for a search."""
         sentences = [segment.words for segment in self.segments]
 
         def search(weights: Weights) -> Sequence[Forest]:
-            beam = BeamSearch(model.with_weights(weights), BeamSettings(pop_limit))
-            return beam.forests(sentences, threads, progress)
+            return choice.search(model.with_weights(weights)).forests(sentences, threads, progress)
 
         return TuningSet(search, [segment.references for segment in self.segments])
 
@@ -139,21 +138,22 @@ def task_of_model(
     tuner: Tuner,
     settings: LoopSettings,
     start: Start,
-    pop_limit: int,
+    choice: SearchChoice,
     progress: Progress,
 ) -> Task:
-    """Tune a model with beam search."""
+    """Tune a model with a search."""
     weights = start.weights(model.feature_names, model.weights)
+    weights = choice.with_weights(model.with_weights(weights)).weights
     configuration = {
         **_configuration(tuner, settings, weights),
         "model": model.signature,
         "sparse": digest(model.sparse.names if model.sparse else ()),
-        "pop_limit": pop_limit,
+        "search": asdict(choice),
         "text": text.digest,
         "held_out": held_out.digest if held_out else None,
     }
-    tuning = text.searched(model, pop_limit, settings.threads, progress)
-    other = None if held_out is None else held_out.searched(model, pop_limit, settings.threads, progress)
+    tuning = text.searched(model, choice, settings.threads, progress)
+    other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
     return Task(tuner, weights, tuning, other, settings, configuration)
 
 

@@ -23,7 +23,7 @@ from toledo.search.steps import Step
 
 __all__ = ["BeamSearch", "BeamSettings", "SearchResult", "Step", "Translation"]
 
-SENTENCES_AT_ONCE = 16
+SENTENCES_AT_ONCE = 4  # few, so that an interruption is soon noticed
 
 Result = TypeVar("Result")
 
