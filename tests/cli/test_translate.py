@@ -106,3 +106,16 @@ def test_exporting_what_a_text_needs(model: Path, tmp_path: Path) -> None:
 def test_reserved_words_in_the_input_are_copied_harmlessly(model: Path) -> None:
     result = runner.invoke(app, ["translate", str(model), "--quiet"], input="das <s> haus </s>\n")
     assert sorted(result.stdout.split()) == ["&lt;/s&gt;", "&lt;s&gt;", "house", "the"]
+
+
+def test_the_scale_of_a_rule_is_chosen_by_one_command(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "reference").write_text("the house is small\nthe house\n")
+    command = ["translate", str(model), "--decide", "lattice-mbr", "--choose-scale", "--scales", "0.5,2", "--quiet"]
+    text = "das haus ist klein\ndas haus\n"
+    result = runner.invoke(app, [*command, "--reference", str(tmp_path / "reference")], input=text)
+    assert result.exit_code == 0, result.exception
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()[:3]] == ["scale", "0.5", "2"]
+    assert result.stdout.splitlines()[3].startswith("best: --scale ")
+    assert "--reference" in str(runner.invoke(app, command, input=text).exception)
+    refused = runner.invoke(app, ["translate", str(model), "--scales", "1,2"], input=text)
+    assert "only for --choose-scale" in str(refused.exception)

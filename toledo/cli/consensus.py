@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,12 +25,11 @@ from toledo.cli.rules import (
     named_rule,
     require_scale,
 )
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_options, scale_table
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer, display_name, read_lines, write_lines
+from toledo.files import STANDARD_STREAM, atomic_writer, write_lines
 
 if TYPE_CHECKING:
-    from toledo.cli.consensus_lists import ToForests
-    from toledo.consensus import Rule, ScaleTable
     from toledo.formats.hypotheses import NBestList
     from toledo.formats.outputs import OutputFormat
     from toledo.weights import Weights
@@ -73,15 +71,9 @@ def consensus(
     tokenize: Annotated[Tokenizer, typer.Option(help="Tokenise raw text for the choice.")] = Tokenizer.none,
     n_best: Annotated[int | None, typer.Option(help="Write so many, best first, as an n-best list.", min=1)] = None,
     source: Annotated[InputFormat | None, typer.Option("--from", help="Format; by default it is guessed.")] = None,
-    choose_scale: Annotated[
-        bool, typer.Option("--choose-scale", help="Find the best scale; needs references.")
-    ] = False,
-    reference: Annotated[
-        list[str] | None, typer.Option("--reference", "-r", help="For --choose-scale; may be repeated.")
-    ] = None,
-    scales: Annotated[
-        str | None, typer.Option(help="Scales to choose from: 0.5,1,2", show_default="twelve from 0.1 to 10")
-    ] = None,
+    choose_scale: ChooseScale = False,
+    reference: Reference = None,
+    scales: Scales = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Where to write.")] = STANDARD_STREAM,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -109,17 +101,18 @@ def consensus(
 
     require_scale(scale)
     if choose_scale:
-        _refuse({"--evidence": evidence, "--n-best": n_best}, "a scale is chosen by references alone")
+        refuse_options({"--evidence": evidence, "--n-best": n_best}, "a scale is chosen by references alone")
     else:
-        _refuse({"--reference": reference, "--scales": scales}, "only for --choose-scale")
+        refuse_options({"--reference": reference, "--scales": scales}, "only for --choose-scale")
     if not evidence:
-        _refuse({"--evidence-n": evidence_n}, "there is no --evidence")
+        refuse_options({"--evidence-n": evidence_n}, "there is no --evidence")
     rule = named_rule(decide, RuleSettings(gain, hypotheses, precision, ratio), lists=True)
     lists = read_outputs(files or [STANDARD_STREAM], _format(source), n)
     to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenize))
     if choose_scale:
-        table = _choose_scale(rule, to_forests, list(lists), reference or [], scales, threads)
-        write_lines(output, _described(table, rule, as_json))
+        forests = to_forests(list(lists))
+        table = scale_table(rule, forests, to_forests.weights or {}, reference or [], scales, threads, to_forests.split)
+        write_lines(output, described(table, rule, as_json))
         return
     other = read_outputs(evidence, None, evidence_n) if evidence else None
     how = Choice(rule, scale, n_best or 1, threads, progress_for(quiet))
@@ -162,60 +155,3 @@ def _splitter(tokenize: Tokenizer) -> Callable[[Sequence[str]], Sequence[str]] |
 
     tokenizer = Tokenizer13a()  # type: ignore[no-untyped-call]
     return lambda words: tokenizer(" ".join(words)).split()
-
-
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    """Options that would be ignored are mistakes."""
-    if given := [name for name, value in options.items() if value]:
-        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
-
-
-def _choose_scale(
-    rule: Rule,
-    to_forests: ToForests,
-    lists: Sequence[NBestList],
-    reference: Sequence[str],
-    scales: str | None,
-    threads: int,
-) -> ScaleTable:
-    """BLEU for each scale."""
-    from toledo.consensus import choose_scale
-    from toledo.consensus.scale import SCALES
-
-    if not reference:
-        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
-    references = list(zip(*(_reference(file, len(lists), to_forests.split) for file in reference), strict=True))
-    numbers, forests = SCALES if scales is None else _numbers(scales), to_forests(lists)
-    return choose_scale(rule, forests, to_forests.weights or {}, references, numbers, threads=threads)
-
-
-def _described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
-    """A line for each scale and one for the best."""
-    if as_json:
-        rows = [{"scale": row.scale, "BLEU": round(row.score, 4)} for row in table.rows]
-        return [json.dumps({"rule": rule.name, "rows": rows, "best": table.best.scale})]
-    lines = [f"{row.scale:g}\t{row.score:.2f}{' *' if row is table.best else ''}" for row in table.rows]
-    return ["scale\tBLEU", *lines, f"best: --scale {table.best.scale:g}"]
-
-
-def _reference(file: str, segments: int, split: Callable[[Sequence[str]], Sequence[str]] | None) -> list[Sequence[str]]:
-    from toledo.vocabulary import split_words
-
-    lines = [split_words(line) for line in read_lines(file)]
-    if len(lines) != segments:
-        raise InputError(
-            f"{len(lines)} lines for {segments} segments",
-            file=display_name(file),
-            remedy="give a line for each segment",
-        )
-    return [line if split is None else split(line) for line in lines]
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        numbers = [float(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(0.0 < number < float("inf") for number in numbers):
-        raise InputError(f"{text!r} is no list of scales", remedy="write positive numbers: --scales 0.1,0.5,1,2")
-    return numbers

@@ -67,6 +67,14 @@ class RuleSettings:
                 raise InputError(f"--{name} {value:g} for lattice MBR", remedy="give a number above 0, at most 1")
 
 
+def lattice_scale(rule: RuleName, given: float | None) -> float:
+    """The scale for a lattice: rules that see all of it want a sharper distribution than those that see a list."""
+    if given is not None:
+        require_scale(given)
+        return given
+    return 3.0 if rule in (RuleName.consensus, RuleName.lattice_mbr) else 1.0
+
+
 def require_scale(scale: float) -> None:
     """Refuse what is no scale."""
     if not 0.0 < scale < float("inf"):

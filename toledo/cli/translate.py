@@ -22,14 +22,17 @@ from toledo.cli.rules import (
     Ratio,
     RuleName,
     RuleSettings,
-    Scale,
-    require_scale,
+    lattice_scale,
+    named_rule,
 )
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_options, scale_table
 from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM
+from toledo.files import STANDARD_STREAM, read_lines, write_lines
 
 if TYPE_CHECKING:
+    from toledo.cli.searches import Search
+    from toledo.cli.translator import Choice
     from toledo.model import Model
 
 LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
@@ -77,7 +80,14 @@ def translate(
     plf_values: Plf = PlfValues.probabilities,
     decide: Decide = RuleName.viterbi,
     gain: Gain = GainName.bleu,
-    scale: Scale = 1.0,
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            help="Factor of scores; below 1 flattens.",
+            show_default="3 for consensus and lattice-mbr, else 1",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
     hypotheses: Hypotheses = 200,
     precision: Precision = PRECISION,
     ratio: Ratio = RATIO,
@@ -90,6 +100,9 @@ def translate(
             rich_help_panel=CHOICE,
         ),
     ] = None,
+    choose_scale: ChooseScale = False,
+    reference: Reference = None,
+    scales: Scales = None,
     force: Annotated[
         str | None, typer.Option(help="Score these translations instead of searching.", rich_help_panel=OTHER)
     ] = None,
@@ -110,6 +123,8 @@ def translate(
 
         toledo translate model test.de --decide lattice-mbr --scale 3 > test.out
 
+        toledo translate model val.de --decide lattice-mbr --choose-scale --reference val.en
+
         toledo translate model test.de --search itg --decide consensus > test.out
 
         toledo translate model test.de --force test.en > scores
@@ -123,12 +138,17 @@ def translate(
         search_graph, density, plf_values.value, trace, force is not None, decide is not RuleName.viterbi,
     )  # fmt: skip
     wanted.check()
-    require_scale(scale)
+    refuse_options({} if choose_scale else {"--reference": reference, "--scales": scales}, "only for --choose-scale")
     if force is not None and search is not SearchName.beam:
         raise InputError("--force follows the rules of beam search", remedy="leave out --search")
-    choice = Choice(decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), scale)
+    choice = Choice(
+        decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), lattice_scale(decide, scale)
+    )
     loaded = _load(model, weights)
     chosen = SearchChoice(search, pop_limit, beam).search(loaded)
+    if choose_scale:
+        _choose_scale(chosen, choice, source, reference or [], scales, threads, output)
+        return
     translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
     start, lines, words = time.process_time(), 0, 0
     with opened(wanted, chosen.model, threads) as write:
@@ -139,6 +159,24 @@ def translate(
     seconds = max(time.process_time() - start, 1e-9)
     translator.report()
     log.info("sentences: %d, per CPU second %.0f; words per CPU second %.0f", lines, lines / seconds, words / seconds)
+
+
+def _choose_scale(
+    search: Search,
+    choice: Choice,
+    source: str,
+    reference: list[str],
+    scales: str | None,
+    threads: int,
+    output: str,
+) -> None:
+    """BLEU of a rule by its scale, on text with references."""
+    from toledo.vocabulary import split_words
+
+    forests = search.forests([split_words(line) for line in read_lines(source)], threads)
+    rule = named_rule(choice.rule, choice.settings)
+    table = scale_table(rule, forests, search.model.weights, reference, scales, threads)
+    write_lines(output, described(table, rule, as_json=False))
 
 
 def _load(path: Path, weights: Path | None) -> Model:

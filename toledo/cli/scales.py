@@ -1,0 +1,92 @@
+"""Choosing the scale of a decision rule on held-out data, for all commands that decide."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toledo.cli.rules import CHOICE
+from toledo.errors import InputError
+from toledo.files import display_name, read_lines
+
+if TYPE_CHECKING:
+    from toledo.consensus.rule import Rule
+    from toledo.consensus.scale import ScaleTable
+    from toledo.forest import Forest
+    from toledo.weights import Weights
+
+Split = Callable[[Sequence[str]], Sequence[str]]
+
+ChooseScale = Annotated[
+    bool,
+    typer.Option("--choose-scale", help="Print BLEU by scale; needs references.", rich_help_panel=CHOICE),
+]
+Reference = Annotated[
+    list[str] | None,
+    typer.Option("--reference", "-r", help="For --choose-scale; may be repeated.", rich_help_panel=CHOICE),
+]
+Scales = Annotated[
+    str | None,
+    typer.Option(help="Scales to choose from: 0.5,1,2", show_default="twelve from 0.1 to 10", rich_help_panel=CHOICE),
+]
+
+
+def refuse_options(options: Mapping[str, object], why: str) -> None:
+    """Options that would be ignored are mistakes."""
+    if given := [name for name, value in options.items() if value]:
+        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
+
+
+def scale_table(
+    rule: Rule,
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    reference: Sequence[str],
+    scales: str | None,
+    threads: int,
+    split: Split | None = None,
+) -> ScaleTable:
+    """BLEU for each scale."""
+    from toledo.consensus import choose_scale
+    from toledo.consensus.scale import SCALES
+
+    if not reference:
+        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
+    references = list(zip(*(_reference(file, len(forests), split) for file in reference), strict=True))
+    numbers = SCALES if scales is None else _numbers(scales)
+    return choose_scale(rule, forests, weights, references, numbers, threads=threads)
+
+
+def described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
+    """A line for each scale and one for the best."""
+    if as_json:
+        rows = [{"scale": row.scale, "BLEU": round(row.score, 4)} for row in table.rows]
+        return [json.dumps({"rule": rule.name, "rows": rows, "best": table.best.scale})]
+    lines = [f"{row.scale:g}\t{row.score:.2f}{' *' if row is table.best else ''}" for row in table.rows]
+    return ["scale\tBLEU", *lines, f"best: --scale {table.best.scale:g}"]
+
+
+def _reference(file: str, segments: int, split: Split | None) -> list[Sequence[str]]:
+    from toledo.vocabulary import split_words
+
+    lines = [split_words(line) for line in read_lines(file)]
+    if len(lines) != segments:
+        raise InputError(
+            f"{len(lines)} lines for {segments} segments",
+            file=display_name(file),
+            remedy="give a line for each segment",
+        )
+    return [line if split is None else split(line) for line in lines]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(0.0 < number < float("inf") for number in numbers):
+        raise InputError(f"{text!r} is no list of scales", remedy="write positive numbers: --scales 0.1,0.5,1,2")
+    return numbers
