@@ -1,5 +1,6 @@
 """PRO, MIRA, regression, MMI and simplex on n-best lists of several rounds: the BLEU they reach and CPU time.
 
+    python benchmarks/list_tuners.py                      # lists of the built-in sample
     lists=../shared/peers/moses-de-en/mert-nbest
     python benchmarks/list_tuners.py --lists $lists/run?.best100.out.gz --start $lists/run1.dense \
         --references ../shared/peers/moses-de-en/val.en
@@ -12,10 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from mert import read_examples, read_start
+from mert import add_data_options, read_data
 
 from toledo.tuning.mira import MIRA
 from toledo.tuning.mmi import MMI
@@ -38,13 +38,10 @@ TUNERS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lists", type=Path, nargs="+", required=True)
-    parser.add_argument("--references", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True)
+    add_data_options(parser)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     arguments = parser.parse_args()
-    start = read_start(arguments.start)
-    examples = read_examples(arguments, tuple(start))
+    examples, start = read_data(arguments)
     print(f"{len(examples.forests)} segments, {examples.lists.forest.edges} distinct hypotheses, {len(start)} weights")
     for label, tuner in TUNERS.items():
         tuner.tune(examples, start, seed=0, threads=1)  # compiled now

@@ -1,5 +1,6 @@
 """MERT's inner optimisation on n-best lists of several rounds: the BLEU it reaches and CPU time per start.
 
+    python benchmarks/mert.py                             # lists of the built-in sample
     lists=../shared/peers/moses-de-en/mert-nbest
     python benchmarks/mert.py --lists $lists/run?.best100.out.gz --start $lists/run1.dense \
         --references ../shared/peers/moses-de-en/val.en
@@ -12,11 +13,13 @@ does, preparation included, over the number of starts. With `--on forests` the l
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from on_sample import make_examples
 
 from toledo.forest import from_nbest
 from toledo.formats.nbest import read_nbest
@@ -29,15 +32,12 @@ from toledo.weights import Weights
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lists", type=Path, nargs="+", required=True)
-    parser.add_argument("--references", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True)
+    add_data_options(parser)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--restarts", type=int, default=20)
     parser.add_argument("--on", choices=["lists", "forests"], default="lists")
     arguments = parser.parse_args()
-    start = read_start(arguments.start)
-    examples = read_examples(arguments, tuple(start))
+    examples, start = read_data(arguments)
     hypotheses = sum(forest.edges for forest in examples.forests)
     print(f"{len(examples.forests)} segments, {hypotheses} distinct hypotheses, {len(start)} weights")
     examples.lists  # noqa: B018 (prepared before)
@@ -56,6 +56,22 @@ def main() -> None:
             flush=True,
         )
     print(f"BLEU {np.mean(found):.3f}, σ {np.std(found):.3f}, {np.mean(spent):.3f} CPU s per start")
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lists", type=Path, nargs="+")
+    parser.add_argument("--references", type=Path)
+    parser.add_argument("--start", type=Path)
+
+
+def read_data(arguments: argparse.Namespace) -> tuple[Examples, Weights]:
+    """The lists that are named, or those of the built-in sample."""
+    if arguments.lists is None:
+        with tempfile.TemporaryDirectory() as folder:
+            examples, model = make_examples(Path(folder))
+        return examples, model.weights
+    start = read_start(arguments.start)
+    return read_examples(arguments, tuple(start)), start
 
 
 def read_start(path: Path) -> Weights:

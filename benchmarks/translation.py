@@ -1,5 +1,6 @@
 """Beam search: model score, BLEU and speed by pop limit, threads, time by length, memory; beside Moses and moses2.
 
+    python benchmarks/translation.py                      # on the built-in sample
     python benchmarks/translation.py MODEL SOURCE REFERENCE [--pop-limits 50 100 200 …] [--repeat 3]
     python benchmarks/translation.py MODEL SOURCE REFERENCE --moses moses.ini --moses-program bin/moses2
 
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from on_sample import make_model
 
 from toledo.metrics import BLEU
 from toledo.model import Model
@@ -25,14 +27,21 @@ from toledo.search.beam import BeamSearch, BeamSettings
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("source", type=Path)
-    parser.add_argument("reference", type=Path)
+    parser.add_argument("model", type=Path, nargs="?", help="without one, the built-in sample's")
+    parser.add_argument("source", type=Path, nargs="?")
+    parser.add_argument("reference", type=Path, nargs="?")
     parser.add_argument("--pop-limits", type=int, nargs="*", default=[10, 50, 100, 200, 230, 400, 1000, 2000, 5000])
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--moses", type=Path, help="a moses.ini with absolute paths")
     parser.add_argument("--moses-program", type=Path, help="moses or moses2")
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.model is None:
+            options.model, options.source, options.reference = make_model(Path(folder))
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
     model = Model.load(options.model)
     source = [line.split() for line in options.source.read_text("utf-8").splitlines()]
     references = [[line.split()] for line in options.reference.read_text("utf-8").splitlines()]
