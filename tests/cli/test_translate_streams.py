@@ -94,7 +94,7 @@ def test_a_line_is_not_held_back(model: Path, tmp_path: Path) -> None:
         assert process.stdout.read() == b""
         messages = process.stderr.read().decode()
     assert process.returncode == 0
-    assert "3 sentences" in messages
+    assert "sentences: 3" in messages
     assert "words per CPU second" in messages
 
 

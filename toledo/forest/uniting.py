@@ -5,8 +5,9 @@ one search at different weights, two facts make a union without duplicates possi
 has covered, the words that a language model still sees, …) follows from the partial derivation alone; and a node is
 such a state. So nodes of two forests that share one derivation are the same state, and are merged; nodes that share
 none have no derivation twice. From the leaves on, two nodes share a derivation if they have an edge in common: one with
-the same words, features and provenance, and with merged tails. A merged node also joins what one search found below
-it with what another found above it: these are derivations of the model like all others.
+the same words, features and provenance, and with merged tails. A third forest may show that nodes of two others are
+one, so this is repeated until nothing more is found. A merged node also joins what one search found below it with what
+another found above it: these are derivations of the model like all others.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.joining import join
 from toledo.forest.scoring import SparseArrays
 from toledo.forest.structure import Forest, Scores, Shape, Yields
-from toledo.kernels import inner_kernel, kernel
+from toledo.kernels import inlined, inner_kernel, kernel
 
 NONE = -1
-GOAL = 0  # the one node of the union that all forests have
+MOST = 64  # forests: each is a bit
 SEED, PRIME, SHIFT = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(29)
 
 
@@ -40,11 +41,12 @@ class Content(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """For each edge whether it is new, its head and its tails in the union."""
+    """For each edge whether it is new, its head and its tails in the union, whose goal is `goal`."""
 
     new: NDArray[np.bool_]
     heads: NDArray[np.int32]
     tails: NDArray[np.int32]
+    goal: int
 
 
 def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
@@ -56,6 +58,8 @@ def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
     """
     if any(len(forest) != 1 for forest in forests):
         raise InputError("forests of several segments cannot be united", remedy="unite those of each segment")
+    if len(forests) > MOST:
+        return unite([unite(forests[:MOST], distinct=distinct), *forests[MOST:]], distinct=distinct)
     if len(forests) == 1 and forests[0].shape.tails.size:
         return forests[0]
     joined = join(forests)
@@ -75,7 +79,7 @@ def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
         provenance=None if joined.provenance is None else joined.provenance[chosen],
     )
     names = joined.sparse.names if joined.sparse else ()
-    return from_edges(edges, GOAL, joined.feature_names, joined.vocabulary, names)
+    return from_edges(edges, merged.goal, joined.feature_names, joined.vocabulary, names)
 
 
 def _content(forest: Forest) -> Content:
@@ -92,66 +96,75 @@ def _content(forest: Forest) -> Content:
 
 @kernel
 def _merge(shape: Shape, content: Content, distinct: bool) -> Merged:
-    """Children first, forest by forest: find the state of each node, then which of its edges are new."""
+    """Find the nodes that are one state, then which edges are new among those of each state."""
     sentences, head_edges, tail_offsets, old_tails = shape
-    edges = tail_offsets.size - 1
-    new, heads, tails = (
-        np.zeros(edges, np.bool_),
-        np.full(edges, NONE, np.int32),
-        np.full(old_tails.size, NONE, np.int32),
-    )
-    state = np.full(head_edges.size - 1, NONE, np.int32)  # the node of the union
-    claimed = np.full(head_edges.size, NONE, np.int32)  # by which forest a state has been claimed last
+    edges, tails = tail_offsets.size - 1, np.empty_like(old_tails)
+    heads, parents = np.empty(edges, np.int32), np.arange(head_edges.size - 1).astype(np.int32)
+    forests = np.zeros(parents.size, np.uint64)  # those with a node of this state, a bit for each
+    goal = sentences[1] - 1
+    for forest in range(sentences.size - 1):
+        for v in range(sentences[forest], sentences[forest + 1]):
+            forests[v] = np.uint64(1) << np.uint64(forest)
+            heads[head_edges[v] : head_edges[v + 1]] = v
+        parents[sentences[forest + 1] - 1] = goal
     slots = 16
     while slots < 2 * edges:
         slots *= 2
     table = np.full(slots, NONE, np.int32)
-    states = GOAL + 1
-    for forest in range(sentences.size - 1):
-        goal, first_edge = sentences[forest + 1] - 1, head_edges[sentences[forest]]
-        for v in range(sentences[forest], sentences[forest + 1]):
-            begin, end = head_edges[v], head_edges[v + 1]
-            for t in range(tail_offsets[begin], tail_offsets[end]):
-                tails[t] = state[old_tails[t]]
-            state[v] = GOAL if v == goal else NONE
-            if distinct and v != goal:
-                state[v] = _shared_state(
-                    content, tail_offsets, tails, heads, table, begin, end, first_edge, claimed, forest
-                )
-            if state[v] == NONE:
-                state[v] = states
-                states += 1
-            claimed[state[v]] = forest
-            for h in range(begin, end):
-                slot = _find(content, tail_offsets, tails, heads, table, h, state[v], edges) if distinct else slots
-                if slot == slots or table[slot] == NONE:
-                    new[h], heads[h] = True, state[v]
-                    if distinct:
-                        table[slot] = h
-    return Merged(new, heads, tails)
+    while distinct and _merge_states(content, tail_offsets, old_tails, tails, heads, parents, forests, goal, table):
+        pass
+    for t in range(tails.size):
+        tails[t] = _root(parents, old_tails[t])
+    new = np.ones(edges, np.bool_)
+    table[:] = NONE
+    for h in range(edges):
+        heads[h] = _root(parents, heads[h])
+        if distinct:
+            slot = _find(content, tail_offsets, tails, heads, table, h, heads[h])
+            new[h] = table[slot] == NONE
+            table[slot] = h if new[h] else table[slot]
+    return Merged(new, heads, tails, goal)
 
 
-@kernel
-def _shared_state(
+@inner_kernel
+def _merge_states(
     content: Content,
     tail_offsets: NDArray[np.int32],
+    old_tails: NDArray[np.int32],
     tails: NDArray[np.int32],
     heads: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    forests: NDArray[np.uint64],
+    goal: int,
     table: NDArray[np.int32],
-    begin: int,
-    end: int,
-    first_edge: int,
-    claimed: NDArray[np.int32],
-    forest: int,
-) -> int:
-    """The state of an earlier forest that has an edge in common with these, if no other node of this forest is it."""
-    for h in range(begin, end):
-        slot = _find(content, tail_offsets, tails, heads, table, h, NONE, first_edge)
-        if table[slot] != NONE:
-            state = int(heads[table[slot]])
-            if state != GOAL and claimed[state] != forest:
-                return state
-    return NONE
+) -> bool:
+    """Nodes with an edge in common are one; whether any were found. What is merged below shows more above."""
+    merged = False
+    table[:] = NONE
+    for h in range(heads.size):
+        head = _root(parents, heads[h])
+        if head == goal:
+            continue
+        for t in range(tail_offsets[h], tail_offsets[h + 1]):
+            tails[t] = _root(parents, old_tails[t])
+        slot = _find(content, tail_offsets, tails, heads, table, h, NONE)
+        if table[slot] == NONE:
+            table[slot] = h
+            continue
+        other = _root(parents, heads[table[slot]])
+        if other != head and not forests[head] & forests[other]:  # two nodes of one search are two states
+            parents[head] = other
+            forests[other] |= forests[head]
+            merged = True
+    return merged
+
+
+@inlined
+def _root(parents: NDArray[np.int32], node: int) -> int:
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = parents[node]
+    return int(node)
 
 
 @inner_kernel
@@ -163,18 +176,13 @@ def _find(
     table: NDArray[np.int32],
     edge: int,
     head: int,
-    before: int,
 ) -> int:
-    """The slot of an edge equal to this one, with this head (or any) and an earlier number; else an empty slot."""
+    """The slot of an edge equal to this one, with this head (or any); else an empty slot."""
     mask = table.size - 1
     slot = np.int64(_hash(content, tail_offsets, tails, edge) & np.uint64(mask))
     while table[slot] != NONE:
         other = table[slot]
-        if (
-            other < before
-            and (head == NONE or head == heads[other])
-            and _same(content, tail_offsets, tails, edge, other)
-        ):
+        if (head == NONE or head == heads[other]) and _same(content, tail_offsets, tails, edge, other):
             break
         slot = (slot + 1) & mask
     return int(slot)
