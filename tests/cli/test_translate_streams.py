@@ -78,8 +78,19 @@ def test_long_lines(model: Path) -> None:
 def started(model: Path, folder: Path, *options: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "toledo", "translate", str(model.resolve()), "--threads", "1", *options]
     return subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    """Tests may run in the background, where shells have interrupts ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_a_line_is_not_held_back(model: Path, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def points(steps: Steps) -> list[float]:
 def sure_best(values: list[float], rows: np.ndarray) -> np.ndarray | None:
     """The row of the best value; None if rows of others come too close to tell."""
     best = int(np.argmax(values))
-    close = [row for value, row in zip(values, rows, strict=True) if value > values[best] - 1e-9]
+    margin = 1e-9 * max(1.0, abs(values[best]))
+    close = [row for value, row in zip(values, rows, strict=True) if value > values[best] - margin]
     return rows[best] if all(np.array_equal(row, rows[best]) for row in close) else None
 
 
