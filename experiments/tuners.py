@@ -198,7 +198,8 @@ def _p(rows: NDArray[np.float64] | None, base: NDArray[np.float64] | None) -> st
     if rows is None or base is None or np.array_equal(rows, base):
         return "–"
     found = paired_bootstrap(BLEU(), rows, base, 10_000, SEED)
-    return f"{'+' if found.score > found.baseline else '−'}{found.p_value:.3f}"
+    p = "<0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
+    return f"{'+' if found.score > found.baseline else '−'} {p}"
 
 
 def _mean_statistics(
