@@ -145,6 +145,7 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "no such directory" in refusal(model, "--report", "nowhere/report.html")
     assert "frozen names features" in refusal(model, "--frozen", "colour", "--objective", "pro")
     assert "no such file" in refusal(model, "--initial", "missing.toml")
+    assert "without its text" in refusal(model, "--held-out-reference", "val.en")
     assert not (folder / "tuned.toml").exists()
 
 
@@ -159,5 +160,8 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
     assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
     assert "n_best was 20 and is now 10" in refusal(*options, "--n-best", 10, "--work", "parts", "--resume")
+    other = small_models.small_model(order=2)
+    other.save("other")
+    assert "cannot go on: model" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
     run(*options, "--rounds", 4, "--work", "parts", "--resume")
     assert Path("tuned.toml").read_bytes() == whole

@@ -134,12 +134,14 @@ def tune(
         if model is None or source is None:
             raise InputError("nothing to tune", remedy="give MODEL, --source and --reference; or --n-best-lists")
         loaded = with_sparse(_load(model), sparse, sparse_features)
+        if held_out_reference and not held_out_source:
+            raise InputError("references of a held-out set without its text", remedy="give --held-out-source FILE")
         text, held_out = read_text(source, reference or []), None
         if held_out_source:
             held_out = read_text(held_out_source, held_out_reference or [])
         task = task_of_model(
             loaded, text, held_out, tuner, settings, start, SearchChoice(search, pop_limit, beam), progress
-        )
+        ).of_files(model)
     results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
     best = best_run(results)
     summary = summarise([result.history for result in results])

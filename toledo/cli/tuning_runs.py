@@ -17,7 +17,7 @@ from toledo.files import atomic_writer, display_name, read_lines
 from toledo.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
 from toledo.formats.outputs import read_outputs
-from toledo.model import Model, default_weights
+from toledo.model import DESCRIPTION, Model, default_weights
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
 from toledo.tuning.checkpoint import Checkpoint
@@ -41,6 +41,11 @@ class Task:
     held_out: TuningSet | None
     settings: LoopSettings
     configuration: Mapping[str, Any]
+
+    def of_files(self, model: Path) -> Task:
+        """The same task for this very model: its description lists the digests of all its arrays."""
+        content = (model / DESCRIPTION).read_text(encoding="utf-8")
+        return replace(self, configuration={**self.configuration, "model_files": digest(content)})
 
     def run(self, seed: int, work: Path, resume: bool, progress: Progress) -> TuningResult:
         """One run, kept in a directory of its own."""
