@@ -55,6 +55,18 @@ def test_against_all_derivations(data: st.DataObject) -> None:
 
 
 @given(st.data())
+def test_the_whole_forest_is_at_least_as_good_as_a_list(data: st.DataObject) -> None:
+    forest = data.draw(oracle.forests(max_nodes=4))
+    scores = data.draw(oracle.edge_scores(forest))
+    size = data.draw(st.integers(1, 3))
+    rules = [Consensus(2, size), Consensus(2, size, whole_forest=True), Consensus(2, 10_000)]
+    listed, found, best = Consensus.choose_each(forest, scores, [(rule, 1.0) for rule in rules])
+    assert listed.value <= found.value <= best.value + 1e-6
+    texts = {tree.words for tree in oracle.derivations(forest) if tree.score(scores) > -np.inf}
+    assert not texts or tuple(found.words.tolist()) in texts
+
+
+@given(st.data())
 def test_lists_and_forests_expect_the_same(data: st.DataObject) -> None:
     forest = data.draw(oracle.forests(max_nodes=3))
     scores = forest.scores({"f0": 1.0, "f1": 1.0})
@@ -76,3 +88,14 @@ def test_the_worked_example() -> None:
         for lm in (1.0, 1.5, 2.0)
     ]
     assert chosen == list(scored)
+    from_one, from_all = (
+        decide(rule, [forest], {"tm": 1.0, "lm": 1.5})[0].words.tolist()
+        for rule in (Consensus(2, size=1), Consensus(2, size=1, whole_forest=True))
+    )
+    assert " ".join(forest.vocabulary.words(from_one)) != "Once upon a rhyme"  # a list of one has no choice
+    assert " ".join(forest.vocabulary.words(from_all)) == "Once upon a rhyme"
+
+
+def test_a_list_or_the_forest() -> None:
+    with pytest.raises(ValueError, match="not at both"):
+        Consensus(from_list=True, whole_forest=True)

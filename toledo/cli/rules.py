@@ -25,6 +25,7 @@ class RuleName(StrEnum):
     max_translation = "max-translation"
     mbr = "mbr"
     consensus = "consensus"
+    forest_consensus = "forest-consensus"
     lattice_mbr = "lattice-mbr"
 
 
@@ -72,7 +73,7 @@ def lattice_scale(rule: RuleName, given: float | None) -> float:
     if given is not None:
         require_scale(given)
         return given
-    return 3.0 if rule in (RuleName.consensus, RuleName.lattice_mbr) else 1.0
+    return 1.0 if rule in (RuleName.viterbi, RuleName.max_translation, RuleName.mbr) else 3.0
 
 
 def require_scale(scale: float) -> None:
@@ -94,6 +95,8 @@ def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False) -
             return MBR(settings.gain.value, settings.size, ALL if lists else settings.size)
         case RuleName.consensus:
             return Consensus(size=settings.size, density=settings.density)
+        case RuleName.forest_consensus:
+            return Consensus(size=settings.size, density=settings.density, whole_forest=True)
         case RuleName.lattice_mbr:
             rule = LatticeMBR(precision=settings.precision, ratio=settings.ratio)
             return rule if settings.density is None else replace(rule, density=settings.density)

@@ -3,7 +3,7 @@
     argmax_e BLEU(e; E),    matches_n = Σ_g min(c_g(e), E[c_g]),    reference length = E[length]
 
 The expectations are over all derivations of a forest, or over the texts of a list. The hypotheses are the best distinct
-texts. Where MBR compares each hypothesis with each, this compares each with one reference.
+texts, or all texts of the forest. Where MBR compares each hypothesis with each, this compares each with one reference.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from toledo.consensus.lists import WeightedTexts, best_texts
 from toledo.consensus.ngram_space import NGramSpace, ngram_space
 from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.whole_forest import climb
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, empty_index, with_room
 from toledo.forest.structure import Forest, Scores
 from toledo.hashing import find_slot, pair_key
@@ -49,8 +50,9 @@ class Consensus:
     """The one of the `size` best texts with the highest BLEU against expected counts; the value is that BLEU.
 
     The counts are expected under all derivations of the forest (kept small by a `density` in edges per word, or by a
-    `beam` of edges per node), or, with `from_list`, under the best texts themselves. BLEU is smoothed by adding one to
-    the counts above order 1 (Lin and Och 2004).
+    `beam` of edges per node), or, with `from_list`, under the best texts themselves. With `whole_forest` the search for
+    better texts goes on in all of the forest. BLEU is smoothed by adding one to the counts above order 1 (Lin and Och
+    2004).
     """
 
     order: int = 4
@@ -58,8 +60,13 @@ class Consensus:
     from_list: bool = False
     density: float | None = None
     beam: int | None = None
+    whole_forest: bool = False
 
     name = "consensus"
+
+    def __post_init__(self) -> None:
+        if self.from_list and self.whole_forest:
+            raise ValueError("consensus looks at a list or at the whole forest, not at both")
 
     def choose(self, forest: Forest, scores: Scores) -> Decision:
         """The best text of a segment."""
@@ -76,18 +83,27 @@ class Consensus:
         for rule, scale in candidates:
             texts = texts_at(rule.size, scale if rule.from_list else 1.0)
             if rule.from_list:
-                expected = list_counts(texts, rule.order)
-            else:
-                expected = forest_counts(space_of(rule.order, rule.density, rule.beam), scale)
-            decisions.append(rule.best(texts.texts, expected))
+                decisions.append(rule.best(texts.texts, list_counts(texts, rule.order)))
+                continue
+            space = space_of(rule.order, rule.density, rule.beam)
+            expected = forest_counts(space, scale)
+            found = rule.best(texts.texts, expected)
+            decisions.append(rule.climb(space, expected, found) if rule.whole_forest and len(texts) else found)
         return decisions
+
+    def climb(self, space: NGramSpace, expected: ExpectedCounts, found: Decision) -> Decision:
+        """A better text, if there is one in the forest that is easily found."""
+        return climb(space, expected.counts, found, self._metric, lambda texts: expected.statistics(texts, self.order))
+
+    @property
+    def _metric(self) -> BLEU:
+        return BLEU(self.order, smoothing="add-k", value=1.0)
 
     def best(self, texts: Sequences, expected: ExpectedCounts) -> Decision:
         """The best of some texts; of equal ones the first."""
         if not len(texts):
             return NOTHING
-        metric = BLEU(self.order, smoothing="add-k", value=1.0)
-        values = metric.scores(expected.statistics(texts, self.order))
+        values = self._metric.scores(expected.statistics(texts, self.order))
         chosen = int(np.argmax(values))
         words = texts.symbols[texts.offsets[chosen] : texts.offsets[chosen + 1]]
         return Decision(words, float(values[chosen]))
