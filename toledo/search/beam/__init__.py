@@ -14,11 +14,11 @@ from toledo.kernels import map_chunks
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.beam.arrays import Lattice, Limits
-from toledo.search.beam.cubes import WINDOW
 from toledo.search.beam.lattice import SearchResult, Translation, best_translation, search_result, to_forest
 from toledo.search.beam.options import PreparedTable, SentenceOptions, future_scores
 from toledo.search.beam.stacks import search_sentence
 from toledo.search.beam.weighted import weigh
+from toledo.search.distortion import WINDOW
 from toledo.search.steps import Step
 
 __all__ = ["BeamSearch", "BeamSettings", "SearchResult", "Step", "Translation"]

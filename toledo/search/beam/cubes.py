@@ -18,9 +18,8 @@ from toledo.search.beam.arrays import (
     same_group,
 )
 from toledo.search.beam.options import SentenceOptions
+from toledo.search.distortion import ONE, WINDOW, leaves_gap, span_mask
 
-WINDOW = 63
-ONE = np.uint64(1)
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 
 
@@ -85,7 +84,7 @@ def _pair_with_spans(
         for e in range(b + 1, min(b + longest, length, gap + WINDOW) + 1):
             if (mask >> np.uint64(e - 1 - gap)) & ONE:
                 break
-            if b > gap and e - gap > limits.distortion:
+            if leaves_gap(gap, b, e, limits.distortion):
                 break
             if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
                 continue
@@ -148,7 +147,7 @@ def _group_hash(nodes: Nodes, v: int) -> int:
 @inner_kernel
 def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int, e: int) -> float:
     """What the words still to translate can score once the span from b up to e is done."""
-    mask |= ((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap)
+    mask |= span_mask(gap, b, e)
     total, position = 0.0, gap
     while mask:
         zeros = 0

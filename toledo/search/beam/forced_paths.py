@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from toledo.kernels import inner_kernel, kernel
 from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, edges_with_room, grown
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, ONE, SWAP, WINDOW
+from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
 from toledo.search.beam.forced_phrases import Placed
 from toledo.search.beam.options import SentenceOptions
+from toledo.search.distortion import after_span, may_follow, span_mask
 
 
 class PathScoring(NamedTuple):
@@ -77,11 +78,8 @@ def find_paths(
                 nodes, edges = _with_room(nodes, node_count + 1), edges_with_room(edges, edge_count + 1)
                 if 2 * node_count + 2 > slots.size:
                     slots = _larger_slots(nodes, node_count, 4 * slots.size, reordering)
-                mask = nodes.mask[v] | (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap))
-                new, new_gap = node_count, gap
-                while mask & ONE:
-                    mask >>= ONE
-                    new_gap += 1
+                new = node_count
+                new_gap, mask = after_span(gap, nodes.mask[v], b, e)
                 place = j + options.lengths[option]
                 nodes.place[new], nodes.gap[new], nodes.mask[new], nodes.option[new] = place, new_gap, mask, option
                 nodes.begin[new], nodes.end[new] = b, e
@@ -139,10 +137,10 @@ def _lowest_kept(nodes: Hypotheses, first: int, count: int, most: int) -> float:
 
 @inner_kernel
 def _may_follow(gap: int, mask: np.uint64, last: int, b: int, e: int, jump: int) -> bool:
-    """The distortion rule of the beam search: see `toledo.search.beam.stacks`."""
-    if b < gap or abs(b - last) > jump or e - gap > WINDOW or (b > gap and e - gap > jump):
+    """Whether the distortion rule allows a span, and none of its words is translated."""
+    if not may_follow(gap, last, b, e, jump):
         return False
-    return not (mask & (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap)))
+    return not (mask & span_mask(gap, b, e))
 
 
 @inner_kernel

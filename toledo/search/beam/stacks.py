@@ -9,8 +9,8 @@ edge: the result is a lattice.
 A cell waits in the queue with what it can be expected to score, from the estimates of its option; the language model is
 asked only when the cell comes up, and the cell waits again if it then scores less than the next one.
 
-Words translated are kept as the first gap and a mask of the 63 positions after it. The distortion rule is that of
-Moses: no jump is longer than the limit, and from the end of a span the first gap can be reached within one jump.
+Words translated are kept as the first gap and a mask of the 63 positions after it, as the distortion rule needs it:
+`toledo.search.distortion`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from toledo.search.beam.arrays import (
     room_for_queue,
     same_group,
 )
-from toledo.search.beam.cubes import ONE, cubes_of_group, make_cubes, rank_by_group
+from toledo.search.beam.cubes import cubes_of_group, make_cubes, rank_by_group
 from toledo.search.beam.options import LN10, SentenceOptions
+from toledo.search.distortion import after_span
 from toledo.vocabulary import END
 
 
@@ -226,10 +227,7 @@ def _add_step(
     """Record a step, and its hypothesis unless an equal one is there; gives the number of hypotheses."""
     tail, option = ranked[queue.cells[cell]["row"]], queue.cells[cell]["option"]
     b, e, gap = options.begin[option], options.end[option], nodes.records[tail]["gap"]
-    mask = nodes.records[tail]["mask"] | (((ONE << np.uint64(e - b)) - ONE) << np.uint64(b - gap))
-    while mask & ONE:
-        mask >>= ONE
-        gap += 1
+    gap, mask = after_span(gap, nodes.records[tail]["mask"], b, e)
     new = node_count  # written as a new node; counted only if no equal one is found
     (
         nodes.records[new]["gap"],

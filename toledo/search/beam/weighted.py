@@ -13,8 +13,8 @@ from toledo.phrases.filtering import weighted_scores
 from toledo.phrases.look_up import occurring_phrases
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.search.beam.arrays import Scoring
-from toledo.search.beam.cubes import WINDOW
 from toledo.search.beam.options import OOV, PreparedTable, SentenceOptions, prepare_options, sentence_options
+from toledo.search.distortion import WINDOW
 from toledo.vocabulary import RESERVED, UNKNOWN
 
 
