@@ -187,15 +187,49 @@ def test_an_error_rate_is_made_small() -> None:
     ("values", "start", "message"),
     [
         ((0.0,), 0.0, "all weights are 0"),
-        ((-2.0,), -1.0, "2 of 2 translations are empty"),
+        ((-2.0,), -1.0, "2 of 2 translations are empty"),  # the others may be
         ((float("nan"),), 1.0, "the weight of a is nan"),
     ],
 )
 def test_a_collapse_is_an_error(values: tuple[float, ...], start: float, message: str) -> None:
-    tuning = lists_set([("x y", 1.0), ("", -1.0)], [("u v", 1.0), ("", -1.0)], references=["x y", "u v"])
+    some = [("x y", 1.0), ("", -1.0)]
+    tuning = lists_set(some, some, some, some, some, references=["x y", "x y", "", "", ""])
     with pytest.raises(InputError, match=message) as caught:
         tune(Sets(*values), Weights({"a": start}), tuning, replace(SETTINGS, rounds=1))
     assert caught.value.remedy
+
+
+def test_a_score_of_zero_is_no_success() -> None:
+    with pytest.raises(InputError, match="BLEU is 0 at the start and after each round"):
+        tune(
+            Sets(2.0),
+            Weights({"a": 1.0}),
+            lists_set([("x", 1.0)], references=["y"]),
+            replace(SETTINGS, metric=BLEU(), rounds=1),
+        )
+    with pytest.raises(InputError, match="each segment has an empty reference"):
+        tune(Sets(2.0), Weights({"a": 1.0}), lists_set([("x", 1.0)], references=[""]), SETTINGS)
+
+
+def test_something_must_be_free() -> None:
+    with pytest.raises(InputError, match="all weights are frozen"):
+        tune(Sets(2.0), Weights({"a": 1.0}, frozenset("a")), lists_set([("x", 1.0)], references=["x"]), SETTINGS)
+
+
+def test_an_ended_run_is_tidied_and_takes_no_more_rounds(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
+    def run(rounds: int) -> History:
+        checkpoint, settings = Checkpoint(tmp_path, {}, True), replace(SETTINGS, rounds=rounds)
+        return tune(RandomTuner(5, restless=0.1), model.weights, tuning, settings, checkpoint=checkpoint).history
+
+    ended = run(1)
+    assert ended.stopped == "the one round is done"
+    for name in ("round-1", ".round-1.abc", ".round-1.old.abc"):  # what a killed process may leave behind
+        (tmp_path / name).mkdir()
+    (tmp_path / f".{HISTORY}.abc").touch()
+    assert run(1) == ended
+    assert [path.name for path in tmp_path.iterdir()] == [HISTORY]
+    with pytest.raises(InputError, match="has ended, with seed 1: the one round is done"):
+        run(2)
 
 
 def test_a_useless_objective_is_an_error() -> None:

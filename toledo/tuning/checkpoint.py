@@ -75,17 +75,20 @@ class Checkpoint:
             save_forest(join(list(found)), self._round(len(history.rounds)))
         history.save(self.directory / HISTORY)
         if history.stopped:
-            self._drop_found()
+            self.tidy()
 
     def begin(self) -> None:
         """Refuse a place that cannot be written before any work is done for it, and clear an ended run away."""
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / HISTORY).unlink(missing_ok=True)
-        self._drop_found()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Drop what no history needs: forests of a run that has ended, and half-written files of one that was killed."""
+        for path in [*self.directory.glob("round-*"), *self.directory.glob(".round-*")]:
+            shutil.rmtree(path)
+        for path in self.directory.glob(f".{HISTORY}.*"):
+            path.unlink()
 
     def _round(self, number: int) -> Path:
         return self.directory / f"round-{number}"
-
-    def _drop_found(self) -> None:
-        for path in self.directory.glob("round-*"):
-            shutil.rmtree(path)

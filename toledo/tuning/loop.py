@@ -25,7 +25,7 @@ from toledo.progress import Progress, silent
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.examples import Examples, References
 from toledo.tuning.history import History, Round
-from toledo.tuning.one_best import OneBest, one_best
+from toledo.tuning.one_best import OneBest, one_best, want_words
 from toledo.tuning.pool import Collecting, in_order_of_names
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
@@ -86,8 +86,11 @@ def tune(
     progress: Progress = silent,
 ) -> TuningResult:
     """Tune until a stop, and give the weights with the best score on the held-out set (or else on the tuning set)."""
+    segments = sum(want_words(tuning.references))
+    if tuning.references and not segments:
+        raise InputError("each segment has an empty reference", remedy="give the references of these very lines")
     history = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress).run(start)
-    return TuningResult(_checked_result(history, len(tuning.references)), history)
+    return TuningResult(_checked_result(history, segments), history)
 
 
 class _Loop:
@@ -110,7 +113,7 @@ class _Loop:
     def run(self, start: Weights) -> History:
         history = self.checkpoint.load() if self.checkpoint else None
         if history is not None and history.stopped:
-            return history
+            return self._ended(history)
         if history is None:
             if self.checkpoint:
                 self.checkpoint.begin()
@@ -122,9 +125,22 @@ class _Loop:
             history, found, seconds = self._round(history, found, seconds)
         return history
 
+    def _ended(self, history: History) -> History:
+        """A run that has ended stays as it is: what it found is gone, so it cannot take more rounds."""
+        done = len(history.rounds)
+        if history.stopped == _all_done(done) and self.settings.rounds > done:
+            raise InputError(
+                f"this run has ended, with seed {history.seed}: {history.stopped}",
+                remedy=f"leave --resume out to tune anew with {self.settings.rounds} rounds",
+            )
+        if self.checkpoint:
+            self.checkpoint.tidy()
+        return history
+
     def _first(self, start: Weights) -> tuple[History, Sequence[Forest], float]:
         """The history before the first round."""
         found, seconds = self._search(start)
+        _require_free_weights(found[0], start)
         best, held_out = self._score(found, start), self._held_out_score(start)
         metric = self.settings.metric
         history = History(
@@ -237,17 +253,31 @@ def _reason_to_stop(history: History, settings: LoopSettings) -> str:
         return "the search finds nothing new"
     if last.number - history.best >= settings.patience:
         return f"no better score for {settings.patience} rounds"
-    return f"{settings.rounds} rounds are done" if last.number >= settings.rounds else ""
+    return _all_done(last.number) if last.number >= settings.rounds else ""
+
+
+def _all_done(rounds: int) -> str:
+    return f"all {rounds} rounds are done" if rounds > 1 else "the one round is done"
+
+
+def _require_free_weights(forest: Forest, start: Weights) -> None:
+    if forest.sparse is None and start.frozen.issuperset(forest.feature_names):
+        raise InputError("all weights are frozen: there is nothing to tune", remedy="freeze fewer of them (--frozen)")
 
 
 def _checked_result(history: History, segments: int) -> Weights:
-    """The weights of the best round; a collapse is an error, not a success."""
+    """The weights of the best round; a collapse is an error, not a success. `segments` should have a translation."""
     weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
     empty = history.rounds[history.best - 1].empty if history.best else history.start_empty
     if 2 * empty > segments:
         raise InputError(
             f"{what}: the tuning collapsed: {empty} of {segments} translations are empty",
             remedy="freeze or bound the weight of word.penalty, or start from other weights (--initial default)",
+        )
+    if history.higher_is_better and history.best_score <= 0.0:
+        raise InputError(
+            f"{what}: the tuning collapsed: {history.metric} is 0 at the start and after each round",
+            remedy="check that the references belong to these lines, or tune on more of them",
         )
     if not any(value for name, value in weights.items() if name not in weights.frozen):
         raise InputError(

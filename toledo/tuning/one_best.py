@@ -16,16 +16,15 @@ Texts = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class OneBest:
-    """The score of the best translations, and how many are empty though no reference is."""
+    """The score of the best translations, and how many are empty that should not be."""
 
     score: float
     empty: int
-    segments: int
 
-    @property
-    def mostly_empty(self) -> bool:
-        """Whether there is nothing to see."""
-        return 2 * self.empty > self.segments
+
+def want_words(references: Sequence[References]) -> list[bool]:
+    """Which segments should not have an empty translation: those without an empty reference."""
+    return [bool(some) and all(some) for some in references]
 
 
 def one_best(
@@ -40,9 +39,8 @@ def one_best(
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
-    expected = [all(some) and bool(some) for some in references]
-    empty = sum(wanted and not text for wanted, text in zip(expected, texts, strict=True))
-    return OneBest(score_texts(metric, texts, references, threads), empty, sum(expected))
+    empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
+    return OneBest(score_texts(metric, texts, references, threads), empty)
 
 
 def score_texts(metric: Metric, texts: Texts, references: Sequence[References], threads: int | None = None) -> float:
