@@ -86,7 +86,7 @@ def to_forest(model: Model, options: SentenceOptions, lattice: Lattice) -> Fores
     tail_offsets = np.concatenate([[0, 0], np.arange(1, edges.tails.size + 1)]).astype(np.int32)
     yields = _yields(edges.options, options.words, options.word_begin, options.lengths)
     features = np.zeros((heads.size, len(model.feature_names)), np.float32)
-    features[1:] = _features(model, options, lattice)
+    features[1:] = edge_features(model, options, lattice)
     provenance = np.full(heads.size, NO_PHRASE, np.int64)
     taken = edges.options[edges.options != NONE]
     provenance[1:][edges.options != NONE] = pack(options.begin, options.end, options.pairs)[taken]
@@ -109,7 +109,7 @@ def option_sparse(
     return names, sparse_rows(of_options, np.where(chosen == NONE, nothing, chosen).astype(np.int32))
 
 
-def _features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
+def edge_features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
     """The features of each edge, in the order of `model.feature_names`; the end of a sentence has only the models."""
     edges = lattice.edges
     step = edges.options != NONE

@@ -1,0 +1,206 @@
+"""REORDER and MOVE: other target positions for phrases, within the distortion rule.
+
+REORDER swaps two phrases (Arun et al. 2009). Swaps alone do not connect all orders that the distortion rule allows;
+MOVE takes one phrase out and puts it back anywhere. It connects them: let p be the phrase at the first gap, of which
+all that comes before is in order. If it does not come next, move it there. What came between comes later with a gap
+that lies further on, so the second rule still holds; the jump to the first of it is shorter than the one from before
+the gap; and the jump over the place where p was leads from a phrase that ends after p, not more than the limit after
+the gap, to one that begins after the gap: no further than the limit. So step by step every derivation comes into
+source order, and the way back is as open.
+"""
+
+from __future__ import annotations
+
+import math
+
+from toledo.kernels import inlined, inner_kernel
+from toledo.randomness import next_uniform
+from toledo.search.beam.arrays import NONE
+from toledo.search.distortion import after_span, may_follow
+from toledo.search.gibbs.drawing import draw, to_probabilities
+from toledo.search.gibbs.phrase_scores import same_states, step
+from toledo.search.gibbs.state import (
+    MOVE,
+    MOVED,
+    OPEN,
+    REORDER,
+    Chain,
+    Sentence,
+    junction,
+    refresh,
+    ripple,
+    trial_row,
+)
+
+
+@inlined
+def _end_of(sentence: Sentence, option: int) -> int:
+    """Where the jump after an option (or NONE, the start) begins."""
+    return 0 if option == NONE else int(sentence.options.end[option])
+
+
+@inlined
+def _jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
+    """The first rule alone; nothing is asked of the end of the sentence."""
+    allowed = True
+    if option != sentence.options.begin.size:
+        distance = abs(sentence.options.begin[option] - _end_of(sentence, previous))
+        allowed = distance <= sentence.limit
+    return bool(allowed)
+
+
+@inlined
+def _follows(sentence: Sentence, gap: int, previous: int, option: int) -> bool:
+    options = sentence.options
+    return may_follow(gap, _end_of(sentence, previous), options.begin[option], options.end[option], sentence.limit)
+
+
+@inner_kernel
+def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
+    """Whether the distortion rule allows to swap the phrases at the places i < j."""
+    options, chosen = sentence.options, chain.chosen
+    gap, mask, previous = chain.gaps[i], chain.masks[i], chosen[i - 1]
+    for k in range(i, j + 1):
+        option = chosen[j] if k == i else chosen[i] if k == j else chosen[k]
+        if not _follows(sentence, gap, previous, option):
+            return False
+        gap, mask = after_span(gap, mask, options.begin[option], options.end[option])
+        previous = option
+    return _jump_allowed(sentence, previous, chosen[j + 1])  # what is translated by then is the same as before
+
+
+@inner_kernel
+def swap_gain(sentence: Sentence, chain: Chain, i: int, j: int) -> float:
+    """How much the score changes if the phrases at the places i < j are swapped."""
+    options, scoring, chosen, rows = sentence.options, sentence.scoring, chain.chosen, chain.rows
+    one, two, trial = chosen[i], chosen[j], trial_row(chain)
+    gain = junction(sentence, chosen[i - 1], two) - junction(sentence, chosen[i - 1], one)
+    gain += junction(sentence, one, chosen[j + 1]) - junction(sentence, two, chosen[j + 1])
+    if j == i + 1:
+        gain += junction(sentence, two, one) - junction(sentence, one, two)
+    else:
+        gain += junction(sentence, two, chosen[i + 1]) - junction(sentence, one, chosen[i + 1])
+        gain += junction(sentence, chosen[j - 1], one) - junction(sentence, chosen[j - 1], two)
+    gain += step(options, scoring, chain.known, rows, i - 1, two, trial) - chain.model_scores[i]
+    before = trial
+    for k in range(i + 1, j):
+        if same_states(rows, before, k - 1):
+            before = j - 1
+            break
+        gain += step(options, scoring, chain.known, rows, before, chosen[k], trial) - chain.model_scores[k]
+    gain += step(options, scoring, chain.known, rows, before, one, trial) - chain.model_scores[j]
+    return float(gain + ripple(sentence, chain, trial, j + 1, trial + 1))
+
+
+@inner_kernel
+def reorder(sentence: Sentence, chain: Chain, i: int, j: int, sharpness: float) -> None:
+    """Draw whether to swap the phrases at the places i < j."""
+    if not may_swap(sentence, chain, i, j):
+        return
+    chain.tally[REORDER, OPEN] += 1
+    odds = math.exp(min(-sharpness * swap_gain(sentence, chain, i, j), 700.0))
+    if next_uniform(chain.random) * (1.0 + odds) < 1.0:
+        chain.tally[REORDER, MOVED] += 1
+        chain.chosen[i], chain.chosen[j] = chain.chosen[j], chain.chosen[i]
+        refresh(sentence, chain, i, j + 1)
+
+
+@inner_kernel
+def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
+    """Score all places for the phrase at a place; gives how many are allowed.
+
+    `chain.weights[k]` is the score if k other phrases come before it, −inf if that is not allowed.
+    """
+    size, rows, phrase = chain.size[0], chain.rows, chain.chosen[place]
+    rest = trial_row(chain) + 2  # rows after each of the other phrases
+    options, scoring = sentence.options, sentence.scoring
+    _take_out(sentence, chain, place)
+    chosen, allowed = chain.new, 0
+    gap, mask = 0, chain.masks[1]
+    for k in range(size):  # so many of the other phrases come before
+        chain.weights[k] = -math.inf
+        if k == place - 1 or _may_insert(sentence, chain, place, phrase, k, gap):
+            allowed += 1
+            score = junction(sentence, chosen[k], phrase) + junction(sentence, phrase, chosen[k + 1])
+            score -= junction(sentence, chosen[k], chosen[k + 1])
+            score += step(options, scoring, chain.known, rows, rest + k, phrase, trial_row(chain))
+            chain.weights[k] = score + _ripple_rest(sentence, chain, k + 1, rest)
+        if k + 1 < size:
+            if not _follows(sentence, gap, chosen[k], chosen[k + 1]):
+                for later in range(k + 1, size):
+                    chain.weights[later] = -math.inf
+                break
+            gap, mask = after_span(gap, mask, options.begin[chosen[k + 1]], options.end[chosen[k + 1]])
+    return allowed
+
+
+@inlined
+def _take_out(sentence: Sentence, chain: Chain, place: int) -> None:
+    """The other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
+    size, rows, rest, known = chain.size[0], chain.rows, trial_row(chain) + 2, chain.known
+    converged = True
+    for k in range(size + 1):
+        old = k if k < place else k + 1
+        chain.new[k] = chain.chosen[old]
+        if k == place:
+            converged = same_states(rows, place - 1, place)
+        if k < place or converged:
+            chain.new_scores[k] = chain.model_scores[old]
+            for m in range(rows.shape[1]):
+                rows[rest + k, m] = rows[old, m]
+        else:
+            chain.new_scores[k] = step(
+                sentence.options, sentence.scoring, known, rows, rest + k - 1, chain.new[k], rest + k
+            )
+            converged = same_states(rows, rest + k, old)
+
+
+@inlined
+def _ripple_rest(sentence: Sentence, chain: Chain, k: int, rest: int) -> float:
+    """How the models' scores of the other phrases from the k-th on change by the states in the trial row."""
+    change, trial = 0.0, trial_row(chain)
+    while not same_states(chain.rows, trial, rest + k - 1):
+        option = chain.new[k]
+        change += step(sentence.options, sentence.scoring, chain.known, chain.rows, trial, option, trial)
+        change -= chain.new_scores[k]
+        if k == chain.size[0]:
+            break
+        k += 1
+    return change
+
+
+@inlined
+def _may_insert(sentence: Sentence, chain: Chain, place: int, phrase: int, k: int, gap: int) -> bool:
+    """Whether a phrase may come after k others, which are allowed; `gap` is the first word that they leave."""
+    chosen, options = chain.new, sentence.options
+    allowed = _follows(sentence, gap, chosen[k], phrase)
+    if allowed and k >= place:
+        allowed = _jump_allowed(sentence, phrase, chosen[k + 1])
+    elif allowed:
+        now, mask = after_span(chain.gaps[k + 1], chain.masks[k + 1], options.begin[phrase], options.end[phrase])
+        previous = phrase
+        for later in range(k + 1, place):
+            if not _follows(sentence, now, previous, chosen[later]):
+                allowed = False
+                break
+            now, mask = after_span(now, mask, options.begin[chosen[later]], options.end[chosen[later]])
+            previous = chosen[later]
+        allowed = allowed and _jump_allowed(sentence, previous, chosen[place])
+    return allowed
+
+
+@inner_kernel
+def move(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> int:
+    """Draw the place of a phrase among the others; gives the new one."""
+    if weigh_places(sentence, chain, place) < 2:
+        return place
+    size, phrase = chain.size[0], chain.chosen[place]
+    to_probabilities(chain.weights, size, sharpness)
+    new = draw(chain.weights, size, chain.random) + 1
+    chain.tally[MOVE, OPEN] += 1
+    if new != place:
+        chain.tally[MOVE, MOVED] += 1
+        for k in range(min(place, new), max(place, new) + 1):
+            chain.chosen[k] = phrase if k == new else chain.new[k if k < new else k - 1]
+        refresh(sentence, chain, min(place, new), max(place, new) + 1)
+    return new

@@ -1,0 +1,170 @@
+"""Running chains: sweeps of all operators over a sentence, and keeping what they visit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.hashing import MULTIPLIER
+from toledo.kernels import inner_kernel, kernel
+from toledo.randomness import next_uniform
+from toledo.search.beam.arrays import NONE, grown, power_of_two
+from toledo.search.gibbs.ordering import move, reorder
+from toledo.search.gibbs.resegmenting import Candidates, resegment, spread_candidates
+from toledo.search.gibbs.state import (
+    MERGE_SPLIT,
+    MOVE,
+    REORDER,
+    RESEGMENT,
+    RETRANS,
+    Chain,
+    Sentence,
+    set_derivation,
+    total_score,
+)
+from toledo.search.gibbs.translating import merge_split, retrans
+
+RANDOM_SWEEPS = 10  # at no sharpness at all, for a random start
+
+
+class Plan(NamedTuple):
+    """How to run: sharpness is 1 / temperature; `heat` is that of sweeps before all, `reheat` before further chains."""
+
+    chains: int
+    iterations: int
+    burn_in: int
+    thinning: int
+    sharpness: float
+    heat: NDArray[np.float64]
+    reheat: NDArray[np.float64]
+    operators: NDArray[np.bool_]
+
+
+class Visits(NamedTuple):
+    """Distinct derivations `options[offsets[d]:offsets[d + 1]]`; `visited[c, t]` is what chain c saw in sample t."""
+
+    offsets: NDArray[np.int64]
+    options: NDArray[np.int32]
+    visited: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
+@inner_kernel
+def sweep(
+    sentence: Sentence, chain: Chain, candidates: Candidates, operators: NDArray[np.bool_], sharpness: float
+) -> None:
+    """One iteration: each operator once over the sentence.
+
+    Where an operator goes does not depend on what it draws on the way, so each leaves the distribution invariant.
+    """
+    length = chain.place.size
+    if operators[RETRANS]:
+        for place in range(1, chain.size[0] + 1):
+            retrans(sentence, chain, place, sharpness)
+    if operators[MERGE_SPLIT]:
+        for middle in range(1, length):
+            merge_split(sentence, chain, middle, sharpness)
+    if operators[REORDER]:
+        for i in range(1, chain.size[0]):
+            for j in range(i + 1, chain.size[0] + 1):
+                reorder(sentence, chain, i, j, sharpness)
+    if operators[MOVE]:
+        for s in range(length):
+            if sentence.options.begin[chain.chosen[chain.place[s]]] == s:
+                move(sentence, chain, chain.place[s], sharpness)
+    if operators[RESEGMENT]:
+        place = 1
+        while place <= chain.size[0]:
+            place = resegment(sentence, chain, candidates, place, sharpness)
+
+
+@kernel
+def random_derivation(sentence: Sentence, chain: Chain, candidates: Candidates, operators: NDArray[np.bool_]) -> None:
+    """A derivation that has nothing to do with the scores."""
+    options, length = sentence.options, chain.place.size
+    found, size, begin = np.empty(length, np.int32), 0, 0
+    while begin < length:
+        count = 0
+        for n in range(min(sentence.longest, length - begin)):
+            count += options.stop[begin, n] - options.first[begin, n]
+        drawn = int(next_uniform(chain.random) * count)
+        for n in range(min(sentence.longest, length - begin)):
+            count = options.stop[begin, n] - options.first[begin, n]
+            if drawn < count:
+                found[size] = options.first[begin, n] + drawn
+                break
+            drawn -= count
+        begin = options.end[found[size]]
+        size += 1
+    set_derivation(sentence, chain, found[:size])
+    spread_candidates(options, candidates, 0.0)
+    for _ in range(RANDOM_SWEEPS):
+        sweep(sentence, chain, candidates, operators, 0.0)
+
+
+@kernel
+def run(
+    sentence: Sentence,
+    chain: Chain,
+    candidates: Candidates,
+    plan: Plan,
+) -> Visits:
+    """Run all chains one after the other, each from where the last one ended."""
+    samples = plan.iterations // plan.thinning
+    offsets, count = np.zeros(plan.chains * samples + 1, np.int64), 0
+    options = np.empty(1024, np.int32)
+    visited = np.empty((plan.chains, samples), np.int32)
+    scores = np.empty(plan.chains * samples)
+    slots = np.full(power_of_two(2 * plan.chains * samples + 2), NONE, np.int32)
+    for c in range(plan.chains):
+        _heat(sentence, chain, candidates, plan, plan.reheat if c else plan.heat)
+        spread_candidates(sentence.options, candidates, plan.sharpness)
+        for _ in range(plan.burn_in):
+            sweep(sentence, chain, candidates, plan.operators, plan.sharpness)
+        for t in range(samples):
+            for _ in range(plan.thinning):
+                sweep(sentence, chain, candidates, plan.operators, plan.sharpness)
+            slot = _slot_of(chain, offsets, options, slots)
+            if slots[slot] == NONE:
+                slots[slot] = count
+                scores[count] = total_score(sentence, chain)
+                size = chain.size[0]
+                offsets[count + 1] = offsets[count] + size
+                options = grown(options, offsets[count + 1])
+                for i in range(size):
+                    options[offsets[count] + i] = chain.chosen[1 + i]
+                count += 1
+            visited[c, t] = slots[slot]
+    return Visits(offsets[: count + 1], options[: offsets[count]], visited, scores[:count])
+
+
+@inner_kernel
+def _heat(sentence: Sentence, chain: Chain, candidates: Candidates, plan: Plan, schedule: NDArray[np.float64]) -> None:
+    """Sweeps whose samples are not kept."""
+    for sharpness in schedule:
+        spread_candidates(sentence.options, candidates, sharpness)
+        sweep(sentence, chain, candidates, plan.operators, sharpness)
+
+
+@inner_kernel
+def _slot_of(chain: Chain, offsets: NDArray[np.int64], options: NDArray[np.int32], slots: NDArray[np.int32]) -> int:
+    """The slot of the derivation that is equal to the state, or the empty one where it goes."""
+    size, mixed = chain.size[0], np.uint64(0)
+    for i in range(1, size + 1):
+        mixed = (mixed ^ np.uint64(chain.chosen[i] + 1)) * MULTIPLIER
+        mixed ^= mixed >> np.uint64(29)
+    slot = np.int64(mixed & np.uint64(slots.size - 1))
+    while slots[slot] != NONE:
+        first = offsets[slots[slot]]
+        same = offsets[slots[slot] + 1] - first == size
+        if same:
+            for i in range(size):
+                if options[first + i] != chain.chosen[1 + i]:
+                    same = False
+                    break
+        if same:
+            break
+        slot = (slot + 1) & (slots.size - 1)
+    return int(slot)

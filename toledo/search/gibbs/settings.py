@@ -1,0 +1,58 @@
+"""How to sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from toledo.search.gibbs.running import Plan
+from toledo.search.gibbs.state import OPERATORS
+
+STARTS = ("beam", "random")
+REHEATING = (2.0, 4.0, 6.0, 8.0, 10.0, 8.0, 6.0, 4.0, 2.0)
+
+
+@dataclass(frozen=True)
+class GibbsSettings:
+    """Samples are kept from `chains` runs of so many `iterations`, every `thinning`-th, after a `burn_in` each.
+
+    p(derivation) ∝ exp(scale · score). Temperatures divide the scale: `annealing` has those of iterations before the
+    first chain, `reheating` those between chains, which start where the last one ended; nothing is kept of them. The
+    first chain starts with what a beam search finds, or at random. Without all `operators` a chain may not reach all
+    derivations. `ngram_order` above 0 adds expected n-gram counts from all possibilities of each draw.
+    """
+
+    iterations: int = 1000
+    chains: int = 2
+    burn_in: int = 100
+    thinning: int = 1
+    scale: float = 1.0
+    annealing: tuple[float, ...] = ()
+    reheating: tuple[float, ...] = REHEATING
+    start: str = "beam"
+    seed: int = 1
+    ngram_order: int = 0
+    operators: tuple[str, ...] = OPERATORS
+
+    def __post_init__(self) -> None:
+        if min(self.iterations, self.chains, self.thinning) < 1 or self.burn_in < 0:
+            raise ValueError("a sampler needs at least one chain, iteration and step, and no negative burn-in")
+        if self.thinning > self.iterations:
+            raise ValueError(f"of {self.iterations} iterations none is kept with a thinning of {self.thinning}")
+        if not 0.0 < self.scale < np.inf:
+            raise ValueError(f"a scale is a positive number, not {self.scale}")
+        if not all(0.0 < temperature < np.inf for temperature in (*self.annealing, *self.reheating)):
+            raise ValueError("temperatures are positive numbers")
+        if self.start not in STARTS:
+            raise ValueError(f"no start {self.start!r}: choose from {', '.join(STARTS)}")
+        if unknown := set(self.operators) - set(OPERATORS):
+            raise ValueError(f"no operator {min(unknown)!r}: choose from {', '.join(OPERATORS)}")
+        if not 0 <= self.ngram_order <= 4:
+            raise ValueError("n-grams are counted up to order 4")
+
+    def plan(self) -> Plan:
+        """The same for compiled code."""
+        heat, reheat = (self.scale / np.array(some, np.float64) for some in (self.annealing, self.reheating))
+        operators = np.array([name in self.operators for name in OPERATORS])
+        return Plan(self.chains, self.iterations, self.burn_in, self.thinning, self.scale, heat, reheat, operators)
