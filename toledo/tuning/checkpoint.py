@@ -84,7 +84,7 @@ class Checkpoint:
         self.tidy()
 
     def tidy(self) -> None:
-        """Drop what no history needs: forests of a run that has ended, and half-written files of one that was killed."""
+        """Drop what no history needs: forests of an ended run, and half-written files of a killed one."""
         for path in [*self.directory.glob("round-*"), *self.directory.glob(".round-*")]:
             shutil.rmtree(path)
         for path in self.directory.glob(f".{HISTORY}.*"):
