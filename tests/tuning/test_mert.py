@@ -82,11 +82,13 @@ def test_nothing_to_find() -> None:
     assert MERT(restarts=2).tune(examples, start, seed=1, threads=1).weights == start
 
 
-def test_sparse_weights_count_but_stay() -> None:
-    examples = random_examples(7, sparse=1)
-    tuned = MERT(restarts=1).tune(examples, START, seed=1, threads=1)
+@pytest.mark.parametrize("on", ["lists", "forests"])
+@pytest.mark.parametrize("value", [0.25, 0.01])  # one so small that the norm of the others hardly matters to it
+def test_sparse_weights_count_but_stay(on, value: float) -> None:
+    examples, start = random_examples(0, sparse=1), Weights({**START, "f2": value})
+    tuned = MERT(restarts=1, on=on).tune(examples, start, seed=1, threads=1)
     assert tuned.objective == pytest.approx(gain(examples, tuned.weights))
-    assert tuned.weights["f2"] == START["f2"]
+    assert tuned.weights["f2"] == value
 
 
 def test_weights_of_zero_are_a_start_too() -> None:

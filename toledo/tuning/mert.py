@@ -69,8 +69,8 @@ class MERT:
         progress: Progress = silent,
     ) -> Tuned:
         """The best weights found, never worse on the examples than those at the start."""
-        given = parameters(examples.forest, start)
-        free = np.flatnonzero(given.free[: given.dense])
+        given = parameters(examples.forest, start).without_sparse()
+        free = np.flatnonzero(given.free)
         lines: Lines
         if self.on == "lists":
             lines = list_lines(list_problem(examples, start, threads), free)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,10 @@ class Parameters:
     low: Vector
     high: Vector
     dense: int
+
+    def without_sparse(self) -> Parameters:
+        """The same with the weights of sparse features frozen."""
+        return replace(self, free=self.free & (np.arange(self.free.size) < self.dense))
 
     def clipped(self, values: Vector) -> Vector:
         """Within the limits, and frozen weights as they were."""
