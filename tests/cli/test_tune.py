@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,9 +87,7 @@ def test_threads_seeds_and_repetition(model: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ObjectiveName)
 def test_every_objective(model: Path, name: ObjectiveName) -> None:
-    result = json.loads(
-        run(model, "--objective", name.value, "--rounds", 2, "--n-best", 20, "--initial", "default", "--json")
-    )
+    result = json.loads(run(model, "--objective", name.value, "--rounds", 2, "--initial", "default", "--json"))
     assert result["tuner"] == name.value
     assert result["runs"][0]["tuning"] >= result["runs"][0]["start"]
 
@@ -120,6 +121,15 @@ def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
     assert {name for name, value in history["start"]["weights"].items() if value} == {"oov"}
 
 
+def test_features_of_the_search_may_be_frozen(model: Path) -> None:
+    options = ("--search", "itg", "--objective", "pro", "--rounds", 1)
+    run(model, *options, "--frozen", "oov,itg.inverted")
+    weights = Weights.load("tuned.toml")
+    assert weights.frozen == {"oov", "itg.inverted"}
+    assert weights["itg.inverted"] == -8 * Model.load(model).weights["distortion"]
+    assert "frozen names features" in refusal(model, "--objective", "pro", "--frozen", "itg.inverted")
+
+
 def test_sparse_features_and_the_tuned_model(model: Path) -> None:
     run(model, "--objective", "pro", "--sparse", "pair", "--sparse-features", 4, "--output-model", "new", "--rounds", 1)
     tuned = Model.load("new")
@@ -147,6 +157,50 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "no such file" in refusal(model, "--initial", "missing.toml")
     assert "without its text" in refusal(model, "--held-out-reference", "val.en")
     assert not (folder / "tuned.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--objective", "pro", "--density", 20), "--density: this objective looks at lists"),
+        (("--objective", "xbleu", "--n-best", 20), "--n-best: this objective looks at lattices"),
+        (("--objective", "mert", "--on", "forests", "--n-best", 20), "--n-best: this objective looks at lattices"),
+        (("--search", "itg", "--pop-limit", 20), "--pop-limit: not for --search itg"),
+        (("--beam", 20), "--beam: not for --search beam"),
+        (("--sparse-features", 20), "--sparse-features: there is no --sparse"),
+        (("--objective", "mira", "--on", "forests", "--metric", "ter"), "mira on forests tunes for BLEU, not for ter"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
+    assert message in refusal(model, *options)
+
+
+def test_lists_are_not_searched() -> None:
+    text = ("--n-best-lists", "lists.gz", "--reference", "lists.en")
+    assert "--rounds, --search: nothing is searched for" in refusal("--rounds", 3, "--search", "itg", text=text)
+    assert "without a model" in refusal("--held-out-reference", "lists.en", text=text)
+
+
+def test_results_have_places_of_their_own(model: Path, folder: Path) -> None:
+    (folder / "there").mkdir()
+    assert "is a directory" in refusal(model, "--output", "there")
+    assert "is a directory" in refusal(model, "--report", "there")
+    assert "two results would go to one place" in refusal(model, "--output", "weights.tuning")
+    assert "two results would go to one place" in refusal(model, "--work", "./tuned.toml")
+    assert "weights to a file" in refusal(model, "--output", "-")
+    (folder / "start.toml").write_text("[weights]\nlm = 1\n")
+    assert "start.toml: no weight for phrase" in refusal(model, "--initial", "start.toml")
+    assert not list(folder.glob("*.tuning"))
+
+
+def test_libraries_add_up_in_one_thread() -> None:
+    program = (
+        "import os, sys; from toledo.cli import main; assert 'numpy' not in sys.modules; sys.argv[1:] = ['--version']\n"
+    )
+    program += "try: main()\nfinally: print(os.environ['OPENBLAS_NUM_THREADS'])"
+    clean = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
+    done = subprocess.run([sys.executable, "-c", program], env=clean, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "1"
 
 
 def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:

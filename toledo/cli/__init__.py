@@ -14,6 +14,9 @@ from toledo.cli import align, consensus, demo, evaluate, exchange, forest, lm, s
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
+# With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
 app = typer.Typer(
     name="toledo",
     no_args_is_help=True,
@@ -56,6 +59,8 @@ def main() -> None:
     """Run a command; turn errors meant for the user into one message and exit code 2."""
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # text in is UTF-8, so text out is, too
     signal.signal(signal.SIGTERM, _stop)
+    for name in BLAS_THREADS:  # read when NumPy is loaded, by a command
+        os.environ.setdefault(name, "1")
     try:
         app()
     except ToledoError as error:

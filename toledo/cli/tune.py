@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.scales import refuse_options
 from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
 from toledo.errors import InputError
-from toledo.files import require_output, require_output_directory
+from toledo.files import STANDARD_STREAM, require_output, require_output_directory
 
 if TYPE_CHECKING:
     from toledo.model import Model
@@ -25,6 +26,7 @@ HELD_OUT, TUNER, WORK = "A held-out set", "The tuner", "Runs and results"
 
 
 def tune(
+    context: typer.Context,
     threads: Threads,
     output: Annotated[Path, typer.Option("--output", "-o", help="Weights file to write (TOML).")],
     model: Annotated[Path | None, typer.Argument(help="Model directory.")] = None,
@@ -48,7 +50,9 @@ def tune(
     metric: Annotated[MetricName, typer.Option(help="What counts as better.", rich_help_panel=TUNER)] = MetricName.bleu,
     rounds: Annotated[int, typer.Option(help="Search and tune at most so often.", min=1, rich_help_panel=TUNER)] = 10,
     n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
-    density: Annotated[float, typer.Option(help="Edges per word of a lattice.", min=1, rich_help_panel=TUNER)] = 50,
+    density: Annotated[
+        float, typer.Option(help="Edges per word kept of a lattice.", min=1, rich_help_panel=TUNER)
+    ] = 50,
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 200,
     beam: SpanBeam = 50,
@@ -118,14 +122,15 @@ def tune(
     from toledo.tuning.loop import LoopSettings
 
     work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
-    _check_outputs(output, report, output_model)
+    _check_outputs(output, report, output_model, work)
     tuner = named_tuner(objective, TunerOptions(on, restarts, l2, optimiser, True if annealing else None))
     settings = LoopSettings(
-        rounds, n_best, density, patience=patience, metric=named_metric(metric, objective), threads=threads
+        rounds, n_best, density, patience=patience, metric=named_metric(metric, objective, on), threads=threads
     )
+    _refuse_unused(context, tuner.wants, search, sparse, n_best_lists)
     start, loaded = Start(initial, frozen), None
     if n_best_lists:
-        if model or source or held_out_source or sparse or output_model:
+        if model or source or held_out_source or held_out_reference or sparse or output_model:
             raise InputError(
                 "lists of another system are tuned without a model", remedy="give --n-best-lists and --reference alone"
             )
@@ -162,17 +167,47 @@ def _load(path: Path) -> Model:
     return Model.load(path)
 
 
-def _check_outputs(output: Path, report: Path | None, output_model: Path | None) -> None:
+def _check_outputs(output: Path, report: Path | None, output_model: Path | None, work: Path) -> None:
     """Refuse what cannot be written, before any work is done for it."""
     from toledo.model import DESCRIPTION
 
-    require_output(output)
-    if report:
-        require_output(report)
+    if str(output) == STANDARD_STREAM:
+        raise InputError("the table of runs goes to standard output, weights to a file", remedy="name a file")
+    for file in (output, report):
+        if file and file.is_dir():
+            raise InputError("is a directory, not a file", file=file, remedy="name a file in it")
+        if file:
+            require_output(file)
     if output_model:
         require_output_directory(output_model, DESCRIPTION)
-    if len({output, report, output_model} - {None}) < sum(path is not None for path in (output, report, output_model)):
+    places = [path.resolve() for path in (output, report, output_model, work) if path]
+    if len(set(places)) < len(places):
         raise InputError("two results would go to one place", remedy="name another file for one of them")
+
+
+def _refuse_unused(
+    context: typer.Context, wants: str, search: SearchName, sparse: str | None, lists: list[str] | None
+) -> None:
+    """Options that would be ignored are mistakes."""
+
+    def refuse(why: str, *names: str) -> None:
+        given = {name: context.get_parameter_source(name) for name in names}
+        refuse_options(
+            {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in given.items()}, why
+        )
+
+    if lists:
+        refuse(
+            "nothing is searched for where lists are given",
+            *("rounds", "patience", "n_best", "density", "search", "pop_limit", "beam"),
+        )
+    if wants == "lists":
+        refuse("this objective looks at lists, not at lattices", "density")
+    else:
+        refuse("this objective looks at lattices, not at lists", "n_best")
+    refuse(f"not for --search {search.value}", "beam" if search is SearchName.beam else "pop_limit")
+    if sparse is None:
+        refuse("there is no --sparse", "sparse_features")
 
 
 def _print(summary: dict[str, Any], best: int, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -64,20 +64,32 @@ class Start:
     initial: str
     frozen: str | None
 
-    def weights(self, names: Sequence[str], own: Weights | None) -> Weights:
-        """The weights for features of these names; `own` are those of the model, if there is one."""
+    def weights(
+        self, names: Sequence[str], own: Weights | None, complete: Callable[[Weights], Weights] = lambda some: some
+    ) -> Weights:
+        """The weights for features of these names; `own` are those of the model, if there is one.
+
+        `complete` adds the weights of further features, which may be frozen as all others.
+        """
         if self.initial == "model" and own is not None:
-            weights = own
+            weights = complete(own)
         elif self.initial in ("model", "default", "zero"):
-            weights = default_weights(names)
+            weights = complete(default_weights(names))
         else:
-            weights = Weights.load(self.initial)
-            weights.array(names)
+            weights = complete(self._loaded(names))
         if self.frozen is not None:
             weights = replace(weights, frozen=frozenset(self.frozen.replace(",", " ").split()))
         if self.initial == "zero":
             zero = {name: value if name in weights.frozen else 0.0 for name, value in weights.items()}
             weights = replace(weights, values_by_name=zero)
+        return weights
+
+    def _loaded(self, names: Sequence[str]) -> Weights:
+        weights = Weights.load(self.initial)
+        try:
+            weights.array(names)
+        except InputError as error:
+            raise InputError(error.message, file=self.initial, remedy=error.remedy) from None
         return weights
 
 
@@ -147,8 +159,9 @@ def task_of_model(
     progress: Progress,
 ) -> Task:
     """Tune a model with a search."""
-    weights = start.weights(model.feature_names, model.weights)
-    weights = choice.with_weights(model.with_weights(weights)).weights
+    weights = start.weights(
+        model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights
+    )
     configuration = {
         **_configuration(tuner, settings, weights),
         "model": model.signature,

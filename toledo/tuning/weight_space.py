@@ -14,6 +14,7 @@ import numpy as np
 
 from toledo.objectives import MatchedForest
 from toledo.objectives.objective import Objective
+from toledo.tuning.lbfgs import dot
 from toledo.tuning.maximum import Limits, Vector
 from toledo.tuning.rows import Parameters
 from toledo.weights import Weights
@@ -76,7 +77,7 @@ class WeightSpace:
         value, named = objective.value_and_gradient(self.matched, self.weights(point), self.threads)
         slopes = np.array([named[name] for name in self.parameters.names])[self.parameters.free]
         free, (l2, l1) = self.free_weights(point), (self.penalties.l2, self.penalties.l1)
-        value -= 0.5 * l2 * float(free @ free)
+        value -= 0.5 * l2 * dot(free, free)
         slopes = slopes - l2 * free
         if not l1:
             return value, slopes
