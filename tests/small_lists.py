@@ -43,7 +43,7 @@ def random_examples(
                 for words, row in zip(some, values[i].tolist(), strict=True)
             ]
             forests.append(from_nbest(hypotheses, names[: features - sparse], vocabulary))
-        return Examples(forests, references, metric, forests)
+        return Examples(forests, references, metric)
 
     if planted is not None:
         lists = build().lists

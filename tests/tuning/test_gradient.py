@@ -57,7 +57,7 @@ def lattices(segments: int = 6, seed: int = 5) -> list[Forest]:
 
 
 def examples(forests: list[Forest], metric: Metric = BLEU()) -> Examples:  # noqa: B008 (frozen)
-    return Examples(forests, [[REFERENCE]] * len(forests), metric, forests)
+    return Examples(forests, [[REFERENCE]] * len(forests), metric)
 
 
 def space_for(tuner: GradientTuner, given: Examples, start: Weights = START) -> WeightSpace:

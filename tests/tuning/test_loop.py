@@ -258,6 +258,18 @@ def test_histories_are_read_as_written(tmp_path: Path, model: Model, tuning: Tun
     assert content["best"] == history.best
 
 
+def test_histories_are_json_for_everybody(tmp_path: Path) -> None:
+    start = Weights({"a": 1.0, "b": 0.0}, bounds={"a": (0.0, float("inf")), "b": (float("-inf"), 2.0)})
+    history = History("sets", "BLEU", True, 1, start, 10.0, None, 0)
+    history.save(tmp_path / "history.json")
+    content = json.loads((tmp_path / "history.json").read_text(), parse_constant=pytest.fail)
+    assert content["start"]["bounds"] == {"a": [0.0, None], "b": [None, 2.0]}
+    assert History.load(tmp_path / "history.json") == history
+    (tmp_path / "history.json").write_text(json.dumps({**content, "start": []}))
+    with pytest.raises(InputError, match="no history of a tuning"):
+        History.load(tmp_path / "history.json")
+
+
 def test_spread() -> None:
     one = spread([1.0, 2.0, 6.0])
     assert (one.minimum, one.maximum, one.mean) == (1.0, 6.0, 3.0)

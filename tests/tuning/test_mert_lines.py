@@ -85,7 +85,7 @@ def test_a_line_of_forests_equals_all_derivations(metric: BLEU, data: st.DataObj
     forests = [data.draw(oracle.forests(max_nodes=3, max_edges=2)) for _ in REFERENCES]
     forests = [forest.__class__(**{**forest.__dict__, "vocabulary": vocabulary}) for forest in forests]
     start, direction = (np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2))) for _ in range(2))
-    examples = Examples(forests, REFERENCES, metric, forests)
+    examples = Examples(forests, REFERENCES, metric)
     weights = Weights({"f0": start[0], "f1": start[1]})
     lines = forest_lines(examples, parameters(examples.forest, weights), np.array([0, 1]), threads=1)
     steps = lines.from_point(start)(direction)
@@ -126,7 +126,7 @@ def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     entry = st.builds(Hypothesis, words, features)
     lists = data.draw(st.lists(st.lists(entry, min_size=1, max_size=5), min_size=2, max_size=2))
     forests = [from_nbest(some, ["f0", "held", "f1"], vocabulary) for some in lists]
-    examples = Examples(forests, REFERENCES, BLEU(2), forests)
+    examples = Examples(forests, REFERENCES, BLEU(2))
     start = Weights({"f0": 1.0, "f1": -1.0, "held": 0.5}, frozen=frozenset({"held"}))
     problem, free = list_problem(examples, start, 1), np.array([0, 2])
     values, direction = np.array([1.0, -1.0]), np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)))

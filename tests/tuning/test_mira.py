@@ -126,7 +126,7 @@ def test_an_epoch_on_forests_is_that_of_the_twin(some: list, data: st.DataObject
     sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)
     references = [[data.draw(sentences), data.draw(sentences)] for _ in some]
     metric, start = BLEU(2), Weights({"f0": 0.31, "f1": -0.17})
-    problem = forest_problem(Examples(some, references, metric, some), start, 1e6, 1)
+    problem = forest_problem(Examples(some, references, metric), start, 1e6, 1)
     learner, background = new_learner(problem.parameters), np.ones(metric.size)
     limits = Limits(problem.parameters.free, problem.parameters.low, problem.parameters.high, 0.01)
     order = np.arange(len(some))
@@ -201,6 +201,6 @@ def test_other_metrics_need_lists(metric: TER | ChrF) -> None:
 def test_lists_without_a_choice_leave_the_weights_alone(on: str, texts: list[str]) -> None:
     vocabulary = Vocabulary()
     forest = from_nbest([Hypothesis(text.split(), {"f0": 1.0}) for text in texts], ["f0"], vocabulary)
-    examples = Examples([forest], [[["a", "b", "c", "d", "e"]]], BLEU(), [forest])
+    examples = Examples([forest], [[["a", "b", "c", "d", "e"]]], BLEU())
     tuned = MIRA(on=on, epochs=2).tune(examples, Weights({"f0": 0.7}))  # type: ignore[arg-type]
     assert tuned.weights["f0"] == pytest.approx(0.7)

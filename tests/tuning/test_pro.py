@@ -159,7 +159,7 @@ def test_lists_without_a_choice_leave_the_weights_alone(
     forest = from_nbest(
         [Hypothesis(text.split(), {"f0": float(i)}) for i, text in enumerate(texts)], ["f0"], vocabulary
     )
-    examples = Examples([forest], [[["a", "b", "c", "e"]]], BLEU(), [forest])
+    examples = Examples([forest], [[["a", "b", "c", "e"]]], BLEU())
     assert tuner.tune(examples, Weights({"f0": 0.7}), seed=1).weights == Weights({"f0": 0.7})
     assert "stay as they are" in caplog.text
 

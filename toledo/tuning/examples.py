@@ -15,9 +15,7 @@ from toledo.forest.joining import join
 from toledo.forest.structure import Forest, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.metrics.prepared import prepare_references
-
-References = Sequence[Sequence[str]]  # of one segment, as words
+from toledo.tuning.text_statistics import References, encoded_references, text_statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +37,14 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """All that searches have found for each segment so far (one-segment forests), its references, and the metric.
-
-    `latest` are the forests of the last search alone.
-    """
+    """All that searches have found for each segment so far (one-segment forests), its references, and the metric."""
 
     forests: Sequence[Forest]
     references: Sequence[References]
     metric: Metric
-    latest: Sequence[Forest]
 
     def __post_init__(self) -> None:
-        if not len(self.forests) == len(self.references) == len(self.latest) or not self.forests:
+        if len(self.forests) != len(self.references) or not self.forests:
             raise InputError(
                 f"{len(self.forests)} segments but references for {len(self.references)}", remedy="give one set each"
             )
@@ -80,17 +74,6 @@ def _statistics(
 ) -> NDArray[np.float64]:
     words, offsets, vocabulary = forest.yields.words, forest.yields.offsets.astype(np.int64), forest.vocabulary
     if isinstance(metric, BLEU):
-        # A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
-        encoded = [
-            [
-                np.array([vocabulary.id(w) if w in vocabulary else len(vocabulary) for w in reference], np.int32)
-                for reference in some
-            ]
-            for some in references
-        ]
-        return prepare_references(metric, encoded).statistics(words, offsets, segments)
+        return encoded_references(metric, references, vocabulary).statistics(words, offsets, segments)
     texts = [vocabulary.words(words[begin:end].tolist()) for begin, end in itertools.pairwise(offsets)]
-    own = [references[segment] for segment in segments.tolist()]
-    if metric.name.startswith("chrF"):
-        return metric.corpus_statistics([" ".join(t) for t in texts], [[" ".join(r) for r in some] for some in own])
-    return metric.corpus_statistics(texts, own)
+    return text_statistics(metric, texts, [references[segment] for segment in segments.tolist()])

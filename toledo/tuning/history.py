@@ -114,7 +114,7 @@ class History:
             "metric": self.metric,
             "higher_is_better": self.higher_is_better,
             "seed": self.seed,
-            "start": self.start.to_table(),
+            "start": _without_infinity(self.start.to_table()),
             "start_score": self.start_score,
             "start_held_out": self.start_held_out,
             "start_empty": self.start_empty,
@@ -137,11 +137,11 @@ class History:
         fields = list(Round.__dataclass_fields__)
         try:
             return cls(
-                start=Weights.from_table(content["start"], file),
+                start=Weights.from_table(_with_infinity(content["start"]), file),
                 rounds=tuple(Round(**{name: one[name] for name in fields}) for one in content["rounds"]),
                 **{name: content[name] for name in known},
             )
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"is no history of a tuning: {error}", file=file, remedy="tune again") from None
 
     def save(self, path: str | Path) -> None:
@@ -160,6 +160,23 @@ class History:
         if not isinstance(content, dict):
             raise InputError("not a JSON object", file=path, remedy="tune again")
         return cls.from_json(content, path)
+
+
+def _without_infinity(table: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: where there is no bound it has null."""
+    bounds = {
+        name: [None if math.isinf(one) else one for one in pair] for name, pair in table.get("bounds", {}).items()
+    }
+    return {**table, "bounds": bounds} if bounds else dict(table)
+
+
+def _with_infinity(table: Mapping[str, Any]) -> dict[str, Any]:
+    none = (-math.inf, math.inf)
+    bounds = {
+        name: [end if one is None else one for one, end in zip(pair, none, strict=True)]
+        for name, pair in table.get("bounds", {}).items()
+    }
+    return {**table, "bounds": bounds}
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,11 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.examples import Examples, References
+from toledo.tuning.examples import Examples
 from toledo.tuning.history import History, Round
 from toledo.tuning.one_best import OneBest, one_best, want_words
 from toledo.tuning.pool import Collecting, in_order_of_names
+from toledo.tuning.text_statistics import References
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
 
@@ -161,7 +162,7 @@ class _Loop:
         before, self.pool = _size(self.pool), self.collecting.add(self.pool, kept)
         seconds += time.process_time() - began
         began = time.process_time()
-        tuned = self._tune(old, kept, number)
+        tuned = self._tune(old, number)
         tuning_seconds = time.process_time() - began
         found, next_seconds = self._search(tuned.weights)
         best = self._score(found, tuned.weights)
@@ -187,8 +188,8 @@ class _Loop:
             self.checkpoint.save(history, kept)
         return history, found, next_seconds
 
-    def _tune(self, old: Weights, kept: Sequence[Forest], number: int) -> Tuned:
-        examples = Examples(self.pool, self.tuning.references, self.settings.metric, kept)
+    def _tune(self, old: Weights, number: int) -> Tuned:
+        examples = Examples(self.pool, self.tuning.references, self.settings.metric)
         seed = round_seed(self.settings.seed, number)
         try:
             tuned = self.tuner.tune(examples, old, seed=seed, threads=self.settings.threads, progress=self.progress)

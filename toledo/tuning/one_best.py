@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from toledo.consensus.rule import Viterbi, decide
 from toledo.forest.structure import Forest
 from toledo.metrics.metric import Metric
-from toledo.tuning.examples import References
+from toledo.tuning.text_statistics import References, text_statistics
 from toledo.weights import Weights
-
-Texts = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -40,13 +38,4 @@ def one_best(
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
     empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
-    return OneBest(score_texts(metric, texts, references, threads), empty)
-
-
-def score_texts(metric: Metric, texts: Texts, references: Sequence[References], threads: int | None = None) -> float:
-    """The score of some translations; chrF reads characters, the others words."""
-    if metric.name.startswith("chrF"):
-        lines = [" ".join(words) for words in texts]
-        groups = [[" ".join(words) for words in group] for group in references]
-        return metric.score(metric.corpus_statistics(lines, groups, threads).sum(axis=0))
-    return metric.score(metric.corpus_statistics(texts, references, threads).sum(axis=0))
+    return OneBest(metric.score(text_statistics(metric, texts, references, threads).sum(axis=0)), empty)

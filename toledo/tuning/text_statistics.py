@@ -1,4 +1,4 @@
-"""Statistics of texts that turn up while weights are searched for, again and again the same ones."""
+"""Statistics of texts beside their references, for any metric."""
 
 from __future__ import annotations
 
@@ -12,14 +12,42 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.prepared import PreparedReferences, prepare_references
 from toledo.metrics.sequences import offsets_of
-from toledo.tuning.examples import References
 from toledo.vocabulary import Vocabulary
 
+References = Sequence[Sequence[str]]  # of one segment, as words
 Words = NDArray[np.int32]
 
 
+def text_statistics(
+    metric: Metric, texts: Sequence[Sequence[str]], references: Sequence[References], threads: int | None = None
+) -> NDArray[np.float64]:
+    """One row for each text and its references; chrF reads characters, the others words."""
+    if metric.name.startswith("chrF"):
+        lines = [" ".join(words) for words in texts]
+        return metric.corpus_statistics(lines, [[" ".join(one) for one in some] for some in references], threads)
+    return metric.corpus_statistics(texts, references, threads)
+
+
+def encoded_references(metric: BLEU, references: Sequence[References], vocabulary: Vocabulary) -> PreparedReferences:
+    """References in the numbers of a vocabulary.
+
+    A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
+    """
+    unknown = len(vocabulary)
+    return prepare_references(
+        metric,
+        [
+            [np.array([vocabulary.id(w) if w in vocabulary else unknown for w in one], np.int32) for one in some]
+            for some in references
+        ],
+    )
+
+
 class TextStatistics:
-    """The metric's statistics of any texts of some segments: at once for BLEU, others are remembered."""
+    """The metric's statistics of any texts of some segments, which turn up again and again while weights are sought.
+
+    BLEU is counted at once, others are remembered.
+    """
 
     def __init__(self, metric: Metric, references: Sequence[References], vocabulary: Vocabulary) -> None:
         self.metric = metric
@@ -42,19 +70,9 @@ class TextStatistics:
 
     @cached_property
     def _prepared(self) -> PreparedReferences:
-        """A word that no hypothesis has must match nothing: the number after the last word stands for all of them."""
-        ids, unknown = self.vocabulary, len(self.vocabulary)
-        encoded = [
-            [np.array([ids.id(word) if word in ids else unknown for word in one], np.int32) for one in some]
-            for some in self.references
-        ]
         assert isinstance(self.metric, BLEU)  # noqa: S101
-        return prepare_references(self.metric, encoded)
+        return encoded_references(self.metric, self.references, self.vocabulary)
 
     def _compute(self, keys: Sequence[tuple[int, bytes]]) -> NDArray[np.float64]:
         texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
-        own = [self.references[segment] for segment, _ in keys]
-        if self.metric.name.startswith("chrF"):
-            lines = [" ".join(words) for words in texts]
-            return self.metric.corpus_statistics(lines, [[" ".join(one) for one in some] for some in own])
-        return self.metric.corpus_statistics(texts, own)
+        return text_statistics(self.metric, texts, [self.references[segment] for segment, _ in keys])
