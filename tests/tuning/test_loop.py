@@ -1,6 +1,7 @@
 """The tuning loop: the same result however it comes about, and honest about failure."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -120,6 +121,9 @@ def test_resuming_something_else_is_refused(tmp_path: Path, model: Model, tuning
         tune(RandomTuner(5, 2), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 6}))
     with pytest.raises(InputError, match="n_best was 6 and is now 7"):
         tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 7}, True))
+    shutil.rmtree(tmp_path / "round-1")
+    with pytest.raises(InputError, match=r"round-1/forest.toml: no such file\n  remedy: tune anew"):
+        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 6}, True))
     (tmp_path / HISTORY).write_text('{"format": 1}')
     with pytest.raises(InputError, match="no history"):
         tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {}, True))

@@ -21,7 +21,7 @@ from toledo.errors import InputError
 from toledo.forest.joining import join, split
 from toledo.forest.saving import load_forest, save_forest
 from toledo.forest.structure import Forest, Yields
-from toledo.tuning.history import History
+from toledo.tuning.history import ANEW, History
 from toledo.vocabulary import Vocabulary
 
 HISTORY = "history.json"
@@ -61,7 +61,10 @@ class Checkpoint:
 
     def load_found(self, number: int, vocabulary: Vocabulary) -> list[Forest]:
         """What the search of a round found, in the words of a vocabulary (which grows by those it does not have)."""
-        loaded = load_forest(self._round(number))
+        try:
+            loaded = load_forest(self._round(number))
+        except InputError as error:
+            raise InputError(error.message, file=error.file, remedy=ANEW) from None
         ids = np.array([vocabulary.add(word) for word in loaded.vocabulary], np.int32)
         words = loaded.yields.words
         renamed = np.where(words < 0, words, ids[np.maximum(words, 0)]).astype(np.int32)

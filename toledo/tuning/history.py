@@ -14,6 +14,7 @@ from toledo.files import atomic_writer
 from toledo.weights import Weights
 
 FORMAT = 1
+ANEW = "tune anew in another --work directory, or remove this one"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class History:
         """Check and take the content of history.json."""
         if content.get("format") != FORMAT:
             raise InputError(
-                f"history format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="tune again"
+                f"history format {content.get('format')}, this version reads {FORMAT}", file=file, remedy=ANEW
             )
         known = [name for name in cls.__dataclass_fields__ if name not in ("start", "rounds")]
         fields = list(Round.__dataclass_fields__)
@@ -142,7 +143,7 @@ class History:
                 **{name: content[name] for name in known},
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"is no history of a tuning: {error}", file=file, remedy="tune again") from None
+            raise InputError(f"is no history of a tuning: {error}", file=file, remedy=ANEW) from None
 
     def save(self, path: str | Path) -> None:
         """Write history.json atomically."""
@@ -156,9 +157,9 @@ class History:
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except (ValueError, UnicodeDecodeError) as error:
-            raise InputError(f"not valid JSON: {error}", file=path, remedy="tune again") from None
+            raise InputError(f"not valid JSON: {error}", file=path, remedy=ANEW) from None
         if not isinstance(content, dict):
-            raise InputError("not a JSON object", file=path, remedy="tune again")
+            raise InputError("not a JSON object", file=path, remedy=ANEW)
         return cls.from_json(content, path)
 
 
