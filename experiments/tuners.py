@@ -5,7 +5,8 @@
 
 Each finished run is a line of WORK/runs.jsonl with its weights and scores, beside its translations; a run that is there
 is not done again, so the command may be stopped and started at will. Tuning starts from Moses' default weights and sees
-val alone. The scales of decision rules are chosen on val, too. Tuners without random numbers run once.
+val alone. The scales of decision rules are chosen on val, too. Tuners without random numbers run once. Variants (on
+lattices, annealed) run if --tuners names them. Other --rounds or another --pop-limit want another WORK.
 
 p is that of a paired bootstrap over the segments of both tests (10,000 samples) against MERT with the same rule and,
 in brackets, against MERT with Viterbi; the statistics of a segment are means over seeds.
