@@ -1,6 +1,8 @@
 """Fixtures for all tests."""
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,14 @@ from hypothesis import settings
 # Compilation makes the first example slow; where checks decide what lands, the same examples must be tried each time.
 settings.register_profile("toledo", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("toledo")
+
+
+@pytest.fixture(autouse=True)
+def level_of_messages() -> Iterator[None]:
+    """A command with --quiet must not silence the tests after it."""
+    level = logging.getLogger().level
+    yield
+    logging.getLogger().setLevel(level)
 
 
 @pytest.fixture(scope="session")
