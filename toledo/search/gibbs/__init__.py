@@ -86,12 +86,11 @@ class GibbsSearch:
         table = self._weighted.prepare([source for source, _ in encoded])
 
         def work(first: int, last: int) -> list[Result]:
-            return [
-                finish(
-                    self._sample(self._weighted.options(table, *encoded[i]), _seed(self.settings.seed, sentences[i]))
-                )
-                for i in range(first, last)
-            ]
+            found = []
+            for i in range(first, last):
+                options = self._weighted.options(table, *encoded[i])
+                found.append(finish(self._sample(options, _seed(self.settings.seed, sentences[i]))))
+            return found
 
         parts = map_chunks(work, len(encoded), chunk=1, threads=threads, progress=progress, label="sampling")
         return [result for part in parts for result in part]
@@ -101,11 +100,9 @@ class GibbsSearch:
         sentence = sentence_of(weighted, options)
         candidates = room_for_candidates(options, models)
         chain = room_for_chain(sentence, room_for_answers(options, models), random_state(seed))
-        if self.settings.start == "beam":
-            set_derivation(sentence, chain, _beam_derivation(weighted, options))
-        else:
-            random_derivation(sentence, chain, candidates, plan.operators)
-        chain.tally[:] = 0
+        beam = self.settings.start == "beam"
+        start = _beam_derivation(weighted, options) if beam else random_derivation(sentence, chain)
+        set_derivation(sentence, chain, start)
         visits = run(sentence, chain, candidates, plan)
         return collect(self.model, options, weighted.scoring, self.settings.scale, visits, chain.tally)
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from toledo.kernels import inlined, inner_kernel
 from toledo.randomness import next_uniform
 from toledo.search.beam.arrays import NONE
@@ -28,7 +31,6 @@ from toledo.search.gibbs.state import (
     Sentence,
     junction,
     refresh,
-    ripple,
     trial_row,
 )
 
@@ -61,7 +63,7 @@ def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
     options, chosen = sentence.options, chain.chosen
     gap, mask, previous = chain.gaps[i], chain.masks[i], chosen[i - 1]
     for k in range(i, j + 1):
-        option = chosen[j] if k == i else chosen[i] if k == j else chosen[k]
+        option = _swapped(chosen, i, j, k)
         if not _follows(sentence, gap, previous, option):
             return False
         gap, mask = after_span(gap, mask, options.begin[option], options.end[option])
@@ -72,24 +74,30 @@ def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
 @inner_kernel
 def swap_gain(sentence: Sentence, chain: Chain, i: int, j: int) -> float:
     """How much the score changes if the phrases at the places i < j are swapped."""
-    options, scoring, chosen, rows = sentence.options, sentence.scoring, chain.chosen, chain.rows
-    one, two, trial = chosen[i], chosen[j], trial_row(chain)
-    gain = junction(sentence, chosen[i - 1], two) - junction(sentence, chosen[i - 1], one)
-    gain += junction(sentence, one, chosen[j + 1]) - junction(sentence, two, chosen[j + 1])
-    if j == i + 1:
-        gain += junction(sentence, two, one) - junction(sentence, one, two)
-    else:
-        gain += junction(sentence, two, chosen[i + 1]) - junction(sentence, one, chosen[i + 1])
-        gain += junction(sentence, chosen[j - 1], one) - junction(sentence, chosen[j - 1], two)
-    gain += step(options, scoring, chain.known, rows, i - 1, two, trial) - chain.model_scores[i]
-    before = trial
-    for k in range(i + 1, j):
-        if same_states(rows, before, k - 1):
-            before = j - 1
-            break
-        gain += step(options, scoring, chain.known, rows, before, chosen[k], trial) - chain.model_scores[k]
-    gain += step(options, scoring, chain.known, rows, before, one, trial) - chain.model_scores[j]
-    return float(gain + ripple(sentence, chain, trial, j + 1, trial + 1))
+    chosen, rows, trial, gain = chain.chosen, chain.rows, trial_row(chain), 0.0
+    for k in range(i, j + 2):
+        if k < i + 2 or k >= j:
+            gain += junction(sentence, _swapped(chosen, i, j, k - 1), _swapped(chosen, i, j, k))
+            gain -= junction(sentence, chosen[k - 1], chosen[k])
+    k, before = i, i - 1
+    while k < chain.size[0] + 2:
+        option = _swapped(chosen, i, j, k)
+        gain += step(sentence.options, sentence.scoring, chain.known, rows, before, option, trial)
+        gain -= chain.model_scores[k]
+        before = trial
+        if same_states(rows, trial, k):
+            if k >= j:
+                break
+            k = j - 1  # up to there nothing changes
+            before = k
+        k += 1
+    return float(gain)
+
+
+@inlined
+def _swapped(chosen: NDArray[np.int32], i: int, j: int, k: int) -> int:
+    """The option at a place once those at i and j are swapped."""
+    return int(chosen[j] if k == i else chosen[i] if k == j else chosen[k])
 
 
 @inner_kernel

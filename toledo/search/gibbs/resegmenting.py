@@ -119,7 +119,7 @@ def sum_forward(
     for m in range(found.rows.shape[1]):
         found.rows[0, m] = chain.rows[place - 1, m]
     found.first[begin], found.first[begin + 1], found.inside[0], found.first_edge[begin + 1] = 0, 1, 0.0, 0
-    nodes, edges = 1, 0
+    nodes, edges = int(np.int64(1)), 0
     for p in range(begin + 1, end + 1):
         for b in range(max(begin, p - sentence.longest), p):
             option = found.option[b, p - b - 1]

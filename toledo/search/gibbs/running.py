@@ -21,24 +21,20 @@ from toledo.search.gibbs.state import (
     RETRANS,
     Chain,
     Sentence,
-    set_derivation,
     total_score,
 )
 from toledo.search.gibbs.translating import merge_split, retrans
 
-RANDOM_SWEEPS = 10  # at no sharpness at all, for a random start
+NOTHING_KEPT = -1
 
 
 class Plan(NamedTuple):
-    """How to run: sharpness is 1 / temperature; `heat` is that of sweeps before all, `reheat` before further chains."""
+    """The sharpness (scale / temperature) of each iteration, and for which chain its derivation is kept, if any."""
 
+    sharpness: NDArray[np.float64]
+    chain: NDArray[np.int32]
     chains: int
-    iterations: int
-    burn_in: int
-    thinning: int
-    sharpness: float
-    heat: NDArray[np.float64]
-    reheat: NDArray[np.float64]
+    samples: int
     operators: NDArray[np.bool_]
 
 
@@ -75,14 +71,14 @@ def sweep(
             if sentence.options.begin[chain.chosen[chain.place[s]]] == s:
                 move(sentence, chain, chain.place[s], sharpness)
     if operators[RESEGMENT]:
-        place = 1
+        place = int(np.int64(1))  # not a literal, for which all would be compiled once more
         while place <= chain.size[0]:
             place = resegment(sentence, chain, candidates, place, sharpness)
 
 
 @kernel
-def random_derivation(sentence: Sentence, chain: Chain, candidates: Candidates, operators: NDArray[np.bool_]) -> None:
-    """A derivation that has nothing to do with the scores."""
+def random_derivation(sentence: Sentence, chain: Chain) -> NDArray[np.int32]:
+    """Options in source order that have nothing to do with the scores."""
     options, length = sentence.options, chain.place.size
     found, size, begin = np.empty(length, np.int32), 0, 0
     while begin < length:
@@ -98,54 +94,35 @@ def random_derivation(sentence: Sentence, chain: Chain, candidates: Candidates, 
             drawn -= count
         begin = options.end[found[size]]
         size += 1
-    set_derivation(sentence, chain, found[:size])
-    spread_candidates(options, candidates, 0.0)
-    for _ in range(RANDOM_SWEEPS):
-        sweep(sentence, chain, candidates, operators, 0.0)
+    return found[:size]
 
 
 @kernel
-def run(
-    sentence: Sentence,
-    chain: Chain,
-    candidates: Candidates,
-    plan: Plan,
-) -> Visits:
+def run(sentence: Sentence, chain: Chain, candidates: Candidates, plan: Plan) -> Visits:
     """Run all chains one after the other, each from where the last one ended."""
-    samples = plan.iterations // plan.thinning
-    offsets, count = np.zeros(plan.chains * samples + 1, np.int64), 0
-    options = np.empty(1024, np.int32)
-    visited = np.empty((plan.chains, samples), np.int32)
-    scores = np.empty(plan.chains * samples)
-    slots = np.full(power_of_two(2 * plan.chains * samples + 2), NONE, np.int32)
-    for c in range(plan.chains):
-        _heat(sentence, chain, candidates, plan, plan.reheat if c else plan.heat)
-        spread_candidates(sentence.options, candidates, plan.sharpness)
-        for _ in range(plan.burn_in):
-            sweep(sentence, chain, candidates, plan.operators, plan.sharpness)
-        for t in range(samples):
-            for _ in range(plan.thinning):
-                sweep(sentence, chain, candidates, plan.operators, plan.sharpness)
-            slot = _slot_of(chain, offsets, options, slots)
-            if slots[slot] == NONE:
-                slots[slot] = count
-                scores[count] = total_score(sentence, chain)
-                size = chain.size[0]
-                offsets[count + 1] = offsets[count] + size
-                options = grown(options, offsets[count + 1])
-                for i in range(size):
-                    options[offsets[count] + i] = chain.chosen[1 + i]
-                count += 1
-            visited[c, t] = slots[slot]
+    visited, kept = np.empty((plan.chains, plan.samples), np.int32), np.zeros(plan.chains, np.int64)
+    offsets, scores, count = np.zeros(visited.size + 1, np.int64), np.empty(visited.size), 0
+    options, slots = np.empty(1024, np.int32), np.full(power_of_two(2 * visited.size + 2), NONE, np.int32)
+    for t in range(plan.sharpness.size):
+        if t == 0 or plan.sharpness[t] != plan.sharpness[t - 1]:
+            spread_candidates(sentence.options, candidates, plan.sharpness[t])
+        sweep(sentence, chain, candidates, plan.operators, plan.sharpness[t])
+        c = plan.chain[t]
+        if c == NOTHING_KEPT:
+            continue
+        slot = _slot_of(chain, offsets, options, slots)
+        if slots[slot] == NONE:
+            slots[slot] = count
+            scores[count] = total_score(sentence, chain)
+            size = chain.size[0]
+            offsets[count + 1] = offsets[count] + size
+            options = grown(options, offsets[count + 1])
+            for i in range(size):
+                options[offsets[count] + i] = chain.chosen[1 + i]
+            count += 1
+        visited[c, kept[c]] = slots[slot]
+        kept[c] += 1
     return Visits(offsets[: count + 1], options[: offsets[count]], visited, scores[:count])
-
-
-@inner_kernel
-def _heat(sentence: Sentence, chain: Chain, candidates: Candidates, plan: Plan, schedule: NDArray[np.float64]) -> None:
-    """Sweeps whose samples are not kept."""
-    for sharpness in schedule:
-        spread_candidates(sentence.options, candidates, sharpness)
-        sweep(sentence, chain, candidates, plan.operators, sharpness)
 
 
 @inner_kernel

@@ -77,7 +77,7 @@ class Samples:
 
         So the distribution of the forest at the model's weights and the scale of the sampler is that of the samples. At
         other weights derivations count by count · exp(scale · (score − old score)): importance sampling, whose gradient
-        at the old weights is the covariance of the samples. An edge's provenance is −1; `translation` knows its phrases.
+        at the old weights is the covariance of the samples. `translation` knows their phrases.
         """
         lattice = self._lattice()
         edges, ends = lattice.edges, self.offsets[1:] + np.arange(1, len(self) + 1)

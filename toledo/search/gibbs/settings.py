@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toledo.search.gibbs.running import Plan
+from toledo.search.gibbs.running import NOTHING_KEPT, Plan
 from toledo.search.gibbs.state import OPERATORS
 
 STARTS = ("beam", "random")
+RANDOM_SWEEPS = 10  # without any sharpness, after a random start
 REHEATING = (2.0, 4.0, 6.0, 8.0, 10.0, 8.0, 6.0, 4.0, 2.0)
 
 
@@ -52,7 +53,15 @@ class GibbsSettings:
             raise ValueError("n-grams are counted up to order 4")
 
     def plan(self) -> Plan:
-        """The same for compiled code."""
-        heat, reheat = (self.scale / np.array(some, np.float64) for some in (self.annealing, self.reheating))
+        """What to do in each iteration, for compiled code."""
+        samples = self.iterations // self.thinning
+        heat = [self.scale / temperature for temperature in self.annealing]
+        reheat = [self.scale / temperature for temperature in self.reheating]
+        sharpness = [0.0] * (RANDOM_SWEEPS if self.start == "random" else 0)
+        chain: list[int] = []
+        for number in range(self.chains):
+            sharpness += [*(reheat if number else heat), *[self.scale] * (self.burn_in + self.thinning * samples)]
+            chain += [NOTHING_KEPT] * (len(sharpness) - len(chain) - self.thinning * samples)
+            chain += ([NOTHING_KEPT] * (self.thinning - 1) + [number]) * samples
         operators = np.array([name in self.operators for name in OPERATORS])
-        return Plan(self.chains, self.iterations, self.burn_in, self.thinning, self.scale, heat, reheat, operators)
+        return Plan(np.array(sharpness), np.array(chain, np.int32), self.chains, samples, operators)

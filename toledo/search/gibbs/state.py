@@ -49,7 +49,7 @@ class Chain(NamedTuple):
     rows: NDArray[np.int32]
     gaps: NDArray[np.int32]
     masks: NDArray[np.uint64]
-    place: NDArray[np.int32]
+    place: NDArray[np.int64]
     known: PhraseScores
     random: NDArray[np.uint64]
     tally: NDArray[np.int64]
@@ -82,7 +82,7 @@ def room_for_chain(sentence: Sentence, known: PhraseScores, random: NDArray[np.u
     chain = Chain(
         np.zeros(1, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
         np.zeros((2 * places + 2 + widest, models), np.int32), np.zeros(places, np.int32),
-        np.zeros(places, np.uint64), np.zeros(length, np.int32), known, random,
+        np.zeros(places, np.uint64), np.zeros(length, np.int64), known, random,
         np.zeros((len(OPERATORS), 2), np.int64), np.empty(max(most, widest, places)), np.full(places, NONE, np.int32),
         np.zeros(places),
     )  # fmt: skip
