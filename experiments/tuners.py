@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from toledo.cli.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
 from toledo.consensus import MBR, Candidate, Consensus, LatticeMBR, Rule, Viterbi, choose_rule, decide
+from toledo.consensus.sharpness import norm_of
 from toledo.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics import BLEU
@@ -126,7 +127,8 @@ class Bench:
                 "search_seconds": sum(one.search_seconds for one in history.rounds),
                 "rules": {},
             }
-        done["rules"] |= self._decide(name, seed, Weights(done["weights"]), missing)
+        weights = Weights(done["weights"], frozen=default_weights(self.model.feature_names).frozen)
+        done["rules"] |= self._decide(name, seed, weights, missing)
         with (self.work / "runs.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(done) + "\n")
 
@@ -146,7 +148,7 @@ class Bench:
     def _decide(self, name: str, seed: int, weights: Weights, rules: Sequence[str]) -> dict[str, Any]:
         """Scales on val, then the translations of both tests."""
         found = {one: self.search(one, weights) for one in ("val", *TESTS)}
-        norm = sum(abs(value) for feature, value in weights.items() if feature != "oov")
+        norm = norm_of(weights, self.model.feature_names)
         results = {}
         for rule in rules:
             scales = (1.0,) if rule == "viterbi" else tuple(one / norm for one in SHARPNESS)

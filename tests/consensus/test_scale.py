@@ -10,10 +10,12 @@ from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule, Viterbi, decide
 from toledo.consensus.scale import Candidate, Row, ScaleTable, choose_rule, choose_scale, decide_each
+from toledo.consensus.sharpness import SCALES, SHARPNESS, scales_for
 from toledo.errors import InputError
 from toledo.forest import Forest, Hypothesis, from_nbest
 from toledo.metrics import BLEU, TER, ChrF, Metric
 from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
 
 RULES: list[Rule] = [
     Viterbi(),
@@ -81,3 +83,14 @@ def test_mistakes_are_named() -> None:
         choose_scale(Viterbi(), [merging_list()], {}, [[["a"]], [["b"]]])
     with pytest.raises(ValueError, match="positive"):
         Candidate(Viterbi(), 0.0)
+
+
+def test_scales_go_by_the_norm_of_the_weights() -> None:
+    texts = {"b b": -0.5, "a a": 0.0}
+    entries = [Hypothesis(text.split(), {"tm": score, "oov": 1.0}) for text, score in texts.items()]
+    forests = [from_nbest(entries, ("tm", "oov"), Vocabulary())]
+    weights = Weights({"tm": -30.0, "oov": 100.0, "sparse": 7.0}, frozen=frozenset({"oov"}))
+    table = choose_scale(MaxTranslation(), forests, weights, [[["a", "a"]]])
+    assert [row.scale for row in table.rows] == [float(f"{one / 30:.3g}") for one in SHARPNESS]
+    assert list(scales_for(Weights({"tm": 2.0}, frozen=frozenset({"tm"})), ("tm",)))[3] == 0.5  # nothing else is there
+    assert list(scales_for({"tm": 0.0}, ("tm",))) == list(scales_for({}, ())) == list(SCALES)

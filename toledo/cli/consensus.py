@@ -111,7 +111,10 @@ def consensus(
     to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenize))
     if choose_scale:
         forests = to_forests(list(lists))
-        table = scale_table(rule, forests, to_forests.weights or {}, reference or [], scales, threads, to_forests.split)
+        table = scale_table(
+            rule, forests, to_forests.weights or {}, reference or [], scales, threads, progress_for(quiet),
+            to_forests.split,
+        )  # fmt: skip
         write_lines(output, described(table, rule, as_json))
         return
     other = read_outputs(evidence, None, evidence_n) if evidence else None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
     from toledo.consensus.scale import ScaleTable
     from toledo.forest import Forest
+    from toledo.progress import Progress
     from toledo.weights import Weights
 
 Split = Callable[[Sequence[str]], Sequence[str]]
@@ -30,7 +31,11 @@ Reference = Annotated[
 ]
 Scales = Annotated[
     str | None,
-    typer.Option(help="Scales to choose from: 0.5,1,2", show_default="twelve from 0.1 to 10", rich_help_panel=CHOICE),
+    typer.Option(
+        help="Scales to choose from: 0.5,1,2",
+        show_default="twelve, by the norm of the weights; from 0.1 to 10 without weights",
+        rich_help_panel=CHOICE,
+    ),
 ]
 
 
@@ -47,17 +52,17 @@ def scale_table(
     reference: Sequence[str],
     scales: str | None,
     threads: int,
+    progress: Progress,
     split: Split | None = None,
 ) -> ScaleTable:
-    """BLEU for each scale."""
+    """BLEU for each scale; without `scales` for twelve that fit the norm of the weights."""
     from toledo.consensus import choose_scale
-    from toledo.consensus.scale import SCALES
 
     if not reference:
         raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
     references = list(zip(*(_reference(file, len(forests), split) for file in reference), strict=True))
-    numbers = SCALES if scales is None else _numbers(scales)
-    return choose_scale(rule, forests, weights, references, numbers, threads=threads)
+    numbers = None if scales is None else _numbers(scales)
+    return choose_scale(rule, forests, weights, references, numbers, threads=threads, progress=progress)
 
 
 def described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toledo.cli.searches import Search
     from toledo.cli.translator import Choice
     from toledo.model import Model
+    from toledo.progress import Progress
 
 LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
 
@@ -147,7 +148,7 @@ def translate(
     loaded = _load(model, weights)
     chosen = SearchChoice(search, pop_limit, beam).search(loaded)
     if choose_scale:
-        _choose_scale(chosen, choice, source, reference or [], scales, threads, output)
+        _choose_scale(chosen, choice, source, reference or [], scales, threads, progress_for(quiet), output)
         return
     translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
     start, lines, words = time.process_time(), 0, 0
@@ -168,14 +169,15 @@ def _choose_scale(
     reference: list[str],
     scales: str | None,
     threads: int,
+    progress: Progress,
     output: str,
 ) -> None:
     """BLEU of a rule by its scale, on text with references."""
     from toledo.vocabulary import split_words
 
-    forests = search.forests([split_words(line) for line in read_lines(source)], threads)
+    forests = search.forests([split_words(line) for line in read_lines(source)], threads, progress)
     rule = named_rule(choice.rule, choice.settings)
-    table = scale_table(rule, forests, search.model.weights, reference, scales, threads)
+    table = scale_table(rule, forests, search.model.weights, reference, scales, threads, progress)
     write_lines(output, described(table, rule, as_json=False))
 
 

@@ -21,6 +21,7 @@ from toledo.consensus.lists import best_derivations
 from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, Rule, check_scale
+from toledo.consensus.sharpness import scales_for
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.structure import Forest, Scores, Yields
@@ -29,7 +30,6 @@ from toledo.metrics import BLEU, ChrF, Metric
 from toledo.progress import Progress, silent
 from toledo.weights import Weights
 
-SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 References = Sequence[Sequence[Sequence[str]]]  # words of each reference of each segment
 
 
@@ -72,12 +72,14 @@ def choose_scale(
     forests: Sequence[Forest],
     weights: Weights | Mapping[str, float],
     references: References,
-    scales: Sequence[float] = SCALES,
+    scales: Sequence[float] | None = None,
     metric: Metric = BLEU(),  # noqa: B008 (frozen)
     threads: int | None = None,
     progress: Progress = silent,
 ) -> ScaleTable:
-    """Score one rule at several scales."""
+    """Score one rule at several scales; without any given, at some that fit the norm of the weights."""
+    if scales is None:
+        scales = scales_for(weights, forests[0].feature_names if forests else ())
     candidates = [Candidate(rule, scale) for scale in scales]
     return choose_rule(candidates, forests, weights, references, metric, threads, progress)
 
