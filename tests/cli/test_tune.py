@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import small_models
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.cli.start_weights import Start
 from toledo.cli.tuners import ObjectiveName
 from toledo.errors import InputError
 from toledo.model import Model
@@ -121,13 +123,36 @@ def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
     assert {name for name, value in history["start"]["weights"].items() if value} == {"oov"}
 
 
+def test_a_file_of_some_weights_takes_the_others_from_the_model(
+    model: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = Model.load(model).weights
+    text = 'frozen = ["lm"]\n[weights]\nlm = 0.7\n"itg.inverted" = -1\n"word.penalty" = -0.5\n'
+    (folder / "start.toml").write_text(text + '[bounds]\n"word.penalty" = [-0.6, -0.5]\n')
+    caplog.set_level(logging.INFO)
+    start = Start("start.toml", None).weights(Model.load(model).feature_names, own)
+    assert {**start} == {**own, "lm": 0.7, "word.penalty": -0.5, "itg.inverted": -1.0}
+    assert (start.frozen, start.bounds) == ({"lm", "oov"}, {"word.penalty": (-0.6, -0.5)})
+    assert "distortion" in caplog.text
+    assert "taken from the model" in caplog.text
+    run(model, "--objective", "pro", "--initial", "start.toml", "--rounds", 1)
+    assert Weights.load("tuned.toml")["lm"] == 0.7
+    (folder / "start.toml").write_text('[weights]\nlm = 1\n"word.penlty" = -1\n')
+    message = refusal(model, "--initial", "start.toml")
+    assert "start.toml: the model has no feature word.penlty" in message
+    assert "did you mean word.penalty" in message
+    assert not list(folder.glob("*.tuning/*/round*"))
+    lists = ("--n-best-lists", "lists.gz", "--reference", "lists.en")
+    assert "start.toml: no weight for LM0" in refusal("--initial", "start.toml", text=lists)
+
+
 def test_features_of_the_search_may_be_frozen(model: Path) -> None:
     options = ("--search", "itg", "--objective", "pro", "--rounds", 1)
     run(model, *options, "--frozen", "oov,itg.inverted")
     weights = Weights.load("tuned.toml")
     assert weights.frozen == {"oov", "itg.inverted"}
     assert weights["itg.inverted"] == -8 * Model.load(model).weights["distortion"]
-    assert "frozen names features" in refusal(model, "--objective", "pro", "--frozen", "itg.inverted")
+    assert "no weight is named itg.inverted" in refusal(model, "--objective", "pro", "--frozen", "itg.inverted")
 
 
 def test_sparse_features_and_the_tuned_model(model: Path) -> None:
@@ -153,7 +178,9 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "not for ter" in refusal(model, "--objective", "xbleu", "--metric", "ter")
     assert "two results would go to one place" in refusal(model, "--report", "tuned.toml")
     assert "no such directory" in refusal(model, "--report", "nowhere/report.html")
-    assert "frozen names features" in refusal(model, "--frozen", "colour", "--objective", "pro")
+    message = refusal(model, "--frozen", "oov,lmm", "--objective", "pro")
+    assert "no weight is named lmm" in message
+    assert "check the name; did you mean lm?" in message
     assert "no such file" in refusal(model, "--initial", "missing.toml")
     assert "without its text" in refusal(model, "--held-out-reference", "val.en")
     assert not (folder / "tuned.toml").exists()
@@ -188,8 +215,6 @@ def test_results_have_places_of_their_own(model: Path, folder: Path) -> None:
     assert "two results would go to one place" in refusal(model, "--output", "weights.tuning")
     assert "two results would go to one place" in refusal(model, "--work", "./tuned.toml")
     assert "weights to a file" in refusal(model, "--output", "-")
-    (folder / "start.toml").write_text("[weights]\nlm = 1\n")
-    assert "start.toml: no weight for phrase" in refusal(model, "--initial", "start.toml")
     assert not list(folder.glob("*.tuning"))
 
 

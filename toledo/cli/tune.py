@@ -108,9 +108,9 @@ def tune(
         toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
     """
     set_up_messages(quiet)
+    from toledo.cli.start_weights import Start
     from toledo.cli.tuning_runs import (  # fmt: skip
         SUMMARY,
-        Start,
         best_run,
         read_text,
         summarise,

@@ -1,23 +1,24 @@
-"""What `toledo tune` runs: from files and names to tuning sets and start weights, and several seeds in a row."""
+"""What `toledo tune` runs: from files and names to tuning sets, and several seeds in a row."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from toledo.cli.searches import SearchChoice
+from toledo.cli.start_weights import Start
 from toledo.corpus import Segment, read_segments
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_lines
 from toledo.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
 from toledo.formats.outputs import read_outputs
-from toledo.model import DESCRIPTION, Model, default_weights
+from toledo.model import DESCRIPTION, Model
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
 from toledo.tuning.checkpoint import Checkpoint
@@ -55,42 +56,6 @@ class Task:
             self.tuner, self.start, self.tuning, settings, held_out=self.held_out, checkpoint=checkpoint,
             progress=progress,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where to begin (`model`, `default`, `zero` but for frozen ones, or a weights file), and what is frozen."""
-
-    initial: str
-    frozen: str | None
-
-    def weights(
-        self, names: Sequence[str], own: Weights | None, complete: Callable[[Weights], Weights] = lambda some: some
-    ) -> Weights:
-        """The weights for features of these names; `own` are those of the model, if there is one.
-
-        `complete` adds the weights of further features, which may be frozen as all others.
-        """
-        if self.initial == "model" and own is not None:
-            weights = complete(own)
-        elif self.initial in ("model", "default", "zero"):
-            weights = complete(default_weights(names))
-        else:
-            weights = complete(self._loaded(names))
-        if self.frozen is not None:
-            weights = replace(weights, frozen=frozenset(self.frozen.replace(",", " ").split()))
-        if self.initial == "zero":
-            zero = {name: value if name in weights.frozen else 0.0 for name, value in weights.items()}
-            weights = replace(weights, values_by_name=zero)
-        return weights
-
-    def _loaded(self, names: Sequence[str]) -> Weights:
-        weights = Weights.load(self.initial)
-        try:
-            weights.array(names)
-        except InputError as error:
-            raise InputError(error.message, file=self.initial, remedy=error.remedy) from None
-        return weights
 
 
 @dataclass(frozen=True)
@@ -159,13 +124,14 @@ def task_of_model(
     progress: Progress,
 ) -> Task:
     """Tune a model with a search."""
+    sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(
-        model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights
+        model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights, sparse
     )
     configuration = {
         **_configuration(tuner, settings, weights),
         "model": model.signature,
-        "sparse": digest(model.sparse.names if model.sparse else ()),
+        "sparse": digest(sparse),
         "search": asdict(choice),
         "text": text.digest,
         "held_out": held_out.digest if held_out else None,
