@@ -1,0 +1,125 @@
+"""Each draw of the Gibbs sampler against its definition: what it chooses from, and with which probabilities."""
+
+import numpy as np
+import pytest
+from beam_twin import models, small_model
+from gibbs_twin import Twin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toledo.model import Model
+from toledo.search.gibbs.ordering import may_swap, swap_gain, weigh_places
+from toledo.search.gibbs.state import OPERATORS, total_score
+from toledo.search.gibbs.translating import put_window, weigh_merge_split, weigh_options, window_at
+
+PAPER = ("retrans", "merge-split", "reorder")
+texts = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
+VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.6, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
+
+
+def probabilities(weights: np.ndarray, count: int, scale: float) -> np.ndarray:
+    found = np.exp(scale * (weights[:count] - weights[:count].max()))
+    return found / found.sum()
+
+
+def some_states(twin: Twin, seed: int, size: int = 6) -> list:
+    rng = np.random.default_rng(seed)
+    return [twin.states[k] for k in rng.integers(0, len(twin.states), size)]
+
+
+@settings(max_examples=40)
+@given(models, texts, st.sampled_from([1.0, 0.3]), st.integers(0, 99))
+def test_translations_are_drawn_from_their_conditional(model: Model, words: list[str], scale: float, seed: int) -> None:
+    twin = Twin(model, words, scale)
+    for state in some_states(twin, seed):
+        twin.put(state)
+        for place, (begin, end, _) in enumerate(state, start=1):
+            count = weigh_options(twin.sentence, twin.chain, place, place + 1, begin, end)
+            expected = twin.conditional(twin.retrans(state, place - 1))
+            np.testing.assert_allclose(probabilities(twin.chain.weights, count, scale), expected, atol=1e-5)
+        for middle in range(1, len(words)):
+            count = weigh_merge_split(twin.sentence, twin.chain, middle)
+            window = twin.merge_split(state, middle)
+            assert count == len(window)
+            if window:
+                expected = twin.conditional(window)
+                np.testing.assert_allclose(probabilities(twin.chain.weights, count, scale), expected, atol=1e-5)
+                _, _, begin, end = window_at(twin.sentence, twin.chain, middle)
+                for drawn, other in enumerate(window):
+                    size = put_window(twin.sentence, twin.chain, begin, middle, end, drawn)
+                    assert {twin.steps[option] for option in twin.chain.new[:size].tolist()} <= set(other)
+
+
+@settings(max_examples=40)
+@given(models, texts, st.integers(0, 99))
+def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str], seed: int) -> None:
+    twin = Twin(model, words)
+    for state in some_states(twin, seed):
+        twin.put(state)
+        for j in range(1, len(state) + 1):
+            for i in range(1, j):
+                swapped = twin.reorder(state, i - 1, j - 1)
+                assert may_swap(twin.sentence, twin.chain, i, j) == (len(swapped) == 2)
+                if len(swapped) == 2:
+                    gain = twin.scores[twin.number[swapped[1]]] - twin.scores[twin.number[state]]
+                    assert swap_gain(twin.sentence, twin.chain, i, j) == pytest.approx(gain, abs=1e-4)
+        for place in range(1, len(state) + 1):
+            allowed = weigh_places(twin.sentence, twin.chain, place)
+            places = twin.move(state, place - 1)
+            assert allowed == sum(one is not None for one in places)
+            found = probabilities(twin.chain.weights, len(state), 1.0)
+            assert [one is not None for one in places] == np.isfinite(twin.chain.weights[: len(state)]).tolist()
+            expected = twin.conditional([one for one in places if one is not None])
+            np.testing.assert_allclose(found[[one is not None for one in places]], expected, atol=1e-5)
+
+
+@settings(max_examples=40)
+@given(models, texts, st.integers(0, 99))
+def test_all_operators_together_connect_all_derivations(model: Model, words: list[str], seed: int) -> None:
+    twin = Twin(model, words)
+    for operators in (OPERATORS, ("retrans", "move", "resegment")):
+        assert twin.component(some_states(twin, seed, 1)[0], operators) == set(twin.states)
+
+
+def test_a_long_phrase_without_parts_needs_resegmenting() -> None:
+    content = {((word,), (word.upper(),)): (-0.1, 0.0, 0.0, 0.0) for word in "abc"}
+    twin = Twin(small_model(content | {(("a", "b", "c"), ("X",)): (0.0,) * 4}, (2,), 6, False, VALUES), list("abc"))
+    whole = next(state for state in twin.states if len(state) == 1)
+    assert twin.component(whole, PAPER) == {whole}
+    assert len(twin.component(whole, (*PAPER, "resegment"))) == len(twin.states)
+    twin.put(whole)
+    assert set(twin.run(20_000)) == set(range(len(twin.states)))
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, None])
+def test_moves_bring_every_derivation_into_source_order(limit: int | None) -> None:
+    """The proof in the sampler's module, step by step: each derivation on the way keeps to the distortion rule."""
+    content = {((word,), (word.upper(),)): (-0.1, 0.0, 0.0, 0.0) for word in "abc"}
+    content |= {(("b", "c"), ("X",)): (0.0,) * 4, (("a", "b", "a"), ("Y",)): (0.0,) * 4}
+    twin = Twin(small_model(content, (1,), limit, False, VALUES), list("abaca"))
+    for start in twin.states:
+        state, ordered = start, sorted(start)
+        while list(state) != ordered:
+            place = next(k for k, step in enumerate(state) if step != ordered[k])
+            moved = twin.move(state, state.index(ordered[place]))[place]
+            assert moved is not None
+            state = moved
+
+
+@settings(max_examples=30)
+@given(models, texts, st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=12), st.integers(0, 99))
+def test_scores_of_changes_add_up(model: Model, words: list[str], operators: list[str], seed: int) -> None:
+    twin = Twin(model, words)
+    twin.put(some_states(twin, seed, 1)[0])
+    twin.chain.random[0] = seed
+    for operator in operators:
+        (number,) = twin.run(1, (operator,))
+        assert twin.states[number] == twin.state
+        assert total_score(twin.sentence, twin.chain) == pytest.approx(twin.scores[number], abs=1e-4)
+        kept = [array.copy() for array in (twin.chain.model_scores, twin.chain.rows[: len(twin.state) + 1])]
+        gaps = twin.chain.gaps[1 : len(twin.state) + 2].copy()
+        twin.put(twin.state)  # from nothing
+        size = len(twin.state) + 2
+        np.testing.assert_allclose(kept[0][1:size], twin.chain.model_scores[1:size], atol=1e-12)
+        np.testing.assert_array_equal(kept[1], twin.chain.rows[: len(twin.state) + 1])
+        np.testing.assert_array_equal(gaps, twin.chain.gaps[1 : len(twin.state) + 2])
