@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from small_models import small_model
 
 from toledo.errors import InputError
-from toledo.forest import Hypothesis, from_nbest, join, load_forest, prune_to_density, save_forest, viterbi
+from toledo.forest import Hypothesis, from_nbest, join, k_best, load_forest, prune_to_density, save_forest, viterbi
 from toledo.search.beam import BeamSearch
 from toledo.search.steps import LONGEST_SENTENCE, Step, pack, steps_of, unpack, word_links
 from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
 
 spans = st.tuples(st.integers(0, LONGEST_SENTENCE - 1), st.integers(1, 255), st.integers(-1, 2**31 - 2))
 
@@ -42,6 +43,17 @@ def test_steps_survive_pruning_joining_and_saving(tmp_path: Path) -> None:
     for found in (forest, pruned):
         best = viterbi(found, found.scores(model.weights))
         assert [steps_of(one) for one in best if one] == [one.translation.steps for one in results]
+
+
+def test_the_translation_is_the_first_of_the_best_list_where_scores_are_equal() -> None:
+    model = small_model()
+    values = {name: 1.0 / 3.0 if name.startswith(("lexicon", "phrase.")) else 0.0 for name in model.weights}
+    search = BeamSearch(model.with_weights(Weights(values)))  # any order is as good as any other
+    sentences = [["das", "x", "haus", "y", "ist", "klein"], ["klein", "das", "z", "klein", "ist"], ["x", "y", "z"]]
+    for found in search.results(sentences, threads=1):
+        first = next(k_best(found.forest, found.forest.scores(search.model.weights)))
+        assert steps_of(first) == found.translation.steps
+        assert first.score == found.translation.score
 
 
 def test_links_of_phrases_and_copied_words() -> None:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from toledo.errors import InputError
 from toledo.model import default_weights
+from toledo.phrases.sparse import TEMPLATES
 from toledo.search.itg import ITG_FEATURES
 from toledo.weights import Weights
 
@@ -86,6 +87,8 @@ def _frozen(text: str, weights: Weights) -> frozenset[str]:
 
 def _hint(unknown: Sequence[str], known: Collection[str]) -> str:
     """What may have been meant."""
+    if kinds := {kind for name in unknown for kind in TEMPLATES if name.startswith(f"{kind}:")}:
+        return f"these are sparse features: give --sparse {','.join(sorted(kinds))}, or tune a model that has them"
     close = {match: None for name in unknown[:MOST_NAMED] for match in get_close_matches(name, known, 2)}
     meant = f"did you mean {' or '.join(close)}?" if close else f"there are {_listed([*known])}"
     return f"check the name; {meant}"

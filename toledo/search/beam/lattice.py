@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest import Edges, Forest, from_edges
+from toledo.forest import Edges, Forest, from_edges, viterbi
 from toledo.forest.assemble import sparse_rows
 from toledo.forest.scoring import SparseArrays
 from toledo.forest.structure import Yields
@@ -17,7 +17,7 @@ from toledo.phrases.table import REORDERING_FEATURES
 from toledo.search.beam.arrays import NONE, Lattice
 from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
 from toledo.search.beam.options import OOV, UNKNOWN_WORD, SentenceOptions
-from toledo.search.steps import NO_PHRASE, Step, pack
+from toledo.search.steps import NO_PHRASE, Step, pack, steps_of
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,16 @@ class SearchResult:
 
 
 def search_result(model: Model, options: SentenceOptions, lattice: Lattice) -> SearchResult:
-    """Everything about one sentence."""
+    """Everything about one sentence.
+
+    The translation is the best derivation of the forest. The search adds up scores in another order: where two
+    derivations score the same but for rounding, its own best one may not be the first of a k-best list.
+    """
+    forest = to_forest(model, options, lattice)
+    (best,) = viterbi(forest, forest.scores(model.weights, threads=1))
     return SearchResult(
-        best_translation(model, options, lattice),
-        to_forest(model, options, lattice),
+        Translation((), -np.inf) if best is None else Translation(steps_of(best), best.score),
+        forest,
         options.begin.size,
         int(np.count_nonzero(lattice.edges.options != NONE)),
         lattice.nodes,
