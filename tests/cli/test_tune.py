@@ -94,6 +94,18 @@ def test_every_objective(model: Path, name: ObjectiveName) -> None:
     assert result["runs"][0]["tuning"] >= result["runs"][0]["start"]
 
 
+def test_consensus_training_as_in_the_paper(model: Path) -> None:
+    """From zero, a few steps for each search, judged by consensus decoding; then a path of so many steps is kept."""
+    steps = ("--search", "itg", "--objective", "cobleu", "--optimiser", "ascent", "--initial", "zero", "--steps", 3)
+    result = json.loads(run(model, *steps, "--rounds", 3, "--decide", "consensus", "--scale", 2, "--json"))
+    assert result["runs"][0]["tuning"] > result["runs"][0]["start"]
+    rounds = json.loads(Path("tuned.tuning/seed-1/history.json").read_text())["rounds"]
+    assert all(1 <= len(one["path"]) <= 3 and one["path"] == sorted(one["path"]) for one in rounds)
+    run(model, "--objective", "cobleu", "--batch", 2, "--steps", 2, "--rounds", 1, "--work", "batches")
+    assert "mert has no option --batch" in refusal(model, "--batch", 2)
+    assert "scale" in refusal(model, "--decide", "mbr", "--scale", 0)
+
+
 def test_held_out_data(model: Path) -> None:
     held_out = ("--held-out-source", "val.de", "--held-out-reference", "val.en")
     result = json.loads(run(model, *held_out, "--objective", "pro", "--json", "--rounds", 2))

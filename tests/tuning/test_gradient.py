@@ -11,6 +11,7 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TER
 from toledo.tuning.annealing import Annealing
+from toledo.tuning.batches import draw_batches
 from toledo.tuning.examples import Examples
 from toledo.tuning.gradient import GradientTuner, Name, at_temperature, fitted_linear_bleu
 from toledo.tuning.rows import parameters
@@ -199,3 +200,32 @@ def test_linear_bleu_has_the_precisions_of_the_start() -> None:
             found[n - 1] += chance * np.array([sum(part in known[n] for part in parts), len(parts)])
     precision = found[:, 0] / found[:, 1]
     assert (fitted.precision, fitted.ratio) == pytest.approx((precision[0], precision[1] / precision[0]))
+
+
+@pytest.mark.parametrize("name", ["cobleu", "expected-bleu"])
+def test_batches_find_nearly_the_same_maximum(name: Name) -> None:
+    given = examples(lists(60))
+    plain = GradientTuner(name, on="lists", l2=0.02).tune(given, START)
+    tuner = GradientTuner(name, on="lists", l2=0.02, steps=40, batch=9)
+    batched, again = (tuner.tune(given, START, seed=7, threads=threads) for threads in (1, 2))
+    assert batched.objective > plain.details["before"] + 0.9 * (plain.objective - plain.details["before"])
+    assert dict(batched.weights) == dict(again.weights)
+    assert batched.weights["fixed"] == 1.0
+    assert len(batched.path) == 40
+    assert dict(tuner.tune(given, START, seed=8).weights) != dict(batched.weights)
+
+
+def test_batches_hold_all_segments_once() -> None:
+    parts = draw_batches(23, 5, np.random.default_rng(1))
+    assert sorted(np.concatenate(parts).tolist()) == list(range(23))
+    assert {part.size for part in parts} <= {4, 5}
+    assert len(draw_batches(3, 100, np.random.default_rng(1))) == 1
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
+def test_the_path_rises_to_the_objective(optimiser: str) -> None:
+    tuner = GradientTuner("xbleu", optimiser, on="lists", l2=0.02, steps=20)  # type: ignore[arg-type]
+    tuned = tuner.tune(examples(lists()), START)
+    assert 1 < len(tuned.path) <= 20
+    assert list(tuned.path) == sorted(tuned.path)
+    assert tuned.path[-1] == pytest.approx(tuned.objective)

@@ -12,6 +12,7 @@ import pytest
 import small_models
 from random_tuner import RandomTuner
 
+from toledo.consensus import MBR, Viterbi
 from toledo.errors import InputError
 from toledo.forest import Forest, Hypothesis, from_nbest, k_best
 from toledo.metrics import BLEU, TER
@@ -80,9 +81,23 @@ def test_it_improves_and_says_how(model: Model, tuning: TuningSet) -> None:
     assert [one.before for one in history.rounds[1:]] == [one.after for one in history.rounds[:-1]]
     assert [one.details["seed"] for one in history.rounds] == [round_seed(1, one.number) for one in history.rounds]
     assert history.rounds[0].new == history.rounds[0].hypotheses
-    again = one_best(tuning.search(result.weights), result.weights, tuning.references, BIGRAMS)
+    again = one_best(tuning.search(result.weights), result.weights, tuning.references, BIGRAMS, Viterbi())
     assert again.score == best.after
     assert history.stopped
+
+
+def test_rounds_are_judged_by_the_rule_that_will_translate() -> None:
+    """Viterbi takes the first text, at any positive weight; with small weights the two alike texts outvote it."""
+    texts = [("a b x", 3.0), ("c d y", 2.9), ("c d z", 2.9)]
+    given = lists_set(texts, references=["c d y"])
+    settings = replace(SETTINGS, rounds=2, n_best=3)
+    history = tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, replace(settings, rule=MBR())).history
+    assert [one.after > 50.0 for one in history.rounds] == [True, False]
+    assert history.best == 1
+    with pytest.raises(InputError, match="BLEU"):
+        tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, settings)
+    history = tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, replace(settings, rule=MBR(), scale=0.01)).history
+    assert history.rounds[1].after > 50.0
 
 
 @pytest.mark.parametrize("wants", ["lists", "forests"])

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.rules import RuleName, RuleSettings, named_rule, require_scale
 from toledo.cli.scales import refuse_options
 from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
@@ -63,6 +64,14 @@ def tune(
     annealing: Annotated[
         bool, typer.Option("--annealing", help="From flat distributions to sharp ones.", rich_help_panel=TUNER)
     ] = False,
+    steps: Annotated[int | None, typer.Option(help="Of gradients, in a round.", min=1, rich_help_panel=TUNER)] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="A step for each batch of so many segments.", min=1, rich_help_panel=TUNER)
+    ] = None,
+    decide: Annotated[
+        RuleName, typer.Option(help="Judge rounds by what this rule chooses.", rich_help_panel=TUNER)
+    ] = RuleName.viterbi,
+    scale: Annotated[float, typer.Option(help="Factor of scores for that rule.", rich_help_panel=TUNER)] = 1.0,
     initial: Annotated[
         str, typer.Option(help="Where to begin: model, default, zero, or a file.", rich_help_panel=TUNER)
     ] = "model",
@@ -123,9 +132,17 @@ def tune(
 
     work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
     _check_outputs(output, report, output_model, work)
-    tuner = named_tuner(objective, TunerOptions(on, restarts, l2, optimiser, True if annealing else None))
+    tuner = named_tuner(objective, TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch))
+    require_scale(scale)
     settings = LoopSettings(
-        rounds, n_best, density, patience=patience, metric=named_metric(metric, objective, on), threads=threads
+        rounds,
+        n_best,
+        density,
+        patience=patience,
+        metric=named_metric(metric, objective, on),
+        rule=named_rule(decide, RuleSettings(size=n_best)),
+        scale=scale,
+        threads=threads,
     )
     _refuse_unused(context, tuner.wants, search, sparse, n_best_lists)
     start, loaded = Start(initial, frozen), None

@@ -61,6 +61,8 @@ TAKES = {
     "l2": {ObjectiveName.pro, ObjectiveName.regression, ObjectiveName.mmi, *GRADIENT},
     "optimiser": GRADIENT,
     "annealing": GRADIENT,
+    "steps": GRADIENT,
+    "batch": GRADIENT,
 }
 
 
@@ -73,6 +75,8 @@ class TunerOptions:
     l2: float | None = None
     optimiser: OptimiserName | None = None
     annealing: Literal[True] | None = None
+    steps: int | None = None
+    batch: int | None = None
 
     def given(self, name: ObjectiveName) -> dict[str, Any]:
         """The options that were given; one that the tuner does not have is an error."""

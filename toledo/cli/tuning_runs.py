@@ -146,6 +146,8 @@ def _configuration(tuner: Tuner, settings: LoopSettings, start: Weights) -> dict
     return {
         "tuner": repr(tuner),
         "metric": settings.metric.name,
+        "rule": repr(settings.rule),
+        "scale": settings.scale,
         "n_best": settings.n_best,
         "density": settings.density,
         "patience": settings.patience,

@@ -49,6 +49,12 @@ class Examples:
                 f"{len(self.forests)} segments but references for {len(self.references)}", remedy="give one set each"
             )
 
+    def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
+        """Some of the segments."""
+        return Examples(
+            [self.forests[number] for number in segments], [self.references[number] for number in segments], self.metric
+        )
+
     @cached_property
     def forest(self) -> Forest:
         """All segments in a row."""

@@ -11,7 +11,7 @@ in the details of a result is the L2 norm of the free weights, `entropy` the mea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -38,6 +38,7 @@ from toledo.objectives import (
 )
 from toledo.progress import Progress, silent
 from toledo.tuning.annealing import Annealing
+from toledo.tuning.batches import ascend_batches, draw_batches
 from toledo.tuning.choices import sentence_gains
 from toledo.tuning.examples import Examples
 from toledo.tuning.maximum import Maximum, Optimiser, maximise
@@ -52,7 +53,10 @@ OF_LISTS = ("expected-bleu", "corpus-expected-bleu")
 
 @dataclass(frozen=True)
 class GradientTuner:
-    """Maximises an objective by L-BFGS or by adaptive gradient ascent, with at most `steps` of them.
+    """Maximises an objective by L-BFGS or by adaptive gradient ascent, with at most `steps` of them in a round.
+
+    With a `batch` of so many segments it makes small steps for random batches instead, in `steps` epochs: an objective
+    of a corpus is then one of many small corpora.
 
     `on="forests"` wants lattices and forests, which it prunes to `density` edges per word. The two expected BLEUs need
     lists, where they also serve TER and chrF: of sentences, or of the corpus by expected statistics. Penalties are
@@ -70,14 +74,15 @@ class GradientTuner:
     density: float = 30.0
     on: Literal["lists", "forests"] = "forests"
     steps: int = 100
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         if self.objective not in get_args(Name) or self.optimiser not in get_args(Optimiser):
             raise ValueError(f"no objective {self.objective!r} or no optimiser {self.optimiser!r}")
         if self.objective in OF_LISTS and self.on != "lists":
             raise ValueError(f"{self.objective} needs n-best lists; use xbleu or cobleu on lattices and forests")
-        if self.steps < 1 or not self.density > 0.0:
-            raise ValueError("steps and density must be positive")
+        if self.steps < 1 or not self.density > 0.0 or (self.batch is not None and self.batch < 1):
+            raise ValueError("steps, density and the size of batches must be positive")
         Penalties(self.l2, self.l1)
 
     @property
@@ -99,13 +104,16 @@ class GradientTuner:
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Tuned:
-        """Weights that maximise the objective on all that was found; nothing is random, so seeds do not matter."""
+        """Weights that maximise the objective on all that was found; only batches are random."""
         matched = self.prepare(examples, start, threads)
         forest = matched.ngrams.forest
         space = WeightSpace(matched, parameters(forest, start), start, Penalties(self.l2, self.l1), threads)
         objective = self.make_objective(examples, matched, start)
         before = space.value_and_gradient(objective, space.limits.clip(space.first))[0]
-        found = self._follow(space, objective, progress)
+        if self.batch is None:
+            found = self._follow(space, objective, progress)
+        else:
+            found = self._follow_batches(examples, space, np.random.default_rng(seed), progress)
         weights = space.weights(found.point)
         free = space.free_weights(found.point)
         given = distribution(forest.shape, forest.scores(weights, threads), threads)
@@ -116,7 +124,7 @@ class GradientTuner:
             "evaluations": float(found.evaluations),
             "edges": float(forest.edges),
         }
-        return Tuned(weights, space.value_and_gradient(objective, found.point)[0], details)
+        return Tuned(weights, space.value_and_gradient(objective, found.point)[0], details, found.path)
 
     def prepare(self, examples: Examples, start: Weights, threads: int | None = None) -> MatchedForest:
         """What steps work on: lists, or forests that are small and know their n-grams."""
@@ -149,17 +157,40 @@ class GradientTuner:
 
     def _follow(self, space: WeightSpace, objective: Objective, progress: Progress) -> Maximum:
         """The maximum from one temperature to the next; all evaluations are counted."""
-        stages = [(0.0, self.steps)]
-        if self.annealing:
-            stages = [(t, self.annealing.steps if t else self.steps) for t in self.annealing.temperatures]
         found = Maximum(space.first, -np.inf, 0)
-        with progress(f"maximising {self.name}", total=len(stages)) as advance:
-            for temperature, steps in stages:
+        with progress(f"maximising {self.name}", total=len(self._stages)) as advance:
+            for temperature, steps in self._stages:
                 function = partial(space.value_and_gradient, at_temperature(objective, temperature, space.matched))
-                better = maximise(function, found.point, space.limits, self.optimiser, steps)
-                found = Maximum(better.point, better.value, better.evaluations + found.evaluations)
+                found = found.then(maximise(function, found.point, space.limits, self.optimiser, steps))
                 advance(1)
         return found
+
+    def _follow_batches(
+        self, examples: Examples, whole: WeightSpace, random: np.random.Generator, progress: Progress
+    ) -> Maximum:
+        """The same by small steps, each for a batch of segments."""
+        some = [examples.only(part) for part in draw_batches(len(examples.references), self.batch or 1, random)]
+        spaces = [replace(whole, matched=self.prepare(one, whole.start, whole.threads)) for one in some]
+        objectives = [
+            self.make_objective(one, space.matched, whole.start) for one, space in zip(some, spaces, strict=True)
+        ]
+        found = Maximum(whole.first, -np.inf, 0)
+        with progress(f"maximising {self.name}", total=len(self._stages)) as advance:
+            for temperature, epochs in self._stages:
+                functions = [
+                    partial(space.value_and_gradient, at_temperature(objective, temperature, space.matched))
+                    for objective, space in zip(objectives, spaces, strict=True)
+                ]
+                found = found.then(ascend_batches(functions, found.point, whole.limits, epochs, random))
+                advance(1)
+        return found
+
+    @property
+    def _stages(self) -> list[tuple[float, int]]:
+        """Temperatures, and the number of steps at each."""
+        if not self.annealing:
+            return [(0.0, self.steps)]
+        return [(t, self.annealing.steps if t else self.steps) for t in self.annealing.temperatures]
 
 
 def at_temperature(objective: Objective, temperature: float, matched: MatchedForest) -> Objective:

@@ -23,7 +23,8 @@ class Round:
 
     `before` and `after` are scores of the best translations of the tuning set with the old and the new weights,
     `held_out` that of the held-out set with the new ones. `objective` is what the tuner maximised, on all that had been
-    found: `hypotheses` entries of lists or edges of lattices, `new` of which this round added. Seconds are CPU time of
+    found: `hypotheses` entries of lists or edges of lattices, `new` of which this round added; `path` is the objective
+    after each step of gradient tuners. Seconds are CPU time of
     this process, all threads together.
     """
 
@@ -40,6 +41,7 @@ class Round:
     search_seconds: float
     tuning_seconds: float
     details: Mapping[str, float] = field(default_factory=dict)
+    path: tuple[float, ...] = ()
 
     @property
     def norm(self) -> float:
@@ -139,7 +141,10 @@ class History:
         try:
             return cls(
                 start=Weights.from_table(_with_infinity(content["start"]), file),
-                rounds=tuple(Round(**{name: one[name] for name in fields}) for one in content["rounds"]),
+                rounds=tuple(
+                    Round(**{name: one[name] for name in fields} | {"path": tuple(one["path"])})
+                    for one in content["rounds"]
+                ),
                 **{name: content[name] for name in known},
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:

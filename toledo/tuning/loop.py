@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from toledo.consensus.rule import Rule, Viterbi, check_scale
 from toledo.errors import InputError
 from toledo.forest.structure import Forest
 from toledo.metrics.bleu import BLEU
@@ -50,7 +51,8 @@ class LoopSettings:
     """When to stop, and what a round keeps.
 
     A round with no weight changed by more than `tolerance` times the largest is the last one, also one that finds
-    nothing new; `patience` is the number of rounds without a better score. Lists have `n_best` texts, lattices
+    nothing new; `patience` is the number of rounds without a better score. Scores are those of what a decision rule
+    chooses, at a scale: rounds should be judged by the rule that will translate. Lists have `n_best` texts, lattices
     `density` edges per word.
     """
 
@@ -61,11 +63,14 @@ class LoopSettings:
     patience: int = 4
     seed: int = 1
     metric: Metric = field(default_factory=BLEU)
+    rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
+    scale: float = 1.0
     threads: int | None = None
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.n_best, self.patience) < 1 or self.tolerance < 0 or self.density < 1:
             raise ValueError("rounds, n_best, patience and density are at least 1, and the tolerance at least 0")
+        check_scale(self.scale)
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,7 @@ class _Loop:
             search_seconds=seconds,
             tuning_seconds=tuning_seconds,
             details=dict(tuned.details),
+            path=tuned.path,
         )
         history = history.with_round(done)
         history = history.with_stop(_reason_to_stop(history, self.settings))
@@ -212,13 +218,19 @@ class _Loop:
         return found, time.process_time() - began
 
     def _score(self, found: Sequence[Forest], weights: Weights) -> OneBest:
-        return one_best(found, weights, self.tuning.references, self.settings.metric, self.settings.threads)
+        return self._judge(found, weights, self.tuning.references)
 
     def _held_out_score(self, weights: Weights) -> float | None:
         if self.held_out is None:
             return None
         found = self.held_out.search(weights)
-        return one_best(found, weights, self.held_out.references, self.settings.metric, self.settings.threads).score
+        return self._judge(found, weights, self.held_out.references).score
+
+    def _judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
+        settings = self.settings
+        return one_best(
+            found, weights, references, settings.metric, settings.rule, settings.scale, threads=settings.threads
+        )
 
     def _restore(self, history: History, found: Sequence[Forest]) -> None:
         """Unite again what the rounds before an interruption found."""

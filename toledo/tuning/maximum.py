@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,11 +21,16 @@ FIRST_STEP, GROW, SHRINK, SMALLEST_STEP = 0.05, 1.5, 0.5, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the search ended, the value there, and how often the function was evaluated."""
+    """Where the search ended, the value there, how often the function was evaluated, and the value after each step."""
 
     point: Vector
     value: float
     evaluations: int
+    path: tuple[float, ...] = ()
+
+    def then(self, further: Maximum) -> Maximum:
+        """Where a search from this point ended, and what both took."""
+        return replace(further, evaluations=self.evaluations + further.evaluations, path=self.path + further.path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ def maximise(function: Function, start: Vector, limits: Limits, optimiser: Optim
 
 def _lbfgs(function: Function, start: Vector, limits: Limits, steps: int) -> Maximum:
     """L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995). The best point met is kept: kinks may end a line search early."""
-    best = Maximum(start, -np.inf, 0)
+    best, path = Maximum(start, -np.inf, 0), []
 
     def loss(point: Vector) -> tuple[float, Vector]:
         nonlocal best
@@ -64,9 +69,10 @@ def _lbfgs(function: Function, start: Vector, limits: Limits, steps: int) -> Max
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([limits.low, limits.high]),
+        callback=lambda _: path.append(best.value),
         options={"maxiter": steps, "maxfun": 3 * steps, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 0.0},
     )
-    return best
+    return replace(best, path=tuple(path))
 
 
 def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Maximum:
@@ -76,7 +82,7 @@ def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Max
     ranges, so each is divided by the root of the sum of its squared derivatives so far (AdaGrad; Duchi et al. 2011).
     """
     point, (value, gradient) = start, function(start)
-    evaluations, step, squares = 1, FIRST_STEP, np.zeros(start.size)
+    evaluations, step, squares, path = 1, FIRST_STEP, np.zeros(start.size), []
     for _ in range(steps):
         squares += gradient**2
         direction = gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0))
@@ -90,6 +96,7 @@ def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Max
         if not improved:
             break
         gain, point, value, gradient = tried_value - value, tried, tried_value, tried_gradient
+        path.append(value)
         if gain <= TOLERANCE * max(abs(value), 1.0):
             break
-    return Maximum(point, value, evaluations)
+    return Maximum(point, value, evaluations, tuple(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toledo.consensus.rule import Viterbi, decide
+from toledo.consensus.rule import Rule, decide
 from toledo.forest.structure import Forest
 from toledo.metrics.metric import Metric
 from toledo.tuning.text_statistics import References, text_statistics
@@ -14,7 +14,7 @@ from toledo.weights import Weights
 
 @dataclass(frozen=True)
 class OneBest:
-    """The score of the best translations, and how many are empty that should not be."""
+    """The score of the chosen translations, and how many are empty that should not be."""
 
     score: float
     empty: int
@@ -30,10 +30,12 @@ def one_best(
     weights: Weights,
     references: Sequence[References],
     metric: Metric,
+    rule: Rule,
+    scale: float = 1.0,
     threads: int | None = None,
 ) -> OneBest:
-    """Score the best derivation of each segment."""
-    decisions = decide(Viterbi(), forests, weights, threads=threads)
+    """Score what a decision rule chooses for each segment."""
+    decisions = decide(rule, forests, weights, scale, threads)
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]

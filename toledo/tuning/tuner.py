@@ -13,11 +13,15 @@ from toledo.weights import Weights
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tuner found: weights, and what it maximised there; `details` are further figures for the history."""
+    """What a tuner found: weights, and what it maximised there.
+
+    `details` are further figures for the history, `path` is the objective after each step of those who make steps.
+    """
 
     weights: Weights
     objective: float
     details: Mapping[str, float] = field(default_factory=dict)
+    path: tuple[float, ...] = ()
 
 
 class Tuner(Protocol):

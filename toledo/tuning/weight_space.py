@@ -75,7 +75,7 @@ class WeightSpace:
     def value_and_gradient(self, objective: Objective, point: Vector) -> tuple[float, Vector]:
         """The objective minus penalties at a point, and its derivatives."""
         value, named = objective.value_and_gradient(self.matched, self.weights(point), self.threads)
-        slopes = np.array([named[name] for name in self.parameters.names])[self.parameters.free]
+        slopes = np.array([named.get(name, 0.0) for name in self.parameters.names])[self.parameters.free]
         free, (l2, l1) = self.free_weights(point), (self.penalties.l2, self.penalties.l1)
         value -= 0.5 * l2 * dot(free, free)
         slopes = slopes - l2 * free
