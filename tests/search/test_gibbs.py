@@ -120,8 +120,30 @@ def test_expected_ngrams_agree_with_exact_ones() -> None:
     texts = [tuple(samples.translation(d).words) for d in range(len(samples))]
     found = ngrams(texts, samples.counts / samples.size)
     assert found.keys() <= expected.keys()
+    plain, smoothed = (named(samples, smoothed=smooth) for smooth in (False, True))
+    assert plain == pytest.approx(found)
     for gram, count in expected.items():
         assert found.get(gram, 0.0) == pytest.approx(count, abs=0.02)
+        assert smoothed.get(gram, 0.0) == pytest.approx(count, abs=0.01)
+
+
+def test_smoothed_ngram_counts_vary_less() -> None:
+    twin = twin_of(4)
+    expected = ngrams([text_of(twin, k) for k in range(len(twin.states))], twin.posterior)
+    errors = np.zeros((2, 5))
+    for seed in range(60):
+        samples = sampled(twin.model, iterations=50, chains=1, seed=seed)
+        for smooth in (False, True):
+            found = named(samples, smoothed=smooth)
+            for gram, count in expected.items():
+                errors[int(smooth), len(gram)] += (found.get(gram, 0.0) - count) ** 2
+    assert np.all(errors[1, 1:] < 0.9 * errors[0, 1:]), errors
+
+
+def named(samples: Samples, *, smoothed: bool) -> dict[tuple[str, ...], float]:
+    vocabulary = samples.model.target_vocabulary
+    found = samples.expected_ngrams(4, smoothed=smoothed)
+    return {tuple(vocabulary.words(words)): count for words, count in found.items()}
 
 
 def text_of(twin: Twin, number: int) -> tuple[str, ...]:
@@ -206,7 +228,7 @@ def test_threads_places_and_odd_sentences() -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong in (
         {"chains": 0}, {"iterations": 0}, {"burn_in": -1}, {"thinning": 2000}, {"scale": 0.0}, {"start": "anywhere"},
-        {"operators": ("swap",)}, {"reheating": (0.0,)}, {"ngram_order": 5},
+        {"operators": ("swap",)}, {"reheating": (0.0,)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w"):
             GibbsSettings(**wrong)

@@ -29,6 +29,7 @@ from toledo.search.beam.options import SentenceOptions, future_scores
 from toledo.search.beam.stacks import search_sentence
 from toledo.search.beam.weighted import WeightedModel, weigh
 from toledo.search.distortion import WINDOW
+from toledo.search.gibbs.diagnostics import Diagnostics, diagnose
 from toledo.search.gibbs.phrase_scores import room_for_answers
 from toledo.search.gibbs.resegmenting import room_for_candidates
 from toledo.search.gibbs.running import random_derivation, run
@@ -36,7 +37,7 @@ from toledo.search.gibbs.samples import Samples, collect
 from toledo.search.gibbs.settings import GibbsSettings
 from toledo.search.gibbs.state import OPERATORS, Sentence, room_for_chain, set_derivation
 
-__all__ = ["OPERATORS", "GibbsSearch", "GibbsSettings", "Samples"]
+__all__ = ["OPERATORS", "Diagnostics", "GibbsSearch", "GibbsSettings", "Samples", "diagnose", "result_of"]
 
 START_POPS = 50
 
@@ -66,7 +67,7 @@ class GibbsSearch:
         self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
     ) -> list[SearchResult]:
         """For each sentence the sampled derivation with the best model score, and the forest of all."""
-        return self._run(sentences, threads, progress, _result)
+        return self._run(sentences, threads, progress, result_of)
 
     def translate(
         self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
@@ -104,7 +105,7 @@ class GibbsSearch:
         start = _beam_derivation(weighted, options) if beam else random_derivation(sentence, chain)
         set_derivation(sentence, chain, start)
         visits = run(sentence, chain, candidates, plan)
-        return collect(self.model, options, weighted.scoring, self.settings.scale, visits, chain.tally)
+        return collect(self.model, sentence, self.settings.scale, visits, chain.tally)
 
 
 def sentence_of(weighted: WeightedModel, options: SentenceOptions) -> Sentence:
@@ -130,6 +131,7 @@ def _seed(seed: int, words: Sequence[str]) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
-def _result(found: Samples) -> SearchResult:
+def result_of(found: Samples) -> SearchResult:
+    """The best derivation and the forest; the work done is the number of draws and of distinct derivations."""
     draws = int(found.tally[:, 0].sum())
     return SearchResult(found.translation(found.best), found.forest, found.options.begin.size, draws, len(found))

@@ -17,7 +17,9 @@ from toledo.model import Model
 from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice, Scoring
 from toledo.search.beam.lattice import Translation, edge_features, option_sparse
 from toledo.search.beam.options import LN10, SentenceOptions
+from toledo.search.gibbs.expectations import ExpectedNGrams, count_ngrams
 from toledo.search.gibbs.running import Visits
+from toledo.search.gibbs.state import Sentence
 from toledo.search.steps import Step
 from toledo.vocabulary import END
 
@@ -32,8 +34,7 @@ class Samples:
     """
 
     model: Model
-    options: SentenceOptions
-    scoring: Scoring
+    sentence: Sentence
     scale: float
     offsets: NDArray[np.int64]
     chosen: NDArray[np.int32]
@@ -41,6 +42,11 @@ class Samples:
     scores: NDArray[np.float64]
     visited: NDArray[np.int32]
     tally: NDArray[np.int64]
+
+    @property
+    def options(self) -> SentenceOptions:
+        """The options of the sentence."""
+        return self.sentence.options
 
     def __len__(self) -> int:
         """The number of distinct derivations."""
@@ -93,6 +99,11 @@ class Samples:
         plain = from_edges(given, 0, self.model.feature_names, self.model.target_vocabulary, names)
         return replace(plain, base=np.log(self.counts) / self.scale - plain.scores(self.model.weights, threads=1))
 
+    def expected_ngrams(self, order: int = 4, *, smoothed: bool = True) -> ExpectedNGrams:
+        """Expected counts of n-grams; smoothed ones use all translations that each phrase could have had instead."""
+        shares = self.counts / self.size
+        return count_ngrams(self.sentence, self.offsets, self.chosen, shares, order, self.scale if smoothed else None)
+
     def _lattice(self) -> Lattice:
         """All derivations one after the other, each edge with a node of its own before it."""
         size = len(self)
@@ -103,7 +114,7 @@ class Samples:
         chosen[steps] = self.chosen
         previous = np.concatenate([np.array([NONE], np.int32), chosen[:-1]])  # NONE where a derivation begins
         begin, end = (np.append(array, 0)[previous] for array in (self.options.begin, self.options.end))
-        scores = _model_scores(self.offsets, self.chosen, self.options, self.scoring)
+        scores = _model_scores(self.offsets, self.chosen, self.options, self.sentence.scoring)
         numbers = np.arange(steps.size, dtype=np.int32)
         edges = EdgeArrays(numbers, numbers, chosen, scores)
         return Lattice(steps.size, edges, numbers, end, begin, previous, 0.0)
@@ -111,8 +122,7 @@ class Samples:
 
 def collect(
     model: Model,
-    options: SentenceOptions,
-    scoring: Scoring,
+    sentence: Sentence,
     scale: float,
     visits: Visits,
     tally: NDArray[np.int64],
@@ -126,7 +136,7 @@ def collect(
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
     return Samples(
-        model, options, scoring, scale, offsets, visits.options[places], counts[order], visits.scores[order],
+        model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
         number[visits.visited].astype(np.int32), tally,
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ class GibbsSettings:
     p(derivation) ∝ exp(scale · score). Temperatures divide the scale: `annealing` has those of iterations before the
     first chain, `reheating` those between chains, which start where the last one ended; nothing is kept of them. The
     first chain starts with what a beam search finds, or at random. Without all `operators` a chain may not reach all
-    derivations. `ngram_order` above 0 adds expected n-gram counts from all possibilities of each draw.
+    derivations.
     """
 
     iterations: int = 1000
@@ -33,7 +33,6 @@ class GibbsSettings:
     reheating: tuple[float, ...] = REHEATING
     start: str = "beam"
     seed: int = 1
-    ngram_order: int = 0
     operators: tuple[str, ...] = OPERATORS
 
     def __post_init__(self) -> None:
@@ -49,8 +48,6 @@ class GibbsSettings:
             raise ValueError(f"no start {self.start!r}: choose from {', '.join(STARTS)}")
         if unknown := set(self.operators) - set(OPERATORS):
             raise ValueError(f"no operator {min(unknown)!r}: choose from {', '.join(OPERATORS)}")
-        if not 0 <= self.ngram_order <= 4:
-            raise ValueError("n-grams are counted up to order 4")
 
     def plan(self) -> Plan:
         """What to do in each iteration, for compiled code."""

@@ -1,0 +1,61 @@
+"""Diagnostics of chains on series whose answers are known, and on samples."""
+
+import json
+
+import numpy as np
+import pytest
+from small_models import small_model
+
+from toledo.search.gibbs import OPERATORS, GibbsSearch, GibbsSettings, diagnose
+from toledo.search.gibbs.diagnostics import effective_size, split_r_hat
+
+
+def autoregressive(chains: int, length: int, correlation: float, seed: int = 1) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=(chains, length))
+    found = np.empty_like(noise)
+    found[:, 0] = noise[:, 0] / np.sqrt(1 - correlation**2)
+    for t in range(1, length):
+        found[:, t] = correlation * found[:, t - 1] + noise[:, t]
+    return found
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, -0.3])
+def test_the_effective_size_of_autoregressive_chains(correlation: float) -> None:
+    trace = autoregressive(2, 40_000, correlation)
+    expected = min(trace.size * (1 - correlation) / (1 + correlation), trace.size)
+    assert effective_size(trace) == pytest.approx(expected, rel=0.1)
+
+
+def test_r_hat_tells_chains_that_disagree() -> None:
+    trace = autoregressive(2, 2_000, 0.5)
+    assert split_r_hat(trace) == pytest.approx(1.0, abs=0.01)
+    apart = trace + np.array([[0.0], [5.0]])
+    assert split_r_hat(apart) > 1.5
+    assert effective_size(apart) < 10
+    drifting = trace + np.linspace(0, 5, 2_000)
+    assert split_r_hat(drifting) > 1.3
+
+
+def test_chains_without_change_or_length() -> None:
+    assert split_r_hat(np.zeros((2, 10))) == 1.0
+    assert split_r_hat(np.repeat([[1.0], [2.0]], 10, axis=1)) == np.inf
+    assert effective_size(np.zeros((2, 10))) == 20
+    assert np.isnan(split_r_hat(np.zeros((1, 2))))
+    assert np.isnan(effective_size(np.zeros((1, 2))))
+
+
+def test_samples_are_diagnosed() -> None:
+    search = GibbsSearch(small_model(), GibbsSettings(iterations=400, burn_in=10))
+    found = diagnose(search.samples([["das", "haus", "ist", "klein"]], threads=1)[0])
+    assert found.samples == 800
+    assert 1 < found.translations <= found.derivations
+    assert 0 < found.translation_entropy <= found.entropy <= np.log(found.derivations)
+    assert found.r_hat == pytest.approx(1.0, abs=0.1)
+    assert 50 < found.effective_size <= 800
+    assert found.best_score >= found.mean_score
+    assert tuple(found.operators) == OPERATORS
+    assert all(0 < rate.moved < 1 for name, rate in found.operators.items() if rate.draws)
+    assert len(found.trace) == 2
+    assert json.loads(json.dumps(found.to_json()))["operators"]["retrans"]["draws"] > 0
+    (empty,) = search.samples([[]], threads=1)
+    assert diagnose(empty).to_json()["entropy"] == 0.0
