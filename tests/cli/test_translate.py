@@ -1,5 +1,6 @@
 """`toledo translate`, `import` and `export` from the outside."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,43 @@ def test_itg_search_with_decision_rules(model: Path, tmp_path: Path, rule: str) 
     assert result.exit_code == 0, result.exception
     assert result.stdout == "the house is small\n\nunbekannt the house\n"
     assert "itg.inverted= " in lists.read_text()
+
+
+@pytest.mark.parametrize("rule", ["viterbi", "max-derivation", "max-translation", "mbr", "consensus", "lattice-mbr"])
+def test_samples_with_decision_rules(model: Path, tmp_path: Path, rule: str) -> None:
+    lists, notes = tmp_path / "lists", tmp_path / "notes.json"
+    command = ["translate", str(model), "--search", "gibbs", "--decide", rule, "--n-best", str(lists), "--quiet"]
+    command += ["--iterations", "300", "--burn-in", "10", "--diagnostics", str(notes), "--gain", "bleu+0.01"]
+    text = "das haus ist klein\n\nunbekannt das haus\n"
+    result = runner.invoke(app, command, input=text)
+    assert result.exit_code == 0, result.exception
+    assert result.stdout == "the house is small\n\nunbekannt the house\n"
+    assert "distortion= " in lists.read_text()
+    found = json.loads(notes.read_text())
+    assert len(found["segments"]) == found["summary"]["segments"] == 3
+    assert found["segments"][0]["samples"] == 600
+    assert 0 < found["summary"]["move_rates"]["retrans"] < 1
+    again = runner.invoke(app, [*command, "--threads", "1"], input=text)
+    assert again.stdout == result.stdout
+    assert json.loads(notes.read_text()) == found
+
+
+def test_the_page_about_samples_and_what_the_sampler_cannot_do(model: Path, tmp_path: Path) -> None:
+    command = ["translate", str(model), "--search", "gibbs", "--iterations", "50", "--quiet"]
+    text = "das haus\n\nist das haus klein\n"
+    page = tmp_path / "samples.html"
+    assert runner.invoke(app, [*command, "--diagnostics", str(page)], input=text).exit_code == 0
+    assert "R-hat" in page.read_text()
+    for wrong, message in (
+        (["--diagnostics", str(tmp_path / "notes.txt")], "no name for diagnostics"),
+        (["--trace", "-"], "do not know the phrases"),
+        (["--n-best", str(tmp_path / "list.jsonl")], "do not know the phrases"),
+    ):
+        result = runner.invoke(app, [*command, *wrong], input=text)
+        assert isinstance(result.exception, InputError)
+        assert message in str(result.exception)
+    result = runner.invoke(app, ["translate", str(model), "--chains", "3"], input=text)
+    assert "only for --search gibbs" in str(result.exception)
 
 
 def test_forced_decoding_follows_beam_search(model: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ class RuleName(StrEnum):
     """How to choose a translation."""
 
     viterbi = "viterbi"
+    max_derivation = "max-derivation"
     max_translation = "max-translation"
     mbr = "mbr"
     consensus = "consensus"
@@ -34,6 +35,7 @@ class GainName(StrEnum):
 
     bleu = "bleu"
     bleu_plus_one = "bleu+1"
+    bleu_plus_little = "bleu+0.01"
     chrf = "chrf"
     ter = "ter"
 
@@ -82,17 +84,21 @@ def require_scale(scale: float) -> None:
         raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
 
 
-def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False) -> Rule:
-    """The rule of a name with hypotheses from the `size` best texts; lists need no pruning."""
+def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False, samples: bool = False) -> Rule:
+    """The rule of a name with hypotheses from the `size` best texts; lists need no pruning.
+
+    With samples, MBR chooses from the texts that were sampled most often, by whatever derivation.
+    """
     from toledo.consensus import MBR, Consensus, LatticeMBR, MaxTranslation, Viterbi
 
     match name:
-        case RuleName.viterbi:
+        case RuleName.viterbi | RuleName.max_derivation:
             return Viterbi()
         case RuleName.max_translation:
             return MaxTranslation(settings.size)
         case RuleName.mbr:
-            return MBR(settings.gain.value, settings.size, ALL if lists else settings.size)
+            evidence = ALL if lists or samples else settings.size
+            return MBR(settings.gain.value, settings.size, evidence, likeliest=samples)
         case RuleName.consensus:
             return Consensus(size=settings.size, density=settings.density)
         case RuleName.forest_consensus:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from toledo.errors import InputError
+
 if TYPE_CHECKING:
     from toledo.forest import Forest
     from toledo.model import Model
@@ -23,13 +25,15 @@ class SearchName(StrEnum):
 
     beam = "beam"
     itg = "itg"
+    gibbs = "gibbs"
 
 
 SearchOption = Annotated[
     SearchName,
     typer.Option(
         metavar="NAME",
-        help="beam: phrase by phrase, gives lattices; itg: neighbouring spans in order or inverted, gives forests.",
+        help="beam: phrase by phrase, gives lattices; itg: neighbouring spans in order or inverted, gives forests; "
+        "gibbs (translate only): samples.",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -72,6 +76,10 @@ class SearchChoice:
     name: SearchName
     pop_limit: int
     beam: int
+
+    def __post_init__(self) -> None:
+        if self.name is SearchName.gibbs:
+            raise InputError("samples are no search space that tuning can go on with", remedy="choose another --search")
 
     def with_weights(self, model: Model) -> Model:
         """The model with a weight for every feature of the search."""

@@ -17,7 +17,6 @@ from toledo.cli.rules import (
     Decide,
     Gain,
     GainName,
-    Hypotheses,
     Precision,
     Ratio,
     RuleName,
@@ -25,6 +24,7 @@ from toledo.cli.rules import (
     lattice_scale,
     named_rule,
 )
+from toledo.cli.sampling import BurnIn, Chains, DiagnosticsFile, Iterations, ObservedSearch, SamplingChoice, Seed
 from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_options, scale_table
 from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.errors import InputError
@@ -32,14 +32,18 @@ from toledo.files import STANDARD_STREAM, read_lines, write_lines
 
 if TYPE_CHECKING:
     from toledo.cli.searches import Search
+    from toledo.cli.translation_outputs import Wanted
     from toledo.cli.translator import Choice
     from toledo.model import Model
     from toledo.progress import Progress
 
+SAMPLED_SCALE = 3.0  # for weights of a sum near 1, as MERT leaves them
+SAMPLING_OPTIONS = ("chains", "iterations", "burn_in", "seed", "diagnostics")
 LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
 
 
 def translate(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="Model directory.")],
     threads: Threads,
     source: Annotated[str, typer.Argument(help="Tokenised text to translate; - is standard input.")] = STANDARD_STREAM,
@@ -50,6 +54,11 @@ def translate(
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 400,
     beam: SpanBeam = 100,
+    chains: Chains = 2,
+    iterations: Iterations = 5000,
+    burn_in: BurnIn = 100,
+    seed: Seed = 1,
+    diagnostics: DiagnosticsFile = None,
     n_best: Annotated[
         Path | None, typer.Option(help="Write n-best lists (.jsonl: as JSON).", rich_help_panel=LISTS)
     ] = None,
@@ -85,11 +94,19 @@ def translate(
         float | None,
         typer.Option(
             help="Factor of scores; below 1 flattens.",
-            show_default="3 for consensus and lattice-mbr, else 1",
+            show_default="3 for consensus, lattice-mbr and --search gibbs, else 1",
             rich_help_panel=CHOICE,
         ),
     ] = None,
-    hypotheses: Hypotheses = 200,
+    hypotheses: Annotated[
+        int | None,
+        typer.Option(
+            help="Choose from so many best texts.",
+            min=1,
+            show_default="200; 1000 for gibbs",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
     precision: Precision = PRECISION,
     ratio: Ratio = RATIO,
     decide_density: Annotated[
@@ -128,6 +145,8 @@ def translate(
 
         toledo translate model test.de --search itg --decide consensus > test.out
 
+        toledo translate model test.de --search gibbs --decide mbr --diagnostics samples.html > test.out
+
         toledo translate model test.de --force test.en > scores
     """
     from toledo.cli.translation_outputs import Wanted, opened
@@ -142,11 +161,15 @@ def translate(
     refuse_options({} if choose_scale else {"--reference": reference, "--scales": scales}, "only for --choose-scale")
     if force is not None and search is not SearchName.beam:
         raise InputError("--force follows the rules of beam search", remedy="leave out --search")
-    choice = Choice(
-        decide, RuleSettings(gain, hypotheses, precision, ratio, decide_density), lattice_scale(decide, scale)
-    )
+    sampled = search is SearchName.gibbs
+    sampling = SamplingChoice(chains, iterations, burn_in, seed, diagnostics)
+    _check_sampling(context, sampling, wanted, sampled)
+    settings = RuleSettings(gain, hypotheses or (1000 if sampled else 200), precision, ratio, decide_density)
+    if sampled and scale is None:
+        scale = SAMPLED_SCALE
+    choice = Choice(decide, settings, lattice_scale(decide, scale), sampled)
     loaded = _load(model, weights)
-    chosen = SearchChoice(search, pop_limit, beam).search(loaded)
+    chosen = sampling.search(loaded, choice.scale) if sampled else SearchChoice(search, pop_limit, beam).search(loaded)
     if choose_scale:
         _choose_scale(chosen, choice, source, reference or [], scales, threads, progress_for(quiet), output)
         return
@@ -159,7 +182,29 @@ def translate(
             words += sum(len(found.source) for found in block)
     seconds = max(time.process_time() - start, 1e-9)
     translator.report()
+    if isinstance(chosen, ObservedSearch):
+        chosen.report()
     log.info("sentences: %d, per CPU second %.0f; words per CPU second %.0f", lines, lines / seconds, words / seconds)
+
+
+def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wanted, sampled: bool) -> None:
+    """Refuse options of the sampler without it, and with it what needs phrases: its lists have whole derivations."""
+    if not sampled:
+        sources = {name: context.get_parameter_source(name) for name in SAMPLING_OPTIONS}
+        given = {f"--{name.replace('_', '-')}": source for name, source in sources.items() if _named(source)}
+        refuse_options(given, "only for --search gibbs")
+        return
+    sampling.check()
+    if wanted.trace or wanted.n_best_phrases:
+        raise InputError(
+            "lists of samples do not know the phrases of their derivations",
+            remedy="leave out --trace, --n-best-alignments and JSON lists, or use another --search",
+        )
+
+
+def _named(source: object) -> bool:
+    """Whether the command line names a parameter."""
+    return getattr(source, "name", "") == "COMMANDLINE"
 
 
 def _choose_scale(

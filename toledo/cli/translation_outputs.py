@@ -57,6 +57,11 @@ class Wanted:
         """Whether the best translations alone are not enough."""
         return any(one is not None for one in (self.n_best, self.forest, self.lattice, self.search_graph, self.trace))
 
+    @property
+    def n_best_phrases(self) -> bool:
+        """Whether n-best lists have the phrases of their entries."""
+        return self.n_best is not None and (self.n_best_alignments or self.segmentation or is_json(self.n_best))
+
     def check(self) -> None:
         """Refuse what cannot be written, before any work is done for it."""
         self._require_different()
@@ -94,6 +99,11 @@ class Wanted:
         if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
             what = "standard output" if twice == STANDARD_STREAM else twice
             raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
+
+
+def is_json(path: Path) -> bool:
+    """Whether lists of this name are JSON."""
+    return path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
 
 
 def lattice_format(path: str) -> str:
@@ -161,7 +171,7 @@ def _alignments(stack: ExitStack, path: Path, model: Model) -> Write:
 
 
 def _lists(stack: ExitStack, wanted: Wanted, path: Path, model: Model, threads: int) -> Write:
-    as_json = path.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+    as_json = is_json(path)
     add = stack.enter_context(jsonl_writer(path) if as_json else nbest_writer(path, marked=wanted.segmentation))
     table = model.table if as_json or wanted.n_best_alignments or wanted.segmentation else None
 

@@ -46,6 +46,7 @@ class Choice:
     rule: RuleName = RuleName.viterbi
     settings: RuleSettings = RuleSettings()  # noqa: RUF009 (frozen)
     scale: float = 1.0
+    samples: bool = False
 
 
 class Translator:
@@ -110,7 +111,7 @@ class Translator:
         choice = self.choice
         if choice.rule is RuleName.viterbi:
             return []
-        rule = named_rule(choice.rule, choice.settings)
+        rule = named_rule(choice.rule, choice.settings, samples=choice.samples)
         chosen = decide(rule, forests, self.model.weights, choice.scale, self.threads, self.progress)
         vocabulary = self.model.target_vocabulary
         return [" ".join(vocabulary.words(one.words.tolist())) for one in chosen]

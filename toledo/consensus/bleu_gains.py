@@ -22,6 +22,7 @@ from toledo.vocabulary import Vocabulary
 
 SENTENCE_BLEU = BLEU(smoothing="exp", effective_order=True)
 MOSES_BLEU = BLEU(smoothing="add-k", value=1.0)
+SAMPLER_BLEU = BLEU(smoothing="add-k", value=0.01)  # Arun, Haddow and Koehn 2010
 
 
 @dataclass(frozen=True)

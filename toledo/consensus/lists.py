@@ -41,6 +41,12 @@ class WeightedTexts:
         kept = self.probabilities[:size]
         return WeightedTexts(Sequences(self.texts.symbols[: offsets[-1]], offsets), kept / kept.sum())
 
+    def likeliest(self, size: int) -> WeightedTexts:
+        """The most probable texts, in order of their probabilities, which add up to 1 again."""
+        chosen = np.argsort(-self.probabilities, kind="stable")[:size]
+        kept = self.probabilities[chosen]
+        return WeightedTexts(select_texts(self.texts.symbols, self.texts.offsets, chosen), kept / kept.sum())
+
 
 def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
     """The best texts of a segment, by the best derivation of each; all derivations seen count for probabilities."""

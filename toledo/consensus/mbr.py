@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.bleu_gains import MOSES_BLEU, BLEUGain
+from toledo.consensus.bleu_gains import MOSES_BLEU, SAMPLER_BLEU, BLEUGain
 from toledo.consensus.chrf_gains import ChrFGain
 from toledo.consensus.distinct import number_texts
 from toledo.consensus.lists import WeightedTexts, best_texts, sampled_texts, select_texts
@@ -58,6 +58,7 @@ class Gain(Protocol):
 GAINS: dict[str, Gain] = {
     "bleu": BLEUGain(),
     "bleu+1": BLEUGain(MOSES_BLEU),
+    "bleu+0.01": BLEUGain(SAMPLER_BLEU),
     "chrf": ChrFGain(),
     "ter": TERGain(),
 }
@@ -105,9 +106,10 @@ def mbr(
 class MBR:
     """The text with the highest expected gain; the value is that gain.
 
-    Hypotheses are the `size` best texts, evidence the `evidence` best texts, with the probabilities of their
-    derivations. With `samples` the evidence is so many draws from the whole distribution instead. Of equal hypotheses
-    the one with the best score is chosen.
+    Hypotheses are the `size` best texts (those with the best derivations; if `likeliest`, the most probable of all that
+    are seen), evidence the `evidence` best texts, with the probabilities of their derivations. With `samples` the
+    evidence is so many draws from the whole distribution instead. Of equal hypotheses the one with the best score is
+    chosen.
     """
 
     gain: str | Gain = "bleu"
@@ -115,6 +117,7 @@ class MBR:
     evidence: int = 1000
     samples: int = 0
     seed: int = 1
+    likeliest: bool = False
 
     name = "mbr"
 
@@ -151,7 +154,7 @@ class MBR:
             evidence = sampled_texts(forest, scores, self.samples, self.seed)
         elif evidence is None:
             evidence = found.first(self.evidence)
-        hypotheses = found.first(self.size).texts
+        hypotheses = (found.likeliest(self.size) if self.likeliest else found.first(self.size)).texts
         values = self.expected(hypotheses, evidence, forest.vocabulary, only_best=only_best)
         order = _best_first(values)[: 1 if only_best else None].tolist()
         bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols

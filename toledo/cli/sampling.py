@@ -1,0 +1,120 @@
+"""The Gibbs sampler for `toledo translate`: its options, and what it tells about its chains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toledo.errors import InputError
+from toledo.files import atomic_writer, require_output
+from toledo.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from toledo.forest import Forest
+    from toledo.model import Model
+    from toledo.search.beam import SearchResult, Translation
+    from toledo.search.gibbs import Diagnostics, GibbsSearch, Samples
+
+SAMPLING = "Sampling (--search gibbs)"
+
+Chains = Annotated[int, typer.Option(metavar="N", help="Runs of the sampler.", min=1, rich_help_panel=SAMPLING)]
+Iterations = Annotated[int, typer.Option(metavar="N", help="Samples per run.", min=1, rich_help_panel=SAMPLING)]
+BurnIn = Annotated[int, typer.Option(metavar="N", help="Iterations before that.", min=0, rich_help_panel=SAMPLING)]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of random numbers.", rich_help_panel=SAMPLING)]
+DiagnosticsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--diagnostics", metavar="FILE", help="How well it sampled: .json or .html.", rich_help_panel=SAMPLING
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SamplingChoice:
+    """How to sample, and where to write how it went."""
+
+    chains: int
+    iterations: int
+    burn_in: int
+    seed: int
+    diagnostics: Path | None
+
+    def check(self) -> None:
+        """Refuse a file that cannot be written, before any work is done."""
+        if self.diagnostics is not None:
+            if self.diagnostics.suffix not in (".json", ".html"):
+                raise InputError("is no name for diagnostics", file=self.diagnostics, remedy="name it .json or .html")
+            require_output(self.diagnostics)
+
+    def search(self, model: Model, scale: float) -> ObservedSearch:
+        """The sampler of the distribution ∝ exp(scale · score)."""
+        from toledo.search.gibbs import GibbsSearch, GibbsSettings
+
+        settings = GibbsSettings(self.iterations, self.chains, self.burn_in, scale=scale, seed=self.seed)
+        return ObservedSearch(GibbsSearch(model, settings), self.diagnostics)
+
+
+@dataclass
+class ObservedSearch:
+    """A sampler that takes notes of all it finds, if there is a file for them."""
+
+    sampler: GibbsSearch
+    path: Path | None
+    notes: list[Diagnostics] = field(default_factory=list)
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.sampler.model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        raise AttributeError("a sampler has one model")
+
+    def translate(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
+    ) -> list[Translation]:
+        """The sampled derivation with the best model score."""
+        return [found.translation(found.best) for found in self._samples(sentences, threads, progress)]
+
+    def results(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
+    ) -> list[SearchResult]:
+        """The same with all samples."""
+        from toledo.search.gibbs import result_of
+
+        return [result_of(found) for found in self._samples(sentences, threads, progress)]
+
+    def forests(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
+    ) -> list[Forest]:
+        """All samples."""
+        return [found.forest for found in self._samples(sentences, threads, progress)]
+
+    def report(self) -> None:
+        """Write the notes, and say in brief what they are."""
+        if self.path is None:
+            return
+        if self.path.suffix == ".html":
+            from toledo.reports.sampling import write_report
+
+            write_report(self.path, self.notes)
+            return
+        from toledo.reports.sampling import summary
+
+        content = {"summary": summary(self.notes), "segments": [note.to_json() for note in self.notes]}
+        with atomic_writer(self.path) as stream:
+            stream.write(json.dumps(content, indent=1) + "\n")
+
+    def _samples(self, sentences: Sequence[Sequence[str]], threads: int | None, progress: Progress) -> list[Samples]:
+        from toledo.search.gibbs import diagnose
+
+        found = self.sampler.samples(sentences, threads, progress)
+        if self.path is not None:
+            self.notes += [diagnose(samples) for samples in found]
+        return found

@@ -1,0 +1,114 @@
+"""The page about a sampler: traces, R-hat, effective sample sizes, move rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from toledo.reports.page import Page
+from toledo.search.gibbs import OPERATORS, Diagnostics
+
+TRACES = 4
+WORST = 10
+SUSPICIOUS = 1.05  # an R-hat above it says that the chains disagree
+COLOURS = ("#b5462f", "#2f6db5", "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
+
+
+def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
+    """What holds for all segments together: means, the worst, and move rates over all draws."""
+    sized = [note for note in notes if note.derivations > 1]
+    hats = np.array([note.r_hat for note in sized if np.isfinite(note.r_hat)])
+    sizes = np.array([note.effective_size for note in sized if np.isfinite(note.effective_size)])
+    return {
+        "segments": len(notes),
+        "samples": sum(note.samples for note in notes),
+        "mean_entropy": _mean([note.entropy for note in notes]),
+        "mean_translation_entropy": _mean([note.translation_entropy for note in notes]),
+        "mean_derivations": _mean([note.derivations for note in notes]),
+        "mean_translations": _mean([note.translations for note in notes]),
+        "median_r_hat": _rounded(np.median(hats)) if hats.size else None,
+        "worst_r_hat": _rounded(hats.max()) if hats.size else None,
+        "suspicious": int(np.count_nonzero(hats > SUSPICIOUS)),
+        "median_effective_size": _rounded(np.median(sizes)) if sizes.size else None,
+        "smallest_effective_size": _rounded(sizes.min()) if sizes.size else None,
+        "move_rates": {name: move_rate(notes, name) for name in OPERATORS},
+    }
+
+
+def move_rate(notes: Sequence[Diagnostics], name: str) -> float:
+    """How many of an operator's draws changed the derivation, over all segments."""
+    rates = [note.operators[name] for note in notes]
+    draws = sum(rate.draws for rate in rates)
+    return _rounded(sum(rate.draws * rate.moved for rate in rates) / draws) if draws else 0.0
+
+
+def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
+    """An HTML page with plots and tables."""
+    page = Page("Samples of a Gibbs sampler")
+    found = summary(notes)
+    page.table(["", "all segments"], [[name.replace("_", " "), _shown(value)] for name, value in _flat(found)])
+    page.heading("Operators")
+    page.paragraph("How many of the draws from more than one possibility changed the derivation.")
+    rows = [[name, sum(note.operators[name].draws for note in notes), move_rate(notes, name)] for name in OPERATORS]
+    page.table(["operator", "draws", "moved"], rows)
+    if notes:
+        page.heading("Chains of the longest-lasting doubts")
+        page.paragraph("Model scores of samples, a line for each chain; the segments with the largest R-hat.")
+        worst = sorted(range(len(notes)), key=lambda number: -_order(notes[number].r_hat))
+        page.figure(_traces(notes, worst[:TRACES]))
+        page.figure(_spread(notes))
+        header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
+        page.table(header, [_row(number, notes[number]) for number in worst[:WORST]])
+    page.write(path)
+
+
+def _traces(notes: Sequence[Diagnostics], chosen: Sequence[int]) -> Figure:
+    figure = Figure(figsize=(8, 1.8 * len(chosen)), layout="constrained")
+    for axes, number in zip(np.ravel(figure.subplots(len(chosen), 1, squeeze=False)), chosen, strict=True):
+        for place, trace in enumerate(notes[number].trace):
+            axes.plot(trace, linewidth=0.7, color=COLOURS[place % len(COLOURS)])
+        axes.set_ylabel(f"segment {number}")
+    return figure
+
+
+def _spread(notes: Sequence[Diagnostics]) -> Figure:
+    figure = Figure(figsize=(8, 2.6), layout="constrained")
+    shown = (
+        ("R-hat", [note.r_hat for note in notes]),
+        ("effective size", [note.effective_size for note in notes]),
+        ("entropy", [note.entropy for note in notes]),
+    )
+    for axes, (name, values) in zip(figure.subplots(1, 3), shown, strict=True):
+        axes.hist([value for value in values if np.isfinite(value)], bins=30, color=COLOURS[0])
+        axes.set_xlabel(name)
+    return figure
+
+
+def _row(number: int, note: Diagnostics) -> list[object]:
+    values = (note.r_hat, note.effective_size, note.entropy)
+    counts = (note.derivations, note.translations)
+    return [number, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
+
+
+def _flat(found: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in found.items() if not isinstance(value, dict)]
+
+
+def _order(value: float) -> float:
+    return value if np.isfinite(value) else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return _rounded(float(np.mean(values))) if values else 0.0
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 4)
+
+
+def _shown(value: object) -> object:
+    return "-" if value is None else value
