@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.forest.envelope import envelope
+from toledo.forest.derivation import derivation_words
+from toledo.forest.envelope import envelope, envelope_texts
+from toledo.forest.joining import join
+from toledo.forest.structure import Forest
+from toledo.forest.viterbi import best_below
 from toledo.vocabulary import Vocabulary
 
 
@@ -61,3 +65,25 @@ def test_lines_that_cross_beyond_all_numbers(tiny: float, lower: float, best: li
         found = envelope(forest, np.array([0.0, lower]), np.array([0.0, sign * tiny]))
         assert found.starts.tolist() == [-math.inf]
         assert found.derivation(0).tolist() == best
+
+
+def long_list(size: int) -> Forest:
+    return from_nbest([Hypothesis([f"w{i}"]) for i in range(size)], (), Vocabulary())
+
+
+@pytest.mark.parametrize("forest", [oracle.chain(60, 5), oracle.doubling_forest(6, 60), long_list(500)], ids=repr)
+def test_many_pieces_against_the_best_derivation_at_each_point(forest: Forest) -> None:
+    """More pieces than there is room for at first; the same derivations as texts, beside those of another sentence."""
+    random = np.random.default_rng(3)
+    slopes = random.normal(size=forest.edges)
+    intercepts = -(slopes**2) + 0.001 * random.normal(size=forest.edges)  # tangents of a parabola: many of them count
+    found = envelope(forest, intercepts, slopes)
+    assert len(found) > 100
+    for number, gamma in enumerate(found.starts[1:] + 1e-9, start=1):
+        best = best_below(forest.shape, intercepts + gamma * slopes).scores[-1]
+        assert found.intercepts[number] + gamma * found.slopes[number] == pytest.approx(best, rel=1e-9, abs=1e-6)
+    both = join([forest, forest])
+    texts = envelope_texts(both.shape, both.yields, np.tile(intercepts, 2), np.tile(slopes, 2), 1, 2)
+    words = [derivation_words(forest.shape, forest.yields, found.derivation(i)).tolist() for i in range(len(found))]
+    assert [texts.words[begin:end].tolist() for begin, end in pairwise(texts.offsets)] == words
+    assert (texts.sentences.tolist(), texts.starts.tolist()) == ([0, len(found)], found.starts.tolist())

@@ -2,20 +2,21 @@
 
 Along w + γ d every derivation scores intercept + γ · slope (Och 2003). The maximum over derivations is convex and
 piecewise linear in γ: an upper envelope. A node's envelope is that of the union over its edges; an edge's is the sum
-of those of its tails, whose pieces are merged at their breakpoints (Macherey et al. 2008; Kumar et al. 2009). For an
-n-best list it is the envelope of N lines.
+of those of its tails, whose pieces are merged at their breakpoints (Macherey et al. 2008; Kumar et al. 2009). How
+envelopes are added and merged stands in `toledo.forest.envelope_pieces`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Forest, Scores, Shape, check_scores
+from toledo.forest.derivation import derivation_words
+from toledo.forest.envelope_pieces import PIECES, PLACES, USED, Pieces, fill_nodes, pieces_with_room, room_for_pieces
+from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
 from toledo.kernels import kernel
 
 
@@ -55,175 +56,125 @@ def envelope(forest: Forest, intercepts: Scores, slopes: Scores) -> Envelope:
     return Envelope(*_envelope(forest.shape, intercepts, slopes))
 
 
-class Lines(NamedTuple):
-    """Pieces of envelopes: the edge each comes from and, from `children[first_child]` on, the pieces of its tails."""
+class EnvelopeTexts(NamedTuple):
+    """The derivations on the envelopes of some sentences as texts, sentence by sentence.
 
+    Sentence i has the pieces `sentences[i]:sentences[i + 1]`; text k, `words[offsets[k]:offsets[k + 1]]`, is the best
+    one from `starts[k]` on.
+    """
+
+    sentences: NDArray[np.int64]
     starts: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    edges: NDArray[np.int32]
-    first_child: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    words: NDArray[np.int32]
 
 
 @kernel
-def _room_for_lines(size: int) -> Lines:
-    return Lines(np.empty(size), np.empty(size), np.empty(size), np.empty(size, np.int32), np.empty(size, np.int64))
+def envelope_texts(
+    shape: Shape, yields: Yields, intercepts: Scores, slopes: Scores, first: int, last: int
+) -> EnvelopeTexts:
+    """The envelopes of the sentences `first:last` as texts; scores are finite or (intercepts) −∞."""
+    sentences = np.zeros(last - first + 1, np.int64)
+    starts, offsets, words, size, used = np.empty(256), np.zeros(257, np.int64), np.empty(4096, np.int32), 0, 0
+    room = Room(room_for_pieces(1024), room_for_pieces(256), np.empty(256, np.int64))
+    for sentence in range(first, last):
+        room, begin, end = _node_envelopes(shape, intercepts, slopes, sentence, room)
+        bounds, edges = _write_edges(shape, room.kept, room.below, begin, end)
+        starts, offsets = _grown(starts, size + end - begin), _grown(offsets, size + end - begin + 1)
+        for i in range(end - begin):
+            text = derivation_words(shape, yields, edges[bounds[i] : bounds[i + 1]])
+            words = _grown(words, used + text.size)
+            words[used : used + text.size] = text
+            used += text.size
+            starts[size], offsets[size + 1] = room.kept.starts[begin + i], used
+            size += 1
+        sentences[sentence - first + 1] = size
+    return EnvelopeTexts(sentences, starts[:size], offsets[: size + 1], words[:used])
 
 
-@kernel
-def _longer(lines: Lines, needed: int) -> Lines:
-    if needed <= lines.edges.size:
-        return lines
-    longer = _room_for_lines(max(2 * lines.edges.size, needed))
-    size = lines.edges.size
-    longer.starts[:size], longer.intercepts[:size], longer.slopes[:size] = lines.starts, lines.intercepts, lines.slopes
-    longer.edges[:size], longer.first_child[:size] = lines.edges, lines.first_child
-    return longer
+class Room(NamedTuple):
+    """Pieces kept of each node of a sentence, those at work, and which pieces are below those of several tails."""
+
+    kept: Pieces
+    work: Pieces
+    below: NDArray[np.int64]
 
 
 @kernel
 def _envelope(
     shape: Shape, intercepts: Scores, slopes: Scores
 ) -> tuple[Scores, Scores, Scores, NDArray[np.int64], NDArray[np.int32]]:
-    nodes = shape.head_edges.size - 1
-    begins = np.zeros(nodes + 1, np.int64)
-    kept, found = _room_for_lines(256), _room_for_lines(256)
-    children, used = np.empty(256, np.int64), 0
-    for v in range(nodes):
-        size = 0
-        for h in range(shape.head_edges[v], shape.head_edges[v + 1]):
-            if intercepts[h] == -math.inf:
-                continue
-            pieces = _pieces(shape, begins, h)
-            arity = shape.tail_offsets[h + 1] - shape.tail_offsets[h]
-            found = _longer(found, size + pieces)
-            while used + pieces * arity > children.size:
-                children = np.concatenate((children, np.empty_like(children)))
-            size = _add_sums(shape, begins, kept, h, intercepts[h], slopes[h], found, size, children, used)
-            used += pieces * arity
-        order = _hull(found, size)
-        begins[v + 1] = begins[v] + order.size
-        kept = _longer(kept, begins[v + 1])
-        for i in range(order.size):
-            place = begins[v] + i
-            kept.intercepts[place], kept.slopes[place] = found.intercepts[order[i]], found.slopes[order[i]]
-            kept.edges[place], kept.first_child[place] = found.edges[order[i]], found.first_child[order[i]]
-            kept.starts[place] = -math.inf if i == 0 else _crossing(kept, place - 1, place)
-    first, last = begins[nodes - 1], begins[nodes]
-    offsets, edges = _write_out(shape, kept, children, first, last)
+    room = Room(room_for_pieces(256), room_for_pieces(256), np.empty(256, np.int64))
+    room, first, last = _node_envelopes(shape, intercepts, slopes, 0, room)
+    offsets, edges = _write_edges(shape, room.kept, room.below, first, last)
     return (
-        kept.starts[first:last].copy(),
-        kept.intercepts[first:last].copy(),
-        kept.slopes[first:last].copy(),
+        room.kept.starts[first:last].copy(),
+        room.kept.intercepts[first:last].copy(),
+        room.kept.slopes[first:last].copy(),
         offsets,
         edges,
     )
 
 
 @kernel
-def _pieces(shape: Shape, begins: NDArray[np.int64], h: int) -> int:
-    """How many pieces the sum over the tails of an edge can have; none if a tail has none."""
-    total = 1
-    for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
-        own = begins[shape.tails[t] + 1] - begins[shape.tails[t]]
-        if own == 0:
-            return 0
-        total += own - 1
-    return total
+def _node_envelopes(
+    shape: Shape, intercepts: Scores, slopes: Scores, sentence: int, room: Room
+) -> tuple[Room, int, int]:
+    """The envelopes of all nodes of a sentence; gives the place of the goal's, the last one."""
+    kept, work, below = room
+    first, nodes = shape.sentences[sentence], shape.sentences[sentence + 1] - shape.sentences[sentence]
+    begins, counts = np.zeros(nodes + 1, np.int64), np.zeros(3, np.int64)
+    current, done = np.empty(_widest(shape, first, first + nodes), np.int64), 0
+    while done < nodes:
+        done = fill_nodes(shape, intercepts, slopes, first, begins, done, kept, work, below, counts, current)
+        if done < nodes:
+            kept, work = pieces_with_room(kept, begins[done] + counts[PIECES]), pieces_with_room(work, counts[PIECES])
+            below = _grown(below, counts[USED] + counts[PLACES])
+    return Room(kept, work, below), begins[nodes - 1], begins[nodes]
 
 
 @kernel
-def _add_sums(
-    shape: Shape,
-    begins: NDArray[np.int64],
-    kept: Lines,
-    h: int,
-    intercept: float,
-    slope: float,
-    found: Lines,
-    size: int,
-    children: NDArray[np.int64],
-    used: int,
-) -> int:
-    """Walk over the envelopes of the tails from −∞ on; at a breakpoint its tail moves on to the next piece."""
-    first, last = shape.tail_offsets[h], shape.tail_offsets[h + 1]
-    arity = last - first
-    if _pieces(shape, begins, h) == 0:
-        return size
-    current = np.empty(arity, np.int64)
-    for i in range(arity):
-        current[i] = begins[shape.tails[first + i]]
-    while True:
-        total, rise, mover, nearest = intercept, slope, -1, math.inf
-        for i in range(arity):
-            total += kept.intercepts[current[i]]
-            rise += kept.slopes[current[i]]
-            children[used + i] = current[i]
-            if current[i] + 1 < begins[shape.tails[first + i] + 1] and kept.starts[current[i] + 1] < nearest:
-                mover, nearest = i, kept.starts[current[i] + 1]
-        found.intercepts[size], found.slopes[size] = total, rise
-        found.edges[size], found.first_child[size] = h, used
-        size += 1
-        used += arity
-        if mover < 0:
-            return size
-        current[mover] += 1
+def _widest(shape: Shape, first: int, last: int) -> int:
+    """The largest number of tails that an edge of the nodes `first:last` has."""
+    arity = 0
+    for h in range(shape.head_edges[first], shape.head_edges[last]):
+        arity = max(arity, shape.tail_offsets[h + 1] - shape.tail_offsets[h])
+    return arity
 
 
 @kernel
-def _hull(lines: Lines, size: int) -> NDArray[np.int64]:
-    """The lines of the upper envelope by rising slope; among equal lines the first one.
-
-    Slopes may differ so little that lines cross beyond all numbers, at ±∞: then only one of them counts.
-    """
-    order = np.argsort(lines.slopes[:size], kind="mergesort")
-    hull, starts, top = np.empty(size, np.int64), np.empty(size), 0
-    for line in order:
-        if top and lines.slopes[hull[top - 1]] == lines.slopes[line]:
-            if lines.intercepts[hull[top - 1]] >= lines.intercepts[line]:
-                continue
-            top -= 1
-        start = -math.inf
-        while top:
-            start = _crossing(lines, hull[top - 1], line)
-            if start > starts[top - 1]:
-                break
-            start = -math.inf
-            top -= 1
-        if start < math.inf:
-            hull[top], starts[top] = line, start
-            top += 1
-    return hull[:top]
+def _grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
+    """The array with room for so many numbers."""
+    if needed <= array.size:
+        return array
+    longer = np.empty(max(2 * array.size, needed), array.dtype)
+    longer[: array.size] = array
+    return longer
 
 
 @kernel
-def _crossing(lines: Lines, left: int, right: int) -> float:
-    """Where the steeper line `right` overtakes."""
-    return float((lines.intercepts[left] - lines.intercepts[right]) / (lines.slopes[right] - lines.slopes[left]))
-
-
-@kernel
-def _write_out(
-    shape: Shape, lines: Lines, children: NDArray[np.int64], first: int, last: int
+def _write_edges(
+    shape: Shape, pieces: Pieces, below: NDArray[np.int64], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The edges of each piece of the goal, top down and left to right."""
+    """The edges of the derivations that pieces stand for, top down and left to right."""
     offsets, edges, size = np.zeros(last - first + 1, np.int64), np.empty(256, np.int32), 0
     stack = np.empty(64, np.int64)
-    for line in range(first, last):
-        stack[0], depth = line, 1
+    for piece in range(first, last):
+        stack[0], depth = piece, 1
         while depth:
             depth -= 1
             place = stack[depth]
-            h = lines.edges[place]
-            if size == edges.size:
-                edges = np.concatenate((edges, np.empty_like(edges)))
+            h = pieces.edges[place]
+            edges = _grown(edges, size + 1)
             edges[size] = h
             size += 1
             arity = shape.tail_offsets[h + 1] - shape.tail_offsets[h]
-            if depth + arity > stack.size:
-                stack = np.concatenate((stack, np.empty_like(stack), np.empty(arity, np.int64)))
-            for i in range(arity - 1, -1, -1):
-                stack[depth] = children[lines.first_child[place] + i]
-                depth += 1
-        offsets[line - first + 1] = size
+            stack = _grown(stack, depth + arity)
+            if arity == 1:
+                stack[depth] = pieces.below[place]
+            else:
+                for i in range(arity):
+                    stack[depth + i] = below[pieces.below[place] + arity - 1 - i]
+            depth += arity
+        offsets[piece - first + 1] = size
     return offsets, edges[:size]

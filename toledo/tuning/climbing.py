@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.metrics.metric import Metric
+from toledo.progress import Progress, silent
 from toledo.tuning.line_search import Point, Steps, best_point
 from toledo.tuning.rows import Vector
 
@@ -75,15 +76,26 @@ class Summit(NamedTuple):
 
 
 def climb(
-    lines: Lines, region: Region, start: Vector, random_ones: int, follow: int, random: np.random.Generator
+    lines: Lines,
+    region: Region,
+    start: Vector,
+    random_ones: int,
+    follow: int,
+    random: np.random.Generator,
+    progress: Progress = silent,
+    label: str = "",
 ) -> Summit:
-    """Better weights until no line has any."""
+    """Better weights until no line has any. Nobody knows beforehand how many rounds that takes: each is a task."""
     values, gain, searched = start, -math.inf, 0
-    for _ in range(ROUNDS):
+    for number in range(1, ROUNDS + 1):
         before = gain
         directions = region.directions(random_ones, random)
         along = lines.from_point(values)
-        found = [_search(lines.metric, along, region, values, direction) for direction in directions]
+        found = []
+        with progress(f"{label}, climb {number}", len(directions)) as advance:
+            for direction in directions:
+                found.append(_search(lines.metric, along, region, values, direction))
+                advance(1)
         order = np.argsort([-point.gain for point in found], kind="stable")[:follow]
         searched += len(found)
         for rank, place in enumerate(order):

@@ -84,7 +84,8 @@ class MERT:
         starts, searched = np.array([summit.gain for summit in summits]), sum(summit.lines for summit in summits)
         if starts.size > 1:
             many, random = MORE * self.random_directions, np.random.default_rng([seed, starts.size])
-            last = climb(lines, region, best.values, many, self.follow, random)
+            inner = progress if self.on == "forests" else silent
+            last = climb(lines, region, best.values, many, self.follow, random, inner, f"{self.name} from the best")
             best, searched = max(best, last, key=lambda summit: summit.gain), searched + last.lines
         values = given.start.copy()
         values[free] = best.values
@@ -98,17 +99,21 @@ class MERT:
     def _climb(
         self, lines: Lines, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
     ) -> list[Summit]:
-        """Each start has random numbers of its own, so it does not matter which thread takes it."""
+        """Each start has random numbers of its own, so it does not matter which thread takes it.
+
+        Lines of forests have threads over segments, and take so long that each is a step of the progress.
+        """
         restarts = self.restarts if self.restarts is not None else 20 if self.on == "lists" else 2
         seeds = np.random.SeedSequence(seed).spawn(restarts + 1)
 
         def work(number: int, end: int) -> Summit:
             random = np.random.default_rng(seeds[number])
             point = region.random_point(start, random) if number else start
-            return climb(lines, region, point, self.random_directions, self.follow, random)
+            label = f"{self.name} from start {number + 1} of {restarts + 1}"
+            return climb(lines, region, point, self.random_directions, self.follow, random, inner, label)
 
-        own = threads if self.on == "lists" else 1  # lines of forests have threads over segments
-        return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=progress, label=self.name)
+        own, outer, inner = (threads, progress, silent) if self.on == "lists" else (1, silent, progress)
+        return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=outer, label=self.name)
 
 
 def _units(examples: Examples, given: Parameters) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.prepared import PreparedReferences, prepare_references
-from toledo.metrics.sequences import offsets_of
 from toledo.vocabulary import Vocabulary
 
 References = Sequence[Sequence[str]]  # of one segment, as words
@@ -55,14 +55,14 @@ class TextStatistics:
         self.vocabulary = vocabulary
         self._known: dict[tuple[int, bytes], NDArray[np.float64]] = {}
 
-    def of(self, texts: Sequence[Words], segments: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One row for each text: text i translates segment `segments[i]`."""
-        if not texts:
+    def of(self, words: Words, offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One row for each text: text i, `words[offsets[i]:offsets[i + 1]]`, translates segment `segments[i]`."""
+        if not segments.size:
             return np.zeros((0, self.metric.size))
         if isinstance(self.metric, BLEU):
-            offsets = offsets_of([words.size for words in texts])
-            return self._prepared.statistics(np.concatenate(texts), offsets, segments, threads=1)
-        keys = [(segment, words.tobytes()) for segment, words in zip(segments.tolist(), texts, strict=True)]
+            return self._prepared.statistics(words, offsets, segments, threads=1)
+        texts = (words[begin:end].tobytes() for begin, end in pairwise(offsets.tolist()))
+        keys = list(zip(segments.tolist(), texts, strict=True))
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
         if new:
             self._known.update(zip(new, self._compute(new), strict=True))
