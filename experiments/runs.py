@@ -1,0 +1,102 @@
+"""What experiments share: runs kept line by line beside their translations, means over seeds, and the bootstrap.
+
+A run is a dictionary; those of `key` fields are found again, so that an experiment may be stopped and started at will.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.metrics import BLEU
+from toledo.metrics.significance import SEED, paired_bootstrap
+from toledo.tuning.history import spread
+
+SAMPLES = 10_000
+Lines = list[list[str]]
+Run = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text to translate, and the references of each segment."""
+
+    source: Lines
+    references: list[tuple[list[str], ...]]
+
+    @classmethod
+    def read(cls, source: Path, references: Sequence[Path]) -> Text:
+        """From files with a segment per line."""
+        return cls(read_lines(source), list(zip(*map(read_lines, references), strict=True)))
+
+    def up_to(self, longest: int) -> Text:
+        """Only segments of at most so many words to translate."""
+        kept = [number for number, words in enumerate(self.source) if len(words) <= longest]
+        return Text([self.source[number] for number in kept], [self.references[number] for number in kept])
+
+    def statistics(self, translations: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """The BLEU statistics of each segment."""
+        return BLEU().corpus_statistics(translations, self.references, threads=1)
+
+
+class Runs:
+    """The runs of a directory: `runs.jsonl` and one file for each translation."""
+
+    def __init__(self, work: Path, key: Sequence[str]) -> None:
+        self.work, self.key = work, tuple(key)
+        work.mkdir(parents=True, exist_ok=True)
+
+    def all(self) -> dict[tuple[Any, ...], Run]:
+        """The last line of each run; later ones know more."""
+        file = self.work / "runs.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return {tuple(run[name] for name in self.key): run for run in map(json.loads, lines)}
+
+    def add(self, run: Run) -> None:
+        """Keep a run."""
+        with (self.work / "runs.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+    def write_text(self, name: str, translations: Sequence[Sequence[str]]) -> None:
+        """Keep a translation."""
+        lines = "".join(" ".join(words) + "\n" for words in translations)
+        (self.work / file_name(name)).write_text(lines, encoding="utf-8")
+
+    def mean_statistics(self, names: Sequence[Mapping[str, str]], texts: Mapping[str, Text]) -> NDArray[np.float64]:
+        """The statistics of all segments of some texts, as means over runs: `names` has the files of each run."""
+        parts = [
+            np.mean([text.statistics(read_lines(self.work / file_name(run[name]))) for run in names], axis=0)
+            for name, text in texts.items()
+        ]
+        return np.concatenate(parts)
+
+
+def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:
+    """Whether BLEU is better (+) or worse (−) than that of a baseline, and the p value of a paired bootstrap."""
+    if np.array_equal(rows, base):
+        return "–"
+    found = paired_bootstrap(BLEU(), rows, base, SAMPLES, SEED)
+    p = "<0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
+    return f"{'+' if found.score > found.baseline else '−'} {p}"
+
+
+def mean_text(values: Sequence[float], digits: int = 2) -> str:
+    """The mean, and σ where there are several."""
+    one = spread(values)
+    return f"{one.mean:.{digits}f}" + (f" ± {one.deviation:.{digits}f}" if one.runs > 1 else "")
+
+
+def file_name(name: str) -> str:
+    """A name of words as a name of a file."""
+    return name.replace(", ", "-").replace(" ", "-").replace("→", "-")
+
+
+def read_lines(file: Path) -> Lines:
+    """Lines of words."""
+    return [line.split() for line in file.read_text(encoding="utf-8").split("\n")[:-1]]
