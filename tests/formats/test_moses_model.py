@@ -47,3 +47,22 @@ def test_without_a_configuration_weights_are_defaults(tmp_path: Path) -> None:
 def test_nothing_to_import_is_an_error() -> None:
     with pytest.raises(InputError, match="no phrase table"):
         import_model()
+
+
+@pytest.mark.parametrize(
+    ("file", "option"),
+    [
+        ("lm.0.arpa.gz", "language-model"),
+        ("phrase-table.gz", "phrase-table"),
+        ("reordering-table.gz", "reordering-table"),
+    ],
+)
+def test_files_that_are_elsewhere_are_asked_for(tmp_path: Path, file: str, option: str) -> None:
+    export_model(small_model(reordering=True), tmp_path / "moses")
+    elsewhere = (tmp_path / "moses" / file).rename(tmp_path / file)
+    with pytest.raises(InputError, match=f"{file}: no such file, but the moses.ini(.|\n)*give --{option} FILE"):
+        import_model(moses_ini=tmp_path / "moses" / "moses.ini")
+    given: dict[str, object] = {option.replace("-", "_"): elsewhere}
+    if option == "language-model":
+        given = {"language_models": [elsewhere]}
+    assert len(import_model(moses_ini=tmp_path / "moses" / "moses.ini", **given).table) == 6  # type: ignore[arg-type]

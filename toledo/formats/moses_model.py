@@ -40,6 +40,10 @@ def import_model(
         raise InputError("no phrase table to import", remedy="give --phrase-table, or a moses.ini that names one")
     lm_paths = list(language_models) or [base / model.path for model in configuration.language_models]
     reordering_path = reordering_table or _beside(base, configuration.reordering_table)
+    if moses_ini:
+        _require_files("--phrase-table", [] if phrase_table else [table_path])
+        _require_files("--language-model", [] if language_models else lm_paths)
+        _require_files("--reordering-table", [reordering_path] if reordering_path and not reordering_table else [])
     source, target = Vocabulary(), Vocabulary()
     names = configuration.table_features if moses_ini else None
     table = read_phrase_table(table_path, source, target, names, progress)
@@ -88,6 +92,16 @@ def moses_configuration(
 
 def _beside(base: Path, path: Path | None) -> Path | None:
     return None if path is None else base / path
+
+
+def _require_files(option: str, paths: Sequence[str | Path]) -> None:
+    """Whatever a moses.ini names is elsewhere on most other machines: say so before any work is done."""
+    for path in paths:
+        if not Path(path).exists():
+            what = " (an ARPA file; Moses' binary ones cannot be read)" if option == "--language-model" else ""
+            raise InputError(
+                "no such file, but the moses.ini names it", file=path, remedy=f"give {option} FILE instead{what}"
+            )
 
 
 def _weights(configuration: MosesConfiguration, table: PhraseTable, models: Sequence[LanguageModel]) -> Weights:
