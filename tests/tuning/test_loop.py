@@ -1,6 +1,7 @@
 """The tuning loop: the same result however it comes about, and honest about failure."""
 
 import json
+import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -228,6 +229,26 @@ def test_a_score_of_zero_is_no_success() -> None:
         )
     with pytest.raises(InputError, match="each segment has an empty reference"):
         tune(Sets(2.0), Weights({"a": 1.0}), lists_set([("x", 1.0)], references=[""]), SETTINGS)
+
+
+def test_weights_of_features_that_no_forest_has_do_not_hide_a_collapse() -> None:
+    tuning = lists_set([("x", 1.0), ("y", 1.0)], references=["x"])
+    with pytest.raises(InputError, match="all weights are 0"):
+        tune(Sets(0.0), Weights({"a": 0.0, "distortion": 0.3}), tuning, SETTINGS)
+
+
+def test_a_run_that_still_gets_better_at_its_end_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    vocabulary, found = Vocabulary(), [("u u", 9.0)]
+
+    def search(weights: Weights) -> list[Forest]:
+        found.append(("x y z"[: int(2 * weights["a"])], 10.0 + weights["a"]))  # a better one with each round
+        return [from_nbest([Hypothesis(text.split(), {"a": value}) for text, value in found], ["a"], vocabulary)]
+
+    caplog.set_level(logging.INFO)
+    tuning = TuningSet(search, [[["x", "y", "z"]]], "search by hand")
+    history = tune(Sets(1.0, 2.0, 3.0), Weights({"a": 0.5}), tuning, replace(SETTINGS, rounds=3)).history
+    assert (history.best, history.stopped) == (3, "all 3 rounds are done, not converged: try more --rounds")
+    assert "at the start (search by hand)" in caplog.text
 
 
 def test_something_must_be_free() -> None:

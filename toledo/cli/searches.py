@@ -81,6 +81,10 @@ class SearchChoice:
         if self.name is SearchName.gibbs:
             raise InputError("samples are no search space that tuning can go on with", remedy="choose another --search")
 
+    def __str__(self) -> str:
+        limit = f"pop limit {self.pop_limit}" if self.name is SearchName.beam else f"beam {self.beam}"
+        return f"search {self.name.value}, {limit}"
+
     def with_weights(self, model: Model) -> Model:
         """The model with a weight for every feature of the search."""
         if self.name is SearchName.beam:

@@ -72,7 +72,7 @@ class Text:
         def search(weights: Weights) -> Sequence[Forest]:
             return choice.search(model.with_weights(weights)).forests(sentences, threads, progress)
 
-        return TuningSet(search, [segment.references for segment in self.segments])
+        return TuningSet(search, [segment.references for segment in self.segments], str(choice))
 
 
 def read_text(source: Path, references: Sequence[Path]) -> Text:

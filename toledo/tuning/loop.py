@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,10 +40,14 @@ LARGEST_SHOWN = 4
 
 @dataclass(frozen=True, eq=False)
 class TuningSet:
-    """Segments as a search sees them: with weights it gives a one-segment forest for each; and their references."""
+    """Segments as a search sees them: with weights it gives a one-segment forest for each; and their references.
+
+    `how` says in a few words how hard the search works: scores are those of this search.
+    """
 
     search: Search
     references: Sequence[References]
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,9 @@ def tune(
     segments = sum(want_words(tuning.references))
     if tuning.references and not segments:
         raise InputError("each segment has an empty reference", remedy="give the references of these very lines")
-    history = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress).run(start)
-    return TuningResult(_checked_result(history, segments), history)
+    loop = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress)
+    history = loop.run(start)
+    return TuningResult(_checked_result(history, segments, loop.pool), history)
 
 
 class _Loop:
@@ -134,7 +139,7 @@ class _Loop:
     def _ended(self, history: History) -> History:
         """A run that has ended stays as it is: what it found is gone, so it cannot take more rounds."""
         done = len(history.rounds)
-        if history.stopped == _all_done(done) and self.settings.rounds > done:
+        if history.stopped.startswith(_all_done(done)) and self.settings.rounds > done:
             raise InputError(
                 f"this run has ended, with seed {history.seed}: {history.stopped}",
                 remedy=f"leave --resume out to tune anew with {self.settings.rounds} rounds",
@@ -154,7 +159,9 @@ class _Loop:
             start, best.score, held_out, best.empty,
             configuration=self.checkpoint.configuration if self.checkpoint else {},
         )  # fmt: skip
-        log.info("seed %d: %s %.2f%s at the start", history.seed, metric.name, best.score, _held_out_text(held_out))
+        how = f" ({self.tuning.how})" if self.tuning.how else ""
+        scores = f"{metric.name} {best.score:.2f}{_held_out_text(held_out)}"
+        log.info("seed %d: %s at the start%s", history.seed, scores, how)
         return history, found, seconds
 
     def _round(
@@ -266,7 +273,10 @@ def _reason_to_stop(history: History, settings: LoopSettings) -> str:
         return "the search finds nothing new"
     if last.number - history.best >= settings.patience:
         return f"no better score for {settings.patience} rounds"
-    return _all_done(last.number) if last.number >= settings.rounds else ""
+    if last.number < settings.rounds:
+        return ""
+    better = last.number > 1 and history.best == last.number
+    return _all_done(last.number) + (", not converged: try more --rounds" if better else "")
 
 
 def _all_done(rounds: int) -> str:
@@ -278,7 +288,7 @@ def _require_free_weights(forest: Forest, start: Weights) -> None:
         raise InputError("all weights are frozen: there is nothing to tune", remedy="freeze fewer of them (--frozen)")
 
 
-def _checked_result(history: History, segments: int) -> Weights:
+def _checked_result(history: History, segments: int, found: Sequence[Forest]) -> Weights:
     """The weights of the best round; a collapse is an error, not a success. `segments` should have a translation."""
     weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
     empty = history.rounds[history.best - 1].empty if history.best else history.start_empty
@@ -292,7 +302,7 @@ def _checked_result(history: History, segments: int) -> Weights:
             f"{what}: the tuning collapsed: {history.metric} is 0 at the start and after each round",
             remedy="check that the references belong to these lines, or tune on more of them",
         )
-    if not any(value for name, value in weights.items() if name not in weights.frozen):
+    if not any(weights.get(name, 0.0) for name in _features(found, weights) if name not in weights.frozen):
         raise InputError(
             f"{what}: the tuning collapsed: all weights are 0",
             remedy="start from other weights (--initial default), or regularise less (--l2)",
@@ -300,6 +310,15 @@ def _checked_result(history: History, segments: int) -> Weights:
     if not history.best:
         log.warning("%s: no round is better than the start, whose weights are kept", what)
     return weights
+
+
+def _features(forests: Sequence[Forest], weights: Weights) -> Iterator[str]:
+    """The features that forests have: a model may have more, such as those of another search. All, without forests."""
+    for forest in forests:
+        yield from forest.feature_names
+        yield from forest.sparse.names if forest.sparse else ()
+    if not forests:
+        yield from weights
 
 
 def _round_text(history: History) -> str:
