@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.kernels import kernel, map_chunks
+from toledo.kernels import _Announcement, kernel, map_chunks
 
 
 @kernel
@@ -141,3 +141,16 @@ def test_an_error_in_a_chunk_reaches_the_caller(threads: int) -> None:
 
     with pytest.raises(ValueError, match="chunk 4"):
         map_chunks(fail, 100, chunk=4, threads=threads)
+
+
+def test_compilation_is_announced_again_after_some_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    announcement, moments = _Announcement(), iter([100.0, 101.0, 200.0])
+    monkeypatch.setattr("toledo.kernels.time.monotonic", lambda: next(moments))
+    for name in ("first", "second", "third"):
+        announcement.about(name)
+    assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
+        "compiling kernels for this machine",
+        "still compiling: third",
+    ]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import logging
+import math
 import os
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -28,6 +30,8 @@ from numba.core.dispatcher import Dispatcher
 from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
+
+SECONDS_OF_SILENCE = 5.0
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -156,7 +160,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
             self._cache_file.flush()
             found = None
         if found is None:
-            _announce_compilation()
+            _announcement.about(self._py_func.__name__)
         return found
 
     def save_overload(self, signature: Any, data: Any) -> None:
@@ -203,9 +207,24 @@ def _file_digest(file: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
 
 
-@cache
-def _announce_compilation() -> None:
-    log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
+class _Announcement:
+    """Says that kernels are compiled, and again from time to time: a minute without a word is a long one."""
+
+    last = -math.inf
+
+    def about(self, name: str) -> None:
+        """What is compiled now."""
+        now = time.monotonic()
+        if self.last == -math.inf:
+            log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
+        elif now - self.last > SECONDS_OF_SILENCE:
+            log.warning("still compiling: %s", name)
+        else:
+            return
+        self.last = now
+
+
+_announcement = _Announcement()
 
 
 @cache

@@ -54,6 +54,7 @@ def demo(
     translations = BeamSearch(model).translate([segment.words for segment in test], threads, progress)
     write_lines(output / "test.out", map(str, translations))
 
+    log.info("4. Scores: %s", output / "report.html")
     quality = alignment_quality(aligned.alignments, read_alignments(sample / "train.align", corpus))
     findings = Findings(corpus, model, quality, test, translations)
     summary = summarise(findings)
