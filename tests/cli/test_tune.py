@@ -256,3 +256,14 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     assert "cannot go on: model" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
     run(*options, "--rounds", 4, "--work", "parts", "--resume")
     assert Path("tuned.toml").read_bytes() == whole
+
+
+def test_an_interruption_says_how_to_go_on(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("toledo.cli.tuning_runs.tune", stop)
+    command = ["tune", str(model), "--source", "val.de", "--reference", "val.en", "--output", "tuned.toml"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code != 0
+    assert "with --resume" in result.stderr

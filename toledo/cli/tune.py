@@ -116,7 +116,7 @@ def tune(
 
         toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
     """
-    set_up_messages(quiet)
+    log = set_up_messages(quiet)
     from toledo.cli.start_weights import Start
     from toledo.cli.tuning_runs import (  # fmt: skip
         SUMMARY,
@@ -164,7 +164,11 @@ def tune(
         task = task_of_model(
             loaded, text, held_out, tuner, settings, start, SearchChoice(search, pop_limit, beam), progress
         ).of_files(model)
-    results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
+    try:
+        results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
+    except KeyboardInterrupt:
+        log.warning("interrupted; go on after the last complete round: give the same command with --resume")
+        raise
     best = best_run(results)
     summary = summarise([result.history for result in results])
     write_summary(work / SUMMARY, summary)
