@@ -44,8 +44,9 @@ class Checkpoint:
         if not self.resume:
             if history.stopped:
                 return None
+            done = len(history.rounds)
             raise InputError(
-                f"holds an interrupted tuning of {len(history.rounds)} rounds",
+                f"holds an interrupted tuning of {done} round{'' if done == 1 else 's'}",
                 file=self.directory,
                 remedy="go on with --resume, name another --work directory, or remove this one",
             )
