@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from toledo.consensus import GAINS, MBR, WeightedTexts, decide, expected_gains, mbr, rank_all
-from toledo.consensus.bleu_gains import MOSES_BLEU, SENTENCE_BLEU, BLEUGain
+from toledo.consensus.bleu_gains import MOSES_BLEU, SAMPLER_BLEU, SENTENCE_BLEU, BLEUGain
 from toledo.consensus.chrf_gains import ChrFGain
 from toledo.consensus.mbr import Gain
 from toledo.consensus.ter_gains import TERGain
@@ -20,7 +20,13 @@ from toledo.metrics.sequences import Numbering, Sequences, character_sequences, 
 from toledo.vocabulary import Vocabulary
 
 CLOSE = 1e-9
-GAIN_METRICS: dict[str, Metric] = {"bleu": SENTENCE_BLEU, "bleu+1": MOSES_BLEU, "chrf": ChrF(), "ter": TER()}
+GAIN_METRICS: dict[str, Metric] = {
+    "bleu": SENTENCE_BLEU,
+    "bleu+1": MOSES_BLEU,
+    "bleu+0.01": SAMPLER_BLEU,
+    "chrf": ChrF(),
+    "ter": TER(),
+}
 
 
 @dataclass(frozen=True)
@@ -230,6 +236,17 @@ def test_samples_as_evidence() -> None:
     share = 2 * np.exp(-1.0) / (2 * np.exp(-1.0) + np.exp(-0.8))
     assert text_of(forest, found.words) == "a b"
     assert found.value == pytest.approx(100 * share, abs=3)
+
+
+def test_the_likeliest_texts_as_hypotheses() -> None:
+    """The second text has the most probable derivation, the first is more probable by two of them."""
+    vocabulary = Vocabulary()
+    entries = [("a", 0.3), ("b", 0.4), ("a", 0.3), ("c", 0.0)]
+    forest = from_nbest([Hypothesis([word], base=float(np.log(p + 1e-9))) for word, p in entries], (), vocabulary)
+    scores = forest.scores({})
+    for likeliest, word in ((False, "b"), (True, "a")):
+        (only,) = MBR(size=1, evidence=10, likeliest=likeliest).rank(forest, scores)
+        assert vocabulary.words(only.words.tolist()) == [word]
 
 
 def test_nothing_to_choose() -> None:

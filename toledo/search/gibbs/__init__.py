@@ -99,13 +99,13 @@ class GibbsSearch:
     def _sample(self, options: SentenceOptions, seed: int) -> Samples:
         weighted, plan, models = self._weighted, self.settings.plan(), len(self.model.language_models)
         sentence = sentence_of(weighted, options)
-        candidates = room_for_candidates(options, models)
-        chain = room_for_chain(sentence, room_for_answers(options, models), random_state(seed))
+        candidates, known = room_for_candidates(options, models), room_for_answers(options, models)
+        chain = room_for_chain(sentence, known, random_state(seed))
         beam = self.settings.start == "beam"
         start = _beam_derivation(weighted, options) if beam else random_derivation(sentence, chain)
         set_derivation(sentence, chain, start)
         visits = run(sentence, chain, candidates, plan)
-        return collect(self.model, sentence, self.settings.scale, visits, chain.tally)
+        return collect(self.model, sentence, self.settings.scale, visits, chain.tally, int(known.missed[0]))
 
 
 def sentence_of(weighted: WeightedModel, options: SentenceOptions) -> Sentence:

@@ -30,7 +30,8 @@ class Samples:
 
     Derivation d has the options `chosen[offsets[d]:offsets[d + 1]]` in target order, was visited `counts[d]` times and
     has the model score `scores[d]`. `visited[c, t]` is the derivation of sample t of chain c. `tally` has a row for
-    each operator: draws from more than one possibility, and those that changed the derivation.
+    each operator: draws from more than one possibility, and those that changed the derivation. `asked` is how often the
+    language models were asked about a phrase that was not in memory.
     """
 
     model: Model
@@ -42,6 +43,7 @@ class Samples:
     scores: NDArray[np.float64]
     visited: NDArray[np.int32]
     tally: NDArray[np.int64]
+    asked: int
 
     @property
     def options(self) -> SentenceOptions:
@@ -126,6 +128,7 @@ def collect(
     scale: float,
     visits: Visits,
     tally: NDArray[np.int64],
+    asked: int,
 ) -> Samples:
     """Sort what chains visited."""
     counts = np.bincount(visits.visited.ravel(), minlength=visits.scores.size)
@@ -137,7 +140,7 @@ def collect(
     places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
     return Samples(
         model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
-        number[visits.visited].astype(np.int32), tally,
+        number[visits.visited].astype(np.int32), tally, asked,
     )  # fmt: skip
 
 
