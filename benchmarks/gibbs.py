@@ -45,7 +45,9 @@ def main() -> None:
         if options.model is None:
             options.model, options.source, options.reference = make_model(Path(folder))
         model = Model.load(options.model)
-    texts = [path.read_text("utf-8").splitlines()[: options.sentences] for path in (options.source, options.reference)]
+        texts = [
+            path.read_text("utf-8").splitlines()[: options.sentences] for path in (options.source, options.reference)
+        ]
     source, references = ([line.split() for line in lines] for lines in texts)
     print(f"{len(source)} sentences, {sum(map(len, source)) / len(source):.1f} words each")
     print(f"{CHAINS} chains x {options.iterations} iterations; CPU seconds per sentence")
