@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toledo.model import Model
     from toledo.progress import Progress
 
-SAMPLED_SCALE = 3.0  # for weights of a sum near 1, as MERT leaves them
+SAMPLED_SCALE = 4.0  # for weights of a sum near 1, as Moses leaves them: docs/sampling.md
 SAMPLING_OPTIONS = ("chains", "iterations", "burn_in", "seed", "diagnostics")
 LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
 
@@ -94,7 +94,7 @@ def translate(
         float | None,
         typer.Option(
             help="Factor of scores; below 1 flattens.",
-            show_default="3 for consensus, lattice-mbr and --search gibbs, else 1",
+            show_default="3 for consensus and lattice-mbr, else 1; 4 for gibbs",
             rich_help_panel=CHOICE,
         ),
     ] = None,
