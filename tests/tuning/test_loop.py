@@ -23,8 +23,9 @@ from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.best_lists import best_list
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
 from toledo.tuning.history import History, spread
-from toledo.tuning.loop import LoopSettings, TuningSet, round_seed, tune
+from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.one_best import one_best
+from toledo.tuning.rounds import round_seed
 from toledo.tuning.tuner import Tuned
 from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights

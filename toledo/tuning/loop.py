@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,7 @@ from toledo.tuning.examples import Examples
 from toledo.tuning.history import History, Round
 from toledo.tuning.one_best import OneBest, one_best, want_words
 from toledo.tuning.pool import Collecting, in_order_of_names
+from toledo.tuning.rounds import change, checked_result, held_out_text, require_free_weights, round_seed, round_text
 from toledo.tuning.text_statistics import References
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
@@ -35,7 +36,6 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 Search = Callable[[Weights], Sequence[Forest]]
-LARGEST_SHOWN = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def tune(
         raise InputError("each segment has an empty reference", remedy="give the references of these very lines")
     loop = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress)
     history = loop.run(start)
-    return TuningResult(_checked_result(history, segments, loop.pool), history)
+    return TuningResult(checked_result(history, segments, loop.pool), history)
 
 
 class _Loop:
@@ -151,7 +151,7 @@ class _Loop:
     def _first(self, start: Weights) -> tuple[History, Sequence[Forest], float]:
         """The history before the first round."""
         found, seconds = self._search(start)
-        _require_free_weights(found[0], start)
+        require_free_weights(found[0], start)
         best, held_out = self._score(found, start), self._held_out_score(start)
         metric = self.settings.metric
         history = History(
@@ -160,7 +160,7 @@ class _Loop:
             configuration=self.checkpoint.configuration if self.checkpoint else {},
         )  # fmt: skip
         how = f" ({self.tuning.how})" if self.tuning.how else ""
-        scores = f"{metric.name} {best.score:.2f}{_held_out_text(held_out)}"
+        scores = f"{metric.name} {best.score:.2f}{held_out_text(held_out)}"
         log.info("seed %d: %s at the start%s", history.seed, scores, how)
         return history, found, seconds
 
@@ -188,7 +188,7 @@ class _Loop:
             hypotheses=_size(self.pool),
             new=_size(self.pool) - before,
             empty=best.empty,
-            change=_change(old, tuned.weights),
+            change=change(old, tuned.weights),
             search_seconds=seconds,
             tuning_seconds=tuning_seconds,
             details=dict(tuned.details),
@@ -196,7 +196,7 @@ class _Loop:
         )
         history = history.with_round(done)
         history = history.with_stop(_reason_to_stop(history, self.settings))
-        log.info("%s", _round_text(history))
+        log.info("%s", round_text(history))
         if self.checkpoint:
             self.checkpoint.save(history, kept)
         return history, found, next_seconds
@@ -248,21 +248,8 @@ class _Loop:
             self.pool = self.collecting.add(self.pool, [in_order_of_names(forest) for forest in loaded])
 
 
-def round_seed(seed: int, number: int) -> int:
-    """The seed of a round: different rounds and different runs have nothing to do with each other."""
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-
-
 def _size(forests: Sequence[Forest]) -> int:
     return sum(forest.edges for forest in forests)
-
-
-def _change(old: Weights, new: Weights) -> float:
-    """The largest change of a weight, as a part of the largest new weight that may change."""
-    free = [name for name in new if name not in new.frozen]
-    largest = max((abs(new[name]) for name in free), default=0.0)
-    moved = max((abs(new[name] - old.get(name, 0.0)) for name in free), default=0.0)
-    return moved / largest if largest else moved
 
 
 def _reason_to_stop(history: History, settings: LoopSettings) -> str:
@@ -281,55 +268,3 @@ def _reason_to_stop(history: History, settings: LoopSettings) -> str:
 
 def _all_done(rounds: int) -> str:
     return f"all {rounds} rounds are done" if rounds > 1 else "the one round is done"
-
-
-def _require_free_weights(forest: Forest, start: Weights) -> None:
-    if forest.sparse is None and start.frozen.issuperset(forest.feature_names):
-        raise InputError("all weights are frozen: there is nothing to tune", remedy="freeze fewer of them (--frozen)")
-
-
-def _checked_result(history: History, segments: int, found: Sequence[Forest]) -> Weights:
-    """The weights of the best round; a collapse is an error, not a success. `segments` should have a translation."""
-    weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
-    empty = history.rounds[history.best - 1].empty if history.best else history.start_empty
-    if 2 * empty > segments:
-        raise InputError(
-            f"{what}: the tuning collapsed: {empty} of {segments} translations are empty",
-            remedy="freeze or bound the weight of word.penalty, or start from other weights (--initial default)",
-        )
-    if history.higher_is_better and history.best_score <= 0.0:
-        raise InputError(
-            f"{what}: the tuning collapsed: {history.metric} is 0 at the start and after each round",
-            remedy="check that the references belong to these lines, or tune on more of them",
-        )
-    if not any(weights.get(name, 0.0) for name in _features(found, weights) if name not in weights.frozen):
-        raise InputError(
-            f"{what}: the tuning collapsed: all weights are 0",
-            remedy="start from other weights (--initial default), or regularise less (--l2)",
-        )
-    if not history.best:
-        log.warning("%s: no round is better than the start, whose weights are kept", what)
-    return weights
-
-
-def _features(forests: Sequence[Forest], weights: Weights) -> Iterator[str]:
-    """The features that forests have: a model may have more, such as those of another search. All, without forests."""
-    for forest in forests:
-        yield from forest.feature_names
-        yield from forest.sparse.names if forest.sparse else ()
-    if not forests:
-        yield from weights
-
-
-def _round_text(history: History) -> str:
-    """One line about the last round."""
-    last = history.rounds[-1]
-    free = [(name, value) for name, value in last.weights.items() if name not in history.start.frozen]
-    largest = sorted(free, key=lambda pair: (-abs(pair[1]), pair[0]))[:LARGEST_SHOWN]
-    weights = ", ".join(f"{name} {value:.3g}" for name, value in largest)
-    text = f"round {last.number}: objective {last.objective:.4f}, {history.metric} {last.before:.2f} → {last.after:.2f}"
-    return f"{text}{_held_out_text(last.held_out)}; {last.hypotheses:,} hypotheses ({last.new:,} new); {weights}"
-
-
-def _held_out_text(score: float | None) -> str:
-    return "" if score is None else f", held out {score:.2f}"

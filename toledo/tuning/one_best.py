@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from toledo.consensus.rule import Rule, decide
 from toledo.forest.structure import Forest
 from toledo.metrics.metric import Metric
@@ -12,12 +15,13 @@ from toledo.tuning.text_statistics import References, text_statistics
 from toledo.weights import Weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OneBest:
-    """The score of the chosen translations, and how many are empty that should not be."""
+    """The score of the chosen translations, how many are empty that should not be, and the sum of their statistics."""
 
     score: float
     empty: int
+    statistics: NDArray[np.float64]
 
 
 def want_words(references: Sequence[References]) -> list[bool]:
@@ -40,4 +44,5 @@ def one_best(
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
     empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
-    return OneBest(metric.score(text_statistics(metric, texts, references, threads).sum(axis=0)), empty)
+    statistics = text_statistics(metric, texts, references, threads).sum(axis=0)
+    return OneBest(metric.score(statistics), empty, statistics)

@@ -1,0 +1,92 @@
+"""Where stochastic training stands: the number of steps and the gains of all weights, by name, also on disk.
+
+    DIRECTORY/history.json        rounds, with the weights after each
+    DIRECTORY/round-3             the state after the last round, until the run has ended
+
+Batches and samples depend on the seed and the number of the step alone, so there is no other state.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from toledo import storage
+from toledo.errors import InputError
+from toledo.tuning.checkpoint import HISTORY, Checkpoint
+from toledo.tuning.history import ANEW, History
+from toledo.tuning.sampling.adaptation import Gains
+
+DESCRIPTION = "state.toml"
+FIELDS = tuple(field.name for field in fields(Gains))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingState:
+    """So many steps are done; `gains` are those of the weights of these names."""
+
+    step: int = 0
+    names: tuple[str, ...] = ()
+    gains: Gains = Gains.none(0)  # noqa: RUF009 (frozen)
+
+    def gains_of(self, names: tuple[str, ...]) -> Gains:
+        """The gains of some weights; none yet for those that were never seen."""
+        if names == self.names:
+            return self.gains
+        place = {name: number for number, name in enumerate(self.names)}
+        places = np.array([place.get(name, len(self.names)) for name in names], np.int64)
+        return Gains(*(np.append(getattr(self.gains, field), 0.0)[places] for field in FIELDS))
+
+    def after(self, names: tuple[str, ...], gains: Gains) -> TrainingState:
+        """One step more, with new gains of some weights."""
+        if names == self.names or not self.names:
+            return TrainingState(self.step + 1, names, gains)
+        known = set(self.names)
+        everything = (*self.names, *(name for name in names if name not in known))
+        own = self.gains_of(everything)
+        place = {name: number for number, name in enumerate(everything)}
+        places = np.array([place[name] for name in names], np.int64)
+        arrays = [getattr(own, field).copy() for field in FIELDS]
+        for array, field in zip(arrays, FIELDS, strict=True):
+            array[places] = getattr(gains, field)
+        return TrainingState(self.step + 1, everything, Gains(*arrays))
+
+
+def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -> None:
+    """Keep a round; the history comes last, so that whatever it names is complete."""
+    directory, number = checkpoint.directory, len(history.rounds)
+    directory.mkdir(parents=True, exist_ok=True)
+    if not history.stopped:
+        arrays = {field: getattr(state.gains, field) for field in FIELDS}
+        content = {"step": state.step, "names": list(state.names)}
+        storage.save(_place(directory, number), DESCRIPTION, content, arrays)
+    history.save(directory / HISTORY)
+    if history.stopped:
+        checkpoint.tidy()
+    elif (before := _place(directory, number - 1)).exists():
+        shutil.rmtree(before)
+
+
+def load_state(checkpoint: Checkpoint, history: History) -> TrainingState:
+    """The state after the last round of a history."""
+    if not history.rounds:
+        return TrainingState()
+    place = _place(checkpoint.directory, len(history.rounds))
+    try:
+        content, arrays = storage.load(place, DESCRIPTION)
+        gains = Gains(*(np.array(arrays[field]) for field in FIELDS))
+        names, step = tuple(content["names"]), content["step"]
+    except InputError as error:
+        raise InputError(error.message, file=error.file, remedy=ANEW) from None
+    except KeyError as error:
+        raise InputError(f"has no {error}", file=place / DESCRIPTION, remedy=ANEW) from None
+    if not isinstance(step, int) or any(getattr(gains, field).shape != (len(names),) for field in FIELDS):
+        raise InputError("is no state of a training", file=place / DESCRIPTION, remedy=ANEW)
+    return TrainingState(step, names, gains)
+
+
+def _place(directory: Path, number: int) -> Path:
+    return directory / f"round-{number}"
