@@ -83,7 +83,7 @@ def main() -> None:
 def _run_all(options: argparse.Namespace) -> None:
     bench = Bench(options.directory, options.work, options.pop_limit, options.rounds)
     separator = ";" if ";" in options.tuners else ","
-    names = [name.strip() for name in options.tuners.split(separator)]
+    names = [name.strip() for name in options.tuners.split(separator) if name.strip()]
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in names:
             if time.process_time() > options.budget:
