@@ -17,6 +17,7 @@ from toledo.cli.start_weights import Start
 from toledo.cli.tuners import ObjectiveName
 from toledo.errors import InputError
 from toledo.model import Model
+from toledo.tuning.annealing import Annealing
 from toledo.weights import Weights
 
 SOURCE = "das haus ist klein\nklein ist das haus\ndas ist klein\ndas haus\nklein ist das neu\n"
@@ -256,6 +257,61 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     assert "cannot go on: model" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
     run(*options, "--rounds", 4, "--work", "parts", "--resume")
     assert Path("tuned.toml").read_bytes() == whole
+
+
+@pytest.mark.parametrize("objective", ["expected-bleu", "corpus-expected-bleu"])
+def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
+    sampling = ("--search", "gibbs", "--chains", 1, "--iterations", 30, "--burn-in", 5)
+    options = (model, "--objective", objective, *sampling, "--batch", 3, "--steps", 3, "--initial", "default")
+    held_out = ("--held-out-source", "val.de", "--held-out-reference", "val.en", "--decide", "max-translation")
+    files = []
+    for threads in (1, 2):
+        printed = run(*options, *held_out, "--rounds", 3, "--threads", threads, "--work", f"work{threads}")
+        files.append(Path("tuned.toml").read_bytes())
+    assert files[0] == files[1]
+    assert "held out BLEU" in printed
+    history = folder / "work1/seed-1/history.json"
+    content = json.loads(history.read_text())
+    assert content["tuner"] == objective
+    assert [len(one["path"]) for one in content["rounds"]] == [3, 3, 3]
+    assert "this run has ended" in refusal(*options, *held_out, "--rounds", 9, "--work", "work1", "--resume")
+    assert "search was" in refusal(
+        *options, *held_out, "--iterations", 31, "--rounds", 3, "--work", "work1", "--resume"
+    )
+
+
+def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toledo.cli.sampled_training.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
+    sampling = ("--search", "gibbs", "--objective", "corpus-expected-bleu", "--iterations", 20, "--burn-in", 5)
+    printed = run(model, *sampling, "--annealing", "--steps", 3, "--seeds", 2, "--report", "report.html")
+    assert "it is cold" in printed
+    assert "σ" in printed
+    content = json.loads((folder / "tuned.tuning/seed-1/history.json").read_text())
+    assert [one["details"]["temperature"] for one in content["rounds"]] == [0.025, 0.025]
+    assert [one["details"]["steps"] for one in content["rounds"]] == [3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--objective", "mert"), "mert does not work by samples"),
+        ((), "mert does not work by samples"),
+        (("--objective", "expected-bleu", "--optimiser", "lbfgs"), "--optimiser"),
+        (("--objective", "expected-bleu", "--n-best", 10), "--n-best"),
+        (("--objective", "expected-bleu", "--pop-limit", 10), "--pop-limit"),
+        (("--objective", "expected-bleu", "--scale", 2), "--scale"),
+        (("--objective", "expected-bleu", "--restarts", 2), "--restarts"),
+        (("--objective", "expected-bleu", "--annealing", "--patience", 2), "--patience"),
+    ],
+)
+def test_options_that_do_nothing_for_samples_are_refused(
+    model: Path, options: tuple[object, ...], message: str
+) -> None:
+    assert message in refusal(model, "--search", "gibbs", *options)
+
+
+def test_options_of_the_sampler_belong_to_it(model: Path) -> None:
+    assert "only for --search gibbs" in refusal(model, "--iterations", 10)
 
 
 def test_an_interruption_says_how_to_go_on(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from toledo.errors import InputError
-
 if TYPE_CHECKING:
     from toledo.forest import Forest
     from toledo.model import Model
@@ -33,7 +31,7 @@ SearchOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="beam: phrase by phrase, gives lattices; itg: neighbouring spans in order or inverted, gives forests; "
-        "gibbs (translate only): samples.",
+        "gibbs: samples.",
         rich_help_panel=SEARCH,
     ),
 ]
@@ -79,7 +77,7 @@ class SearchChoice:
 
     def __post_init__(self) -> None:
         if self.name is SearchName.gibbs:
-            raise InputError("samples are no search space that tuning can go on with", remedy="choose another --search")
+            raise ValueError("a sampler is another kind of search: see toledo.cli.sampling")
 
     def __str__(self) -> str:
         limit = f"pop limit {self.pop_limit}" if self.name is SearchName.beam else f"beam {self.beam}"

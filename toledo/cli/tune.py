@@ -12,6 +12,7 @@ from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
 from toledo.cli.rules import RuleName, RuleSettings, named_rule, require_scale
+from toledo.cli.sampling import BurnIn, Chains, Iterations, SamplingChoice
 from toledo.cli.scales import refuse_options
 from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
@@ -19,8 +20,10 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, require_output_directory
 
 if TYPE_CHECKING:
+    from toledo.consensus.rule import Rule
     from toledo.model import Model
 
+UNTIL_COLD = 1_000_000  # rounds: it ends by itself
 WIDE = 120  # columns where no terminal says how many there are
 FIGURES = {"min": "minimum", "max": "maximum", "mean": "mean", "σ": "deviation"}
 HELD_OUT, TUNER, WORK = "A held-out set", "The tuner", "Runs and results"
@@ -49,7 +52,15 @@ def tune(
         ObjectiveName, typer.Option(help=f"{', '.join(ObjectiveName)}.", metavar="NAME", rich_help_panel=TUNER)
     ] = ObjectiveName.mert,
     metric: Annotated[MetricName, typer.Option(help="What counts as better.", rich_help_panel=TUNER)] = MetricName.bleu,
-    rounds: Annotated[int, typer.Option(help="Search and tune at most so often.", min=1, rich_help_panel=TUNER)] = 10,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Search and tune at most so often.",
+            min=1,
+            show_default="10; gibbs with --annealing: until it is cold",
+            rich_help_panel=TUNER,
+        ),
+    ] = None,
     n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
     density: Annotated[
         float, typer.Option(help="Edges per word kept of a lattice.", min=1, rich_help_panel=TUNER)
@@ -57,6 +68,9 @@ def tune(
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 200,
     beam: SpanBeam = 50,
+    chains: Chains = 2,
+    iterations: Iterations = 200,
+    burn_in: BurnIn = 50,
     on: Annotated[OnName | None, typer.Option(help="Lists or lattices.", rich_help_panel=TUNER)] = None,
     restarts: Annotated[int | None, typer.Option(help="Random starts (mert).", min=0, rich_help_panel=TUNER)] = None,
     l2: Annotated[float | None, typer.Option(help="Keep weights small.", min=0, rich_help_panel=TUNER)] = None,
@@ -69,8 +83,11 @@ def tune(
         int | None, typer.Option(help="A step for each batch of so many segments.", min=1, rich_help_panel=TUNER)
     ] = None,
     decide: Annotated[
-        RuleName, typer.Option(help="Judge rounds by what this rule chooses.", rich_help_panel=TUNER)
-    ] = RuleName.viterbi,
+        RuleName | None,
+        typer.Option(
+            help="Judge rounds by what this rule chooses.", show_default="viterbi; gibbs: mbr", rich_help_panel=TUNER
+        ),
+    ] = None,
     scale: Annotated[float, typer.Option(help="Factor of scores for that rule.", rich_help_panel=TUNER)] = 1.0,
     initial: Annotated[
         str, typer.Option(help="Where to begin: model, default, zero, or a file.", rich_help_panel=TUNER)
@@ -114,12 +131,16 @@ def tune(
 
         toledo tune model --source val.de -r val.en --objective xbleu --seeds 5 --report tuning.html -o tuned.toml
 
+        toledo tune model --source val.de -r val.en --search gibbs --objective corpus-expected-bleu -o tuned.toml
+
         toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
     """
     log = set_up_messages(quiet)
+    from toledo.cli.sampled_training import SampledTask, named_trainer, sampled_task
     from toledo.cli.start_weights import Start
     from toledo.cli.tuning_runs import (  # fmt: skip
         SUMMARY,
+        Task,
         best_run,
         read_text,
         summarise,
@@ -132,20 +153,26 @@ def tune(
 
     work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
     _check_outputs(output, report, output_model, work)
-    tuner = named_tuner(objective, TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch))
+    options = TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch)
+    sampled = search is SearchName.gibbs and not n_best_lists
+    trainer = named_trainer(objective, options) if sampled else None
+    tuner = named_tuner(objective, options)
     require_scale(scale)
     settings = LoopSettings(
-        rounds,
+        rounds or (UNTIL_COLD if sampled and annealing else 10),
         n_best,
         density,
         patience=patience,
         metric=named_metric(metric, objective, on),
-        rule=named_rule(decide, RuleSettings(size=n_best)),
+        rule=_rule(decide, n_best, sampled),
         scale=scale,
         threads=threads,
     )
-    _refuse_unused(context, tuner.wants, search, sparse, n_best_lists)
+    if trainer:
+        _refuse_for_samples(context, annealing)
+    _refuse_unused(context, None if trainer else tuner.wants, search, sparse, n_best_lists)
     start, loaded = Start(initial, frozen), None
+    task: Task | SampledTask
     if n_best_lists:
         if model or source or held_out_source or held_out_reference or sparse or output_model:
             raise InputError(
@@ -161,9 +188,12 @@ def tune(
         text, held_out = read_text(source, reference or []), None
         if held_out_source:
             held_out = read_text(held_out_source, held_out_reference or [])
-        task = task_of_model(
-            loaded, text, held_out, tuner, settings, start, SearchChoice(search, pop_limit, beam), progress
-        ).of_files(model)
+        if trainer:
+            sampling = SamplingChoice(chains, iterations, burn_in, 1, None)
+            task = sampled_task(loaded, text, held_out, trainer, settings, start, sampling, progress).of_files(model)
+        else:
+            choice = SearchChoice(search, pop_limit, beam)
+            task = task_of_model(loaded, text, held_out, tuner, settings, start, choice, progress).of_files(model)
     try:
         results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
     except KeyboardInterrupt:
@@ -206,29 +236,47 @@ def _check_outputs(output: Path, report: Path | None, output_model: Path | None,
         raise InputError("two results would go to one place", remedy="name another file for one of them")
 
 
-def _refuse_unused(
-    context: typer.Context, wants: str, search: SearchName, sparse: str | None, lists: list[str] | None
-) -> None:
+def _rule(name: RuleName | None, n_best: int, sampled: bool) -> Rule:
+    """The rule that judges rounds."""
+    if sampled:
+        return named_rule(name or RuleName.mbr, RuleSettings(), samples=True)
+    return named_rule(name or RuleName.viterbi, RuleSettings(size=n_best))
+
+
+def _refuse(context: typer.Context, why: str, *names: str) -> None:
     """Options that would be ignored are mistakes."""
+    given = {name: context.get_parameter_source(name) for name in names}
+    refuse_options(
+        {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in given.items()}, why
+    )
 
-    def refuse(why: str, *names: str) -> None:
-        given = {name: context.get_parameter_source(name) for name in names}
-        refuse_options(
-            {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in given.items()}, why
-        )
 
+def _refuse_for_samples(context: typer.Context, annealing: bool) -> None:
+    _refuse(context, "not for --search gibbs", "n_best", "density", "pop_limit", "beam")
+    _refuse(context, "weights trained by samples have the scale 1", "scale")
+    if annealing:
+        _refuse(context, "annealing with --search gibbs goes on until it is cold", "patience")
+
+
+def _refuse_unused(
+    context: typer.Context, wants: str | None, search: SearchName, sparse: str | None, lists: list[str] | None
+) -> None:
+    """What `wants` lists or lattices has no use for options of the other; None is for samples."""
     if lists:
-        refuse(
+        _refuse(
+            context,
             "nothing is searched for where lists are given",
             *("rounds", "patience", "n_best", "density", "search", "pop_limit", "beam"),
         )
     if wants == "lists":
-        refuse("this objective looks at lists, not at lattices", "density")
-    else:
-        refuse("this objective looks at lattices, not at lists", "n_best")
-    refuse(f"not for --search {search.value}", "beam" if search is SearchName.beam else "pop_limit")
+        _refuse(context, "this objective looks at lists, not at lattices", "density")
+    elif wants == "forests":
+        _refuse(context, "this objective looks at lattices, not at lists", "n_best")
+    if wants is not None:
+        _refuse(context, f"not for --search {search.value}", "beam" if search is SearchName.beam else "pop_limit")
+        _refuse(context, "only for --search gibbs", "chains", "iterations", "burn_in")
     if sparse is None:
-        refuse("there is no --sparse", "sparse_features")
+        _refuse(context, "there is no --sparse", "sparse_features")
 
 
 def _print(summary: dict[str, Any], best: int, as_json: bool) -> None:

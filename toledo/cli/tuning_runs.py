@@ -44,9 +44,8 @@ class Task:
     configuration: Mapping[str, Any]
 
     def of_files(self, model: Path) -> Task:
-        """The same task for this very model: its description lists the digests of all its arrays."""
-        content = (model / DESCRIPTION).read_text(encoding="utf-8")
-        return replace(self, configuration={**self.configuration, "model_files": digest(content)})
+        """The same task for this very model."""
+        return replace(self, configuration={**self.configuration, "model_files": model_digest(model)})
 
     def run(self, seed: int, work: Path, resume: bool, progress: Progress) -> TuningResult:
         """One run, kept in a directory of its own."""
@@ -108,7 +107,7 @@ def task_of_lists(
     texts = _reference_texts(references, len(lists))
     weights = start.weights(names, None)
     found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in lists]
-    configuration = {**_configuration(tuner, settings, weights), "lists": digest([found, texts])}
+    configuration = {**configuration_of(tuner, settings, weights), "lists": digest([found, texts])}
     tuning = TuningSet(lambda _: forests, list(zip(*texts, strict=True)))
     return Task(tuner, weights, tuning, None, replace(settings, rounds=1), configuration)
 
@@ -129,7 +128,7 @@ def task_of_model(
         model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights, sparse
     )
     configuration = {
-        **_configuration(tuner, settings, weights),
+        **configuration_of(tuner, settings, weights),
         "model": model.signature,
         "sparse": digest(sparse),
         "search": asdict(choice),
@@ -141,7 +140,7 @@ def task_of_model(
     return Task(tuner, weights, tuning, other, settings, configuration)
 
 
-def _configuration(tuner: Tuner, settings: LoopSettings, start: Weights) -> dict[str, Any]:
+def configuration_of(tuner: object, settings: LoopSettings, start: Weights) -> dict[str, Any]:
     """What a result depends on, whatever is tuned; the number of rounds may grow and threads do not matter."""
     return {
         "tuner": repr(tuner),
@@ -168,6 +167,11 @@ def _reference_texts(files: Sequence[Path], segments: int) -> list[list[tuple[st
                 remedy="give a line for each segment",
             )
     return texts
+
+
+def model_digest(model: Path) -> str:
+    """A short name for a model directory: its description lists the digests of all its arrays."""
+    return digest((model / DESCRIPTION).read_text(encoding="utf-8"))
 
 
 def digest(content: object) -> str:

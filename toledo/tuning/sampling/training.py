@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 Numbers = NDArray[np.int64]
 SampleSearch = Callable[[Numbers, Weights, int], Sequence[Forest]]
 BATCHES, SAMPLES, LINES = range(3)  # what random numbers are for
+ALL_DONE = "all rounds are done"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +104,22 @@ class _Training:
             if self.checkpoint:
                 self.checkpoint.begin()
             history = self._first(start)
-        elif self.checkpoint and not history.stopped:
+        elif history.stopped:
+            self._require_no_more(history)
+        elif self.checkpoint:
             state = load_state(self.checkpoint, history)
             log.info("going on after round %d", len(history.rounds))
         while not history.stopped:
             history, state = self._round(history, state)
         return history
+
+    def _require_no_more(self, history: History) -> None:
+        """A run that has ended stays as it is: its gains are gone."""
+        if history.stopped.startswith(ALL_DONE) and self.settings.rounds > len(history.rounds):
+            raise InputError(
+                f"this run has ended, with seed {history.seed}: {history.stopped}",
+                remedy=f"leave --resume out to train anew with {self.settings.rounds} rounds",
+            )
 
     def _first(self, start: Weights) -> History:
         numbers = self._batch(0)
@@ -225,7 +236,8 @@ class _Training:
             return f"no better score for {self.settings.patience} rounds"
         if done < self.settings.rounds:
             return ""
-        return f"all {done} rounds are done" if done > 1 else "the one round is done"
+        better = done > 1 and history.best == done
+        return f"{ALL_DONE}: {done}" + (", not converged: try more --rounds" if better else "")
 
     def _temperature_text(self, done: Round) -> str:
         details = done.details

@@ -1,0 +1,182 @@
+"""Minimum-risk training as a whole: what it finds, and that interruptions and threads change nothing."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_models
+
+from toledo.consensus import MBR
+from toledo.errors import InputError
+from toledo.forest import Forest
+from toledo.metrics import BLEU
+from toledo.model import Model
+from toledo.phrases.sparse import sparse_features, target_words
+from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.tuning.annealing import Annealing
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
+from toledo.tuning.sampling import GainAdaptation, SampledSet, SamplingTrainer, train
+from toledo.weights import Weights
+
+SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
+TARGET = ["that house is small", "small is that house", "that is small", "that house", "small is that neu"]
+REFERENCES = [[line.split()] for line in TARGET]
+COOLING = Annealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
+SENTENCE = SamplingTrainer(batch=2, steps=4)
+CORPUS = SamplingTrainer("corpus-expected-bleu", batch=3, steps=4, lines=100)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    model = small_models.small_model()
+    weights = model.weights
+    zero = {name: value if name in weights.frozen else 0.0 for name, value in weights.items()}
+    return model.with_weights(replace(weights, values_by_name=zero))
+
+
+def search_of(model: Model, threads: int = 1) -> SampledSet:
+    sentences = [line.split() for line in SOURCE]
+
+    def search(numbers: np.ndarray, weights: Weights, seed: int) -> list[Forest]:
+        settings = GibbsSettings(iterations=40, chains=1, burn_in=10, seed=seed)
+        return GibbsSearch(model.with_weights(weights), settings).forests([sentences[i] for i in numbers], threads)
+
+    return SampledSet(search, REFERENCES)
+
+
+def held_out(model: Model) -> TuningSet:
+    tuning = search_of(model)
+    return TuningSet(lambda weights: tuning.search(np.arange(3), weights, 9), REFERENCES[:3])
+
+
+def trained(trainer: SamplingTrainer, model: Model, threads: int = 1, **options: object) -> TuningResult:
+    settings = LoopSettings(rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(2))
+    return train(trainer, model.weights, search_of(model, threads), **{"settings": settings, **options})
+
+
+@pytest.mark.parametrize("trainer", [SENTENCE, CORPUS, replace(CORPUS, annealing=COOLING)])
+def test_expected_bleu_grows_from_zero(model: Model, trainer: SamplingTrainer) -> None:
+    trainer = replace(trainer, batch=5, steps=15, adaptation=GainAdaptation(step=1.0))
+    if trainer.annealing:
+        trainer = replace(trainer, annealing=replace(COOLING, steps=20))
+    result = trained(trainer, model)
+    path = [value for one in result.history.rounds for value in one.path]
+    assert path[-1] > path[0] + 0.1
+    assert result.history.best_score > result.history.start_score
+    assert result.weights["oov"] == model.weights["oov"]
+
+
+@pytest.mark.parametrize("trainer", [SENTENCE, replace(CORPUS, annealing=COOLING)])
+@pytest.mark.parametrize("held", [False, True])
+def test_interruptions_and_threads_change_nothing(
+    model: Model, trainer: SamplingTrainer, held: bool, tmp_path: Path
+) -> None:
+    options = {"held_out": held_out(model)} if held else {}
+    whole = trained(trainer, model, checkpoint=Checkpoint(tmp_path / "whole", {}), **options)
+    assert not list((tmp_path / "whole").glob("*round*"))
+    assert whole.history.stopped == ("it is cold" if trainer.annealing else whole.history.stopped)
+    again = trained(trainer, model, threads=2, checkpoint=Checkpoint(tmp_path / "whole", {}, True), **options)
+    assert again.weights == whole.weights  # an ended run is only looked at
+    two = trained(trainer, model, threads=2, **options)
+    calls = 0
+    tuning = search_of(model)
+
+    def interrupted(numbers: np.ndarray, weights: Weights, seed: int) -> list[Forest]:
+        nonlocal calls
+        calls += 1
+        if calls == (7 if held else 8):  # in the second round
+            raise KeyboardInterrupt
+        return tuning.search(numbers, weights, seed)
+
+    parts = tmp_path / "parts"
+    settings = LoopSettings(rounds=3, threads=1, rule=MBR(likeliest=True), metric=BLEU(2))
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            trainer,
+            model.weights,
+            replace(tuning, search=interrupted),
+            settings,
+            checkpoint=Checkpoint(parts, {}),
+            **options,
+        )
+    assert [path.name for path in parts.glob("round-*")] == ["round-1"]
+    with pytest.raises(InputError, match="interrupted tuning of 1 round"):
+        trained(trainer, model, checkpoint=Checkpoint(parts, {}), **options)
+    resumed = trained(trainer, model, checkpoint=Checkpoint(parts, {}, True), **options)
+    for other in (two, resumed):
+        assert other.weights == whole.weights
+        for one, same in zip(other.history.rounds, whole.history.rounds, strict=True):
+            times = {"search_seconds": 0.0, "tuning_seconds": 0.0}
+            assert replace(one, **times) == replace(same, **times)
+
+
+def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "run", {})
+    result = trained(SENTENCE, model, checkpoint=checkpoint)
+    history = checkpoint.directory / "history.json"
+    content = json.loads(history.read_text())
+    history.write_text(json.dumps({**content, "rounds": content["rounds"][:1], "stopped": ""}))
+    with pytest.raises(InputError, match="no such file") as caught:
+        trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path / "run", {}, True))
+    assert "--work" in caught.value.remedy
+    assert result.history.stopped.startswith("all rounds are done")
+
+
+def test_an_ended_run_takes_no_more_rounds(model: Model, tmp_path: Path) -> None:
+    trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}))
+    with pytest.raises(InputError, match="has ended"):
+        trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}, True), settings=LoopSettings(rounds=9))
+
+
+def test_seeds_differ_and_bounds_hold(model: Model) -> None:
+    values = {**small_models.small_model().weights, "lm": 0.02, "distortion": -0.005}
+    bounds = {"lm": (0.0, 0.05), "distortion": (-0.01, 0.0)}
+    bounded = model.with_weights(Weights(values, model.weights.frozen, bounds))
+    one, two = (
+        trained(SENTENCE, bounded, settings=LoopSettings(rounds=2, seed=seed, metric=BLEU(2))) for seed in (1, 2)
+    )
+    assert one.history.rounds[-1].weights != two.history.rounds[-1].weights
+    for result in (one, two):
+        for done in result.history.rounds:
+            assert 0.0 <= done.weights["lm"] <= 0.05
+            assert -0.01 <= done.weights["distortion"] <= 0.0
+
+
+def test_sparse_features_and_l2(model: Model) -> None:
+    sparse = replace(small_models.small_model(), sparse=sparse_features(model.table, [target_words], 10))
+    plain, small = (trained(replace(SENTENCE, l2=l2), sparse).history.rounds[-1] for l2 in (0.0, 1.0))
+    assert any(name.startswith("target:") and value for name, value in plain.weights.items())
+    assert small.euclidean_norm < plain.euclidean_norm
+
+
+def test_what_cannot_be_trained_is_said(model: Model) -> None:
+    frozen = model.with_weights(replace(model.weights, frozen=frozenset(model.feature_names)))
+    with pytest.raises(InputError, match="frozen"):
+        trained(SENTENCE, frozen)
+    empty = replace(search_of(model), references=[[[]]] * 5)
+    with pytest.raises(InputError, match="empty reference"):
+        train(SENTENCE, model.weights, empty)
+    wrong = replace(search_of(model), references=[[["q"]]] * 5)
+    with pytest.raises(InputError, match="collapsed"):
+        train(SENTENCE, model.weights, wrong, LoopSettings(rounds=1))
+    few = SampledSet(lambda numbers, weights, seed: [], REFERENCES)
+    with pytest.raises(InputError, match="forests for"):
+        train(SENTENCE, model.weights, few)
+
+
+def test_patience_counts_without_annealing(model: Model) -> None:
+    result = train(SENTENCE, model.weights, search_of(model), LoopSettings(rounds=40, patience=1))
+    assert result.history.stopped == "no better score for 1 rounds"
+
+
+def test_temperatures_fall_and_training_ends() -> None:
+    trainer = replace(SENTENCE, annealing=Annealing(start=0.1, cooling=0.9, end=0.05, steps=10))
+    assert trainer.last_step == 70
+    assert [trainer.temperature(step) for step in (0, 9)] == [0.1, 0.1]
+    assert trainer.temperature(69) == pytest.approx(0.1 * 0.9**6)
+    for wrong in ({"objective": "mert"}, {"batch": 0}, {"lines": 1}, {"l2": -1.0}):
+        with pytest.raises(ValueError, match=r"\w"):
+            SamplingTrainer(**wrong)
