@@ -49,7 +49,16 @@ def matched_forests(draw: st.DrawFn) -> MatchedForest:
 
 
 weights = st.fixed_dictionaries({"f0": st.floats(-1, 1), "f1": st.floats(-1, 1)})
-OBJECTIVES = [CoBLEU(ORDER), CoBLEU(2), XBLEU(ORDER), LinearBLEU(ORDER), ConsensusGLEU(ORDER), ConsensusPrecision(2)]
+OBJECTIVES = [
+    CoBLEU(ORDER),
+    CoBLEU(2),
+    CoBLEU(ORDER, steepness=30.0),
+    XBLEU(ORDER),
+    XBLEU(ORDER, steepness=30.0),
+    LinearBLEU(ORDER),
+    ConsensusGLEU(ORDER),
+    ConsensusPrecision(2),
+]
 
 
 def value(objective: Objective, matched: MatchedForest, at: dict[str, float]) -> float:

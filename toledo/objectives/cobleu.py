@@ -4,10 +4,16 @@
 
 with C_n = Σ_i Σ_g E_i[c_g] and C_n^clip = Σ_i Σ_g min(E_i[c_g], c_g(r_i)). The derivative of a clipped count is 1 where
 E[c_g] ≤ c_g(r), the kink included, and 0 elsewhere (the paper's appendix prints another term, which is no derivative).
+
+The penalty for short texts has a kink where C_1 = |R|, and good weights lie on it: it is a ridge across which gradients
+jump, and on which gradient methods get stuck far from its highest point. A finite steepness k rounds it,
+
+    min(0, x) ≈ −(1/k) ln(1 + e^{−k x}),    x = 1 − |R| / C_1
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,18 +26,27 @@ from toledo.objectives.precision import Precision, PrecisionObjective
 
 @dataclass(frozen=True)
 class CoBLEU(PrecisionObjective):
-    """The logarithm of BLEU with expected counts; at most 0."""
+    """The logarithm of BLEU with expected counts; at most 0. `steepness` is that of the penalty for short texts."""
 
     order: int = 4
+    steepness: float = math.inf
     smooth = False
 
     def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formula above."""
         if found.length <= 0.0:
             return -np.inf, 0.0, 0.0
-        if found.length > found.closest:
-            return found.value, 1.0, 0.0
-        return found.value + 1.0 - found.closest / found.length, 1.0, found.closest / found.length**2
+        penalty, slope = brevity(1.0 - found.closest / found.length, self.steepness)
+        return found.value + penalty, 1.0, slope * found.closest / found.length**2
+
+
+def brevity(x: float, steepness: float) -> tuple[float, float]:
+    """The logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
+    if math.isinf(steepness):
+        return min(x, 0.0), float(x <= 0.0)
+    small = math.exp(-abs(steepness * x))
+    gate = (small if x > 0.0 else 1.0) / (1.0 + small)
+    return min(x, 0.0) - math.log1p(small) / steepness, gate
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,24 @@ from toledo.objectives.precision import STEEPNESS, Precision, PrecisionObjective
 
 @dataclass(frozen=True)
 class XBLEU(PrecisionObjective):
-    """BLEU with expected counts, between 0 and 1, smooth everywhere."""
+    """BLEU with expected counts, between 0 and 1, smooth everywhere; φ may be less steep than with 1000."""
 
     order: int = 4
+    steepness: float = STEEPNESS
     smooth = True
 
     def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formulas above."""
         if found.length <= 0.0:
             return 0.0, 0.0, 0.0
-        brevity, slope = smooth_brevity(1.0 - found.closest / found.length)
+        brevity, slope = smooth_brevity(1.0 - found.closest / found.length, self.steepness)
         precision = math.exp(found.value)
         return precision * brevity, precision * brevity, precision * slope * found.closest / found.length**2
 
 
-def smooth_brevity(x: float) -> tuple[float, float]:
+def smooth_brevity(x: float, steepness: float = STEEPNESS) -> tuple[float, float]:
     """φ(x) and its derivative, without overflow."""
-    small = math.exp(-abs(STEEPNESS * x))
+    small = math.exp(-abs(steepness * x))
     gate = (small if x > 0 else 1.0) / (1.0 + small)
-    grown = math.expm1(min(x, 1.0))  # beyond 1 the gate is 0
-    return grown * gate + 1.0, gate * (math.exp(min(x, 1.0)) - STEEPNESS * grown * (1.0 - gate))
+    grown = math.expm1(min(x, 1.0))  # x is at most 1
+    return grown * gate + 1.0, gate * (math.exp(min(x, 1.0)) - steepness * grown * (1.0 - gate))

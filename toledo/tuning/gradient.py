@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -55,6 +55,9 @@ OF_LISTS = ("expected-bleu", "corpus-expected-bleu")
 class GradientTuner:
     """Maximises an objective by L-BFGS or by adaptive gradient ascent, with at most `steps` of them in a round.
 
+    CoBLEU and xBLEU are first maximised with a `gentle` penalty for short texts, of this steepness, and only then as
+    they are: good weights lie on the edge of the penalty, where gradient methods get stuck (see `objectives.cobleu`).
+
     With a `batch` of so many segments it makes small steps for random batches instead, in `steps` epochs: an objective
     of a corpus is then one of many small corpora.
 
@@ -75,6 +78,7 @@ class GradientTuner:
     on: Literal["lists", "forests"] = "forests"
     steps: int = 100
     batch: int | None = None
+    gentle: float | None = 30.0
 
     def __post_init__(self) -> None:
         if self.objective not in get_args(Name) or self.optimiser not in get_args(Optimiser):
@@ -157,11 +161,11 @@ class GradientTuner:
 
     def _follow(self, space: WeightSpace, objective: Objective, progress: Progress) -> Maximum:
         """The maximum from one temperature to the next; all evaluations are counted."""
-        found = Maximum(space.first, -np.inf, 0)
-        with progress(f"maximising {self.name}", total=len(self._stages)) as advance:
-            for temperature, steps in self._stages:
-                function = partial(space.value_and_gradient, at_temperature(objective, temperature, space.matched))
-                found = found.then(maximise(function, found.point, space.limits, self.optimiser, steps))
+        found, stages = Maximum(space.first, -np.inf, 0), self._stages
+        with progress(f"maximising {self.name}", total=len(stages)) as advance:
+            for stage in stages:
+                function = partial(space.value_and_gradient, stage.of(objective, space.matched))
+                found = found.then(maximise(function, found.point, space.limits, self.optimiser, stage.steps))
                 advance(1)
         return found
 
@@ -174,23 +178,42 @@ class GradientTuner:
         objectives = [
             self.make_objective(one, space.matched, whole.start) for one, space in zip(some, spaces, strict=True)
         ]
-        found = Maximum(whole.first, -np.inf, 0)
-        with progress(f"maximising {self.name}", total=len(self._stages)) as advance:
-            for temperature, epochs in self._stages:
+        found, stages = Maximum(whole.first, -np.inf, 0), self._stages
+        with progress(f"maximising {self.name}", total=len(stages)) as advance:
+            for stage in stages:
                 functions = [
-                    partial(space.value_and_gradient, at_temperature(objective, temperature, space.matched))
+                    partial(space.value_and_gradient, stage.of(objective, space.matched))
                     for objective, space in zip(objectives, spaces, strict=True)
                 ]
-                found = found.then(ascend_batches(functions, found.point, whole.limits, epochs, random))
+                found = found.then(ascend_batches(functions, found.point, whole.limits, stage.steps, random))
                 advance(1)
         return found
 
     @property
-    def _stages(self) -> list[tuple[float, int]]:
-        """Temperatures, and the number of steps at each."""
+    def _stages(self) -> list[Stage]:
+        """From gentle to true, from hot to cold."""
+        gentle = self.gentle if self.objective in ("cobleu", "xbleu") else None
+        first = [] if gentle is None else [Stage(0.0, gentle, self.steps)]
         if not self.annealing:
-            return [(0.0, self.steps)]
-        return [(t, self.annealing.steps if t else self.steps) for t in self.annealing.temperatures]
+            return [*first, Stage(0.0, None, self.steps)]
+        temperatures, steps = self.annealing.temperatures, self.annealing.steps
+        hot = [Stage(one, gentle, steps) for one in temperatures if one > 0.0]
+        cold = [Stage(one, None, steps) for one in temperatures if one < 0.0]
+        return [*hot, *first, Stage(0.0, None, self.steps), *cold]
+
+
+class Stage(NamedTuple):
+    """A temperature, the steepness of the penalty for short texts (None for that of the objective), and steps."""
+
+    temperature: float
+    steepness: float | None
+    steps: int
+
+    def of(self, objective: Objective, matched: MatchedForest) -> Objective:
+        """The objective of this stage."""
+        if self.steepness is not None and isinstance(objective, CoBLEU | XBLEU):
+            objective = replace(objective, steepness=self.steepness)
+        return at_temperature(objective, self.temperature, matched)
 
 
 def at_temperature(objective: Objective, temperature: float, matched: MatchedForest) -> Objective:
