@@ -91,8 +91,9 @@ def cobleu(**options: object) -> GradientTuner:
 
 CONDITIONS = {
     "MERT": Condition(MERT(), seeds=True),
-    "CoBLEU": Condition(cobleu(optimiser="ascent", steps=10)),
-    "MERT→CoBLEU": Condition(cobleu(optimiser="ascent", steps=20), "MERT", rounds=4, seeds=True),
+    "CoBLEU": Condition(cobleu(optimiser="ascent", steps=10, gentle=None)),
+    "MERT→CoBLEU": Condition(cobleu(optimiser="ascent", steps=20, gentle=None), "MERT", rounds=4, seeds=True),
+    "CoBLEU, L-BFGS, hard": Condition(cobleu(gentle=None), "default", rounds=4),
     "CoBLEU, L-BFGS": Condition(cobleu(), "default", rounds=4),
     "CoBLEU, 300 words": Condition(cobleu(l2=1e-3), "default", rounds=4, words=300),
     "CoBLEU, annealed": Condition(cobleu(annealing=Annealing()), "default", rounds=3),
