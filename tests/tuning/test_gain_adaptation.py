@@ -10,17 +10,17 @@ from toledo.tuning.sampling.state import TrainingState
 
 
 class Twin:
-    """One weight."""
+    """One weight; r is that of all."""
 
     def __init__(self, settings: GainAdaptation) -> None:
         self.settings, self.first, self.gain, self.mean, self.square = settings, 0.0, 0.0, 0.0, 0.0
 
-    def move(self, slope: float, variance: float) -> float:
+    def move(self, slope: float, variance: float, steepness: float) -> float:
         variance = max(variance, LEAST_VARIANCE)
         if slope == 0.0:
             return 0.0
         if self.first == 0.0:
-            self.first = self.gain = self.settings.step / variance
+            self.first = self.gain = self.settings.step / (variance * steepness)
             self.square = slope**2
         memory = self.settings.memory
         self.square = memory * self.square + (1 - memory) * slope**2
@@ -44,10 +44,13 @@ def test_the_twin_moves_alike(
     path: list[tuple[float, ...]], variances: tuple[float, ...], rate: float, memory: float
 ) -> None:
     settings = GainAdaptation(step=0.5, rate=rate, memory=memory)
-    twins, gains = [Twin(settings) for _ in range(3)], Gains.none(3)
+    twins, gains, r = [Twin(settings) for _ in range(3)], Gains.none(3), 0.0
     for slope in path:
         move, gains = settings.move(gains, np.array(slope), np.array(variances))
-        expected = [twin.move(one, variance) for twin, one, variance in zip(twins, slope, variances, strict=True)]
+        pairs = list(zip(slope, variances, strict=True))
+        squares = [one**2 / max(variance, LEAST_VARIANCE) for one, variance in pairs if one]
+        r = r or (np.mean(squares) ** 0.5 if squares else 0.0)
+        expected = [twin.move(*pair, r) for twin, pair in zip(twins, pairs, strict=True)]
         np.testing.assert_allclose(move, expected, rtol=1e-9, atol=1e-15)
     np.testing.assert_allclose(gains.values, [twin.gain for twin in twins], rtol=1e-9)
 
@@ -86,6 +89,9 @@ def test_gains_belong_to_names() -> None:
     assert (state.step, state.names) == (2, ("a", "b", "c"))
     assert state.gains.values.tolist() == [1.6, 1.2, 1.5]
     assert state.gains_of(("b", "new", "c")).squares.tolist() == [3.2, 0.0, 3.5]
+    later = state.after(("b", "c"), one)
+    assert later.gains.values.tolist() == [1.6, 1.1, 1.2]
+    assert state.gains.values.tolist() == [1.6, 1.2, 1.5]  # inputs stay as they are
 
 
 @pytest.mark.parametrize("wrong", [{"step": 0.0}, {"rate": -1.0}, {"least": 0.0}, {"memory": 1.0}])

@@ -10,14 +10,17 @@ With the derivative g of a weight w in this step and the running means m of g an
 max(ρ, 1 + x) stands for eˣ: it costs less and bounds the fall of one step. Dividing by v makes μ a number without a
 unit. The first step has v = g² and m = 0.
 
-Features have very different spreads, so gains begin at `step` / σ² with the variance σ² of a feature within a segment
-(the mean over the first batch that has it): then w · h moves alike for all. A gain stays within a factor of 100 of its
-first value, and one step moves w · h by at most 1/2 standard deviation, which a batch of bad luck might else exceed.
+Features have very different spreads, and objectives very different slopes. So gains begin at step / (σ² · r), with the
+variance σ² of a feature within a segment and the root mean square r of all g / σ in the first batch. Then w · h of a
+feature moves by `step` standard deviations at first, on average over features, whatever the unit of either. A gain
+stays within a factor of 100 of its first value, and no step moves w · h by more than half a standard deviation: BLEU
+near 0 has small derivatives, which become large once there are matches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +36,7 @@ LEAST_VARIANCE = 0.1  # of features that hardly vary, as rare sparse ones
 class GainAdaptation:
     """`step` for the first gains; μ is `rate`, ρ is `least`, λ is `memory`."""
 
-    step: float = 2.0
+    step: float = 0.1
     rate: float = 0.1
     least: float = 0.5
     memory: float = 0.9
@@ -57,31 +60,42 @@ class GainAdaptation:
             np.where(seen, values, gains.values),
             np.where(seen, means, gains.means),
             np.where(seen, squares, gains.squares),
+            gains.steepness,
         )
         return np.clip(moved.values * gradient, -longest, longest), moved
 
     def _begun(self, gains: Gains, gradient: Vector, variances: Vector) -> Gains:
         """First gains for features that have not been seen before."""
         new = (gains.first == 0.0) & (gradient != 0.0)
-        first = np.where(new, self.step / np.maximum(variances, LEAST_VARIANCE), gains.first)
-        return replace(
-            gains,
-            first=first,
-            values=np.where(new, first, gains.values),
-            squares=np.where(new, gradient**2, gains.squares),
+        if not new.any():
+            return gains
+        squares = gradient[gradient != 0.0] ** 2 / np.maximum(variances[gradient != 0.0], LEAST_VARIANCE)
+        steepness = gains.steepness or float(np.sqrt(squares.mean()))
+        first = np.where(new, self.step / (np.maximum(variances, LEAST_VARIANCE) * steepness), gains.first)
+        return Gains(
+            first,
+            np.where(new, first, gains.values),
+            gains.means,
+            np.where(new, gradient**2, gains.squares),
+            steepness,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """For each weight its first gain (0: not seen yet), the gain, and the running means of g and g²."""
+    """For each weight its first gain (0: not seen yet), the gain, and the running means of g and g²; r for all."""
 
     first: Vector
     values: Vector
     means: Vector
     squares: Vector
+    steepness: float = 0.0
 
     @classmethod
     def none(cls, size: int) -> Gains:
         """Before the first step."""
-        return cls(*(np.zeros(size) for _ in range(4)))
+        return cls(np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
+
+    def mapped(self, change: Callable[[Vector], Vector]) -> Gains:
+        """The same change of each array."""
+        return Gains(change(self.first), change(self.values), change(self.means), change(self.squares), self.steepness)

@@ -9,7 +9,7 @@ Batches and samples depend on the seed and the number of the step alone, so ther
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from toledo.tuning.history import ANEW, History
 from toledo.tuning.sampling.adaptation import Gains
 
 DESCRIPTION = "state.toml"
-FIELDS = tuple(field.name for field in fields(Gains))
+FIELDS = ("first", "values", "means", "squares")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class TrainingState:
             return self.gains
         place = {name: number for number, name in enumerate(self.names)}
         places = np.array([place.get(name, len(self.names)) for name in names], np.int64)
-        return Gains(*(np.append(getattr(self.gains, field), 0.0)[places] for field in FIELDS))
+        return self.gains.mapped(lambda array: np.append(array, 0.0)[places])
 
     def after(self, names: tuple[str, ...], gains: Gains) -> TrainingState:
         """One step more, with new gains of some weights."""
@@ -46,13 +46,12 @@ class TrainingState:
             return TrainingState(self.step + 1, names, gains)
         known = set(self.names)
         everything = (*self.names, *(name for name in names if name not in known))
-        own = self.gains_of(everything)
+        own = replace(self.gains_of(everything).mapped(np.copy), steepness=gains.steepness)
         place = {name: number for number, name in enumerate(everything)}
         places = np.array([place[name] for name in names], np.int64)
-        arrays = [getattr(own, field).copy() for field in FIELDS]
-        for array, field in zip(arrays, FIELDS, strict=True):
-            array[places] = getattr(gains, field)
-        return TrainingState(self.step + 1, everything, Gains(*arrays))
+        for field in FIELDS:
+            getattr(own, field)[places] = getattr(gains, field)
+        return TrainingState(self.step + 1, everything, own)
 
 
 def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -> None:
@@ -61,7 +60,7 @@ def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -
     directory.mkdir(parents=True, exist_ok=True)
     if not history.stopped:
         arrays = {field: getattr(state.gains, field) for field in FIELDS}
-        content = {"step": state.step, "names": list(state.names)}
+        content = {"step": state.step, "names": list(state.names), "steepness": state.gains.steepness}
         storage.save(_place(directory, number), DESCRIPTION, content, arrays)
     history.save(directory / HISTORY)
     if history.stopped:
@@ -77,7 +76,8 @@ def load_state(checkpoint: Checkpoint, history: History) -> TrainingState:
     place = _place(checkpoint.directory, len(history.rounds))
     try:
         content, arrays = storage.load(place, DESCRIPTION)
-        gains = Gains(*(np.array(arrays[field]) for field in FIELDS))
+        first, values, means, squares = (np.array(arrays[field]) for field in FIELDS)
+        gains = Gains(first, values, means, squares, content["steepness"])
         names, step = tuple(content["names"]), content["step"]
     except InputError as error:
         raise InputError(error.message, file=error.file, remedy=ANEW) from None
