@@ -58,7 +58,8 @@ def by_beam(model: Model, source: list[list[str]], references: list, beams: list
         start = time.process_time()
         found = search.results(source, threads=1)
         seconds = time.process_time() - start
-        bleu = metric.score(metric.corpus_statistics([list(one.translation.words) for one in found], references).sum(axis=0))
+        texts = [list(one.translation.words) for one in found]
+        bleu = metric.score(metric.corpus_statistics(texts, references).sum(axis=0))
         forest = join([one.forest for one in found])
         print(
             f"| {beam} | {seconds:.1f} | {1000 * seconds / len(source):.1f} | {forest.edges / len(source):.0f} "
