@@ -15,7 +15,6 @@ in brackets, against MERT with Viterbi; the statistics of a segment are means ov
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import time
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from runs import Runs, Text, compare, file_name, mean_text
 
 from toledo.cli.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
 from toledo.consensus import MBR, Candidate, Consensus, LatticeMBR, Rule, Viterbi, choose_rule, decide
@@ -31,11 +31,9 @@ from toledo.consensus.sharpness import norm_of
 from toledo.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics import BLEU
-from toledo.metrics.significance import SEED, paired_bootstrap
 from toledo.model import Model, default_weights
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.history import spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.weights import Weights
 
@@ -56,7 +54,7 @@ TUNERS: dict[str, tuple[str, TunerOptions]] = {
 }
 RANDOM = {"mert", "mert, lattices", "pro", "mira", "mira, lattices", "regression", "simplex"}
 
-Lines = list[list[str]]
+KEY = ("tuner", "seed")
 
 
 def main() -> None:
@@ -96,19 +94,18 @@ class Bench:
     """The model and the texts."""
 
     def __init__(self, folder: Path, work: Path, pop_limit: int, rounds: int) -> None:
-        self.work, self.pop_limit, self.rounds = work, pop_limit, rounds
+        self.pop_limit, self.rounds, self.runs = pop_limit, rounds, Runs(work, KEY)
         self.model = _model(folder, work)
-        self.sources = {name: _lines(folder / f"{name}.de") for name in ("val", *TESTS)}
-        self.references = {name: _lines(folder / f"{name}.en") for name in ("val", *TESTS)}
+        self.texts = {name: _text(folder, name) for name in ("val", *TESTS)}
 
     def search(self, name: str, weights: Weights) -> list[Forest]:
         """The lattices of a text."""
         beam = BeamSearch(self.model.with_weights(weights), BeamSettings(self.pop_limit))
-        return beam.forests(self.sources[name], threads=1)
+        return beam.forests(self.texts[name].source, threads=1)
 
     def run(self, name: str, seed: int, rules: Sequence[str]) -> None:
         """Tune (unless done), then decide by those rules that have not yet."""
-        done = _runs(self.work).get((name, seed))
+        done = self.runs.all().get((name, seed))
         missing = [rule for rule in rules if done is None or rule not in done["rules"]]
         if not missing:
             return
@@ -129,20 +126,18 @@ class Bench:
             }
         weights = Weights(done["weights"], frozen=default_weights(self.model.feature_names).frozen)
         done["rules"] |= self._decide(name, seed, weights, missing)
-        with (self.work / "runs.jsonl").open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(done) + "\n")
+        self.runs.add(done)
 
     def _tune(self, name: str, seed: int) -> TuningResult:
         objective, given = TUNERS[name]
         start = default_weights(self.model.feature_names)
-        checkpoint = Checkpoint(self.work / "checkpoints" / f"{_file_name(name)}-{seed}", {"rounds": self.rounds}, True)
-        references = [[words] for words in self.references["val"]]
+        folder = self.runs.work / "checkpoints" / f"{file_name(name)}-{seed}"
         return tune(
             named_tuner(ObjectiveName(objective), given),
             start,
-            TuningSet(lambda weights: self.search("val", weights), references),
+            TuningSet(lambda weights: self.search("val", weights), self.texts["val"].references),
             LoopSettings(rounds=self.rounds, seed=seed, threads=1),
-            checkpoint=checkpoint,
+            checkpoint=Checkpoint(folder, {"rounds": self.rounds}, True),
         )
 
     def _decide(self, name: str, seed: int, weights: Weights, rules: Sequence[str]) -> dict[str, Any]:
@@ -154,17 +149,13 @@ class Bench:
             scales = (1.0,) if rule == "viterbi" else tuple(one / norm for one in SHARPNESS)
             candidates = [Candidate(one, scale) for one in RULES[rule] for scale in scales]
             began = time.process_time()
-            best = choose_rule(
-                candidates, found["val"], weights, [[words] for words in self.references["val"]], threads=1
-            ).best
+            best = choose_rule(candidates, found["val"], weights, self.texts["val"].references, threads=1).best
             result = {"sharpness": best.scale * norm, "val": best.score}
             for test in TESTS:
                 decisions = decide(best.rule, found[test], weights, best.scale, threads=1)
                 words = [self.model.target_vocabulary.words(one.words.tolist()) for one in decisions]
-                (self.work / f"{_file_name(name)}-{seed}-{rule}.{test}").write_text(
-                    "".join(" ".join(line) + "\n" for line in words), encoding="utf-8"
-                )
-                result[test] = BLEU().score(_statistics(words, self.references[test]).sum(axis=0))
+                self.runs.write_text(f"{name}-{seed}-{rule}.{test}", words)
+                result[test] = BLEU().score(self.texts[test].statistics(words).sum(axis=0))
             result["seconds"] = time.process_time() - began
             results[rule] = result
             logging.info("  %s: %s", rule, ", ".join(f"{key} {value:.2f}" for key, value in result.items()))
@@ -172,18 +163,25 @@ class Bench:
 
 
 def _print_table(work: Path, folder: Path) -> None:
-    runs = list(_runs(work).values())
+    runs, texts = Runs(work, KEY), {test: _text(folder, test) for test in TESTS}
+    done = list(runs.all().values())
+
+    def statistics(name: str, rule: str) -> NDArray[np.float64]:
+        seeds = [run["seed"] for run in done if run["tuner"] == name and rule in run["rules"]]
+        files = [{test: f"{name}-{seed}-{rule}.{test}" for test in TESTS} for seed in seeds]
+        return runs.mean_statistics(files, texts)
+
     print("| tuner | seeds | rule | val | test2016 | test2017 | p | tuning CPU s |\n|" + "---|" * 8)
-    baseline = {rule: _mean_statistics(work, folder, runs, "mert", rule) for rule in RULES}
+    baseline = {rule: statistics("mert", rule) for rule in RULES}
     for name in TUNERS:
-        own = [run for run in runs if run["tuner"] == name]
+        own = [run for run in done if run["tuner"] == name]
         for rule in RULES:
             some = [run["rules"][rule] for run in own if rule in run["rules"]]
             if not some:
                 continue
-            cells = [_spread([one[key] for one in some]) for key in ("val", *TESTS)]
-            rows = _mean_statistics(work, folder, runs, name, rule)
-            p_values = [_p(rows, base) for base in (baseline[rule], baseline["viterbi"])]
+            cells = [mean_text([one[key] for one in some]) for key in ("val", *TESTS)]
+            rows = statistics(name, rule)
+            p_values = [compare(rows, base) for base in (baseline[rule], baseline["viterbi"])]
             seconds = np.mean([run["tuning_seconds"] + run["search_seconds"] for run in own])
             of_search = np.mean([run["search_seconds"] for run in own])
             print(
@@ -192,43 +190,8 @@ def _print_table(work: Path, folder: Path) -> None:
             )
 
 
-def _spread(values: Sequence[float]) -> str:
-    one = spread(values)
-    return f"{one.mean:.2f}" + (f" ± {one.deviation:.2f}" if one.runs > 1 else "")
-
-
-def _p(rows: NDArray[np.float64] | None, base: NDArray[np.float64] | None) -> str:
-    if rows is None or base is None or np.array_equal(rows, base):
-        return "–"
-    found = paired_bootstrap(BLEU(), rows, base, 10_000, SEED)
-    p = "<0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
-    return f"{'+' if found.score > found.baseline else '−'} {p}"
-
-
-def _mean_statistics(
-    work: Path, folder: Path, runs: Sequence[dict[str, Any]], name: str, rule: str
-) -> NDArray[np.float64] | None:
-    """The statistics of all segments of both tests, as means over seeds."""
-    seeds = [run["seed"] for run in runs if run["tuner"] == name and rule in run["rules"]]
-    if not seeds:
-        return None
-    parts = []
-    for test in TESTS:
-        references = _lines(folder / f"{test}.en")
-        files = [work / f"{_file_name(name)}-{seed}-{rule}.{test}" for seed in seeds]
-        parts.append(np.mean([_statistics(_lines(file), references) for file in files], axis=0))
-    return np.concatenate(parts)
-
-
-def _statistics(texts: Sequence[Sequence[str]], references: Lines) -> NDArray[np.float64]:
-    return BLEU().corpus_statistics(texts, [[words] for words in references], threads=1)
-
-
-def _runs(work: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """The last line of each run; later ones know more rules."""
-    file = work / "runs.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return {(run["tuner"], run["seed"]): run for run in map(json.loads, lines)}
+def _text(folder: Path, name: str) -> Text:
+    return Text.read(folder / f"{name}.de", [folder / f"{name}.en"])
 
 
 def _model(folder: Path, work: Path) -> Model:
@@ -238,14 +201,6 @@ def _model(folder: Path, work: Path) -> Model:
         )
         made.save(work / "model")
     return Model.load(work / "model")
-
-
-def _file_name(name: str) -> str:
-    return name.replace(", ", "-")
-
-
-def _lines(file: Path) -> Lines:
-    return [line.split() for line in file.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 if __name__ == "__main__":
