@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.weights import Weights
 
 PAGE = Path(__file__).parents[2] / "docs" / "sampling.md"
 
@@ -16,11 +17,13 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     commands = re.findall(r"^    toledo (.*)", text, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
         assert result.exit_code == 0, result.output
-    assert len(Path("test.gibbs").read_text().splitlines()) == 10
+    for file in ("test.gibbs", "test.trained"):
+        assert len(Path(file).read_text().splitlines()) == 10
+    assert Weights.load("trained.toml")["lm"] > 0.0
     assert "R-hat" in Path("samples.html").read_text()
     (program,) = re.findall(
         r"((?:^    .*\n|\n)+)", text.split("## In Python\n", 1)[1].split("\n`samples.forest`")[0], re.M

@@ -68,7 +68,7 @@ def tune(
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 200,
     beam: SpanBeam = 50,
-    chains: Chains = 2,
+    chains: Chains = 1,
     iterations: Iterations = 200,
     burn_in: BurnIn = 50,
     on: Annotated[OnName | None, typer.Option(help="Lists or lattices.", rich_help_panel=TUNER)] = None,

@@ -1,0 +1,379 @@
+"""Tables 1 to 3 and Figures 2 and 3 of Arun, Haddow and Koehn (2010) on real data: MERT and minimum risk by sampling.
+
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --conditions MERT --seeds 10
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --seeds 5
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --table
+    python experiments/minimum_risk.py ../shared/data --work minimum-risk --figure docs/figures/minimum-risk.svg
+
+The directory has the sets of PAIRS. A model is trained for each, with a trigram language model of its English side.
+MERT tunes on all of `val`, with beam search from default weights. Sampling trains on three quarters of it from zero;
+the others, each fourth segment, are held out: there a round is scored, and the best one chosen. Scales of the rules for
+lattices are chosen on `val`, from the same ones for all weights; the sampler works at scale 1. Each finished run is a
+line of WORK/PAIR/runs.jsonl beside its translations, and what is there is not done again; an interrupted one goes on.
+p is that of a paired bootstrap (10,000 samples) against the pipeline of MERT with the best mean on `val`; the
+statistics of a segment are means over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from runs import Run, Runs, Text, compare, file_name, mean_text
+
+from toledo.consensus import MBR, Candidate, LatticeMBR, MaxTranslation, Rule, Viterbi, choose_rule, decide
+from toledo.corpus import read_parallel
+from toledo.forest import Forest
+from toledo.metrics import BLEU
+from toledo.model import Model, default_weights
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.training import train as train_model
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.history import spread
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
+from toledo.tuning.mert import MERT
+from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
+from toledo.weights import Weights
+
+TUNE, TESTS = "val", ("test2016", "test2017", "test2017coco")
+HELD_OUT = 4  # each fourth segment
+PAIRS = {"de-en": ("multi30k-de-en", "de"), "fr-en": ("multi30k-fr-en", "fr")}
+EVERYTHING = 10**9
+SAMPLED: dict[str, Rule] = {
+    "MaxDeriv": Viterbi(),
+    "MaxTrans": MaxTranslation(EVERYTHING),
+    "MBR": MBR("bleu+0.01", 1000, EVERYTHING, likeliest=True),
+}
+OF_LATTICES: dict[str, Rule] = {
+    "Viterbi": Viterbi(),
+    "n-best MBR": MBR("bleu+0.01", 1000, 1000),
+    "lattice MBR": LatticeMBR(),
+}
+SHARPNESS = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0)  # scales × the sum of absolute weights; 1 is tried as well
+CONDITIONS: dict[str, SamplingTrainer | None] = {
+    "MERT": None,
+    "sentence": SamplingTrainer("expected-bleu"),
+    "sentence, annealed": SamplingTrainer("expected-bleu", annealing=COOLING),
+    "corpus": SamplingTrainer("corpus-expected-bleu"),
+    "corpus, annealed": SamplingTrainer("corpus-expected-bleu", annealing=COOLING),
+}
+COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Iterations in training (one chain), on held-out data and in translation (two chains); and how many rounds."""
+
+    training: int = 100
+    judging: int = 250
+    decoding: int = 1000
+    rounds: int = 15
+    sentences: int | None = None
+
+
+def main() -> None:
+    """Do what is not there yet, then print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("minimum-risk"))
+    parser.add_argument("--pairs", default="de-en,fr-en")
+    parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--training-iterations", type=int, default=Effort.training)
+    parser.add_argument("--judging-iterations", type=int, default=Effort.judging)
+    parser.add_argument("--decoding-iterations", type=int, default=Effort.decoding)
+    parser.add_argument("--rounds", type=int, default=Effort.rounds, help="of 20 steps, without annealing")
+    parser.add_argument("--sentences", type=int, help="only the first ones of each text, for a quick look")
+    parser.add_argument("--table", action="store_true", help="only print the tables")
+    parser.add_argument("--figure", type=Path, help="only draw the figures to this file")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    effort = Effort(
+        options.training_iterations, options.judging_iterations, options.decoding_iterations, options.rounds,
+        options.sentences,
+    )  # fmt: skip
+    benches = [
+        Bench(name, options.directory, options.work, effort, options.threads) for name in options.pairs.split(",")
+    ]
+    if options.figure:
+        draw_curves(benches, options.figure)
+        return
+    if not options.table:
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            for name in options.conditions.split(";"):
+                for bench in benches:
+                    bench.run(name, seed)
+    for bench in benches:
+        print_tables(bench)
+
+
+class Bench:
+    """One pair: its model, its texts and its runs."""
+
+    def __init__(self, name: str, data: Path, work: Path, effort: Effort, threads: int) -> None:
+        self.name, self.work, self.effort, self.threads = name, work / name, effort, threads
+        folder, self.language = PAIRS[name]
+        self.folder = data / folder
+        self.runs = Runs(self.work, ("condition", "seed"))
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, trained once."""
+        if not (self.work / "model").exists():
+            logging.info("%s: training", self.name)
+            corpus = read_parallel(self.folder / f"train.{self.language}", self.folder / "train.en")
+            train_model(corpus, threads=self.threads).save(self.work / "model")
+        return Model.load(self.work / "model")
+
+    @cached_property
+    def texts(self) -> dict[str, Text]:
+        """The tuning set and the tests."""
+        return {name: self._text(name) for name in (TUNE, *TESTS)}
+
+    def _text(self, name: str) -> Text:
+        text = Text.read(self.folder / f"{name}.{self.language}", [self.folder / f"{name}.en"])
+        return Text(text.source[: self.effort.sentences], text.references[: self.effort.sentences])
+
+    @property
+    def parts(self) -> tuple[Text, Text]:
+        """The tuning set for samples, and the held-out set."""
+        whole = self.texts[TUNE]
+        numbers = np.arange(len(whole.source))
+        one, other = numbers % HELD_OUT > 0, numbers % HELD_OUT == 0
+        return (_some(whole, one), _some(whole, other))
+
+    def sample(
+        self, source: Sequence[Sequence[str]], weights: Weights, iterations: int, seed: int, chains: int = 2
+    ) -> list[Forest]:
+        """Samples at scale 1."""
+        settings = GibbsSettings(iterations=iterations, chains=chains, burn_in=50, seed=seed)
+        return GibbsSearch(self.model.with_weights(weights), settings).forests(source, self.threads)
+
+    def lattices(self, source: Sequence[Sequence[str]], weights: Weights) -> list[Forest]:
+        """The lattices of beam search."""
+        return BeamSearch(self.model.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
+
+    def run(self, name: str, seed: int) -> Run:
+        """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""
+        run = self.runs.all().get((name, seed))
+        if run is None:
+            logging.info("%s, %s, seed %d", self.name, name, seed)
+            began = time.process_time()
+            tuned = self._tune(name, seed)
+            run = {
+                "condition": name,
+                "seed": seed,
+                "weights": dict(tuned.weights),
+                "best": tuned.history.best_score,
+                "seconds": time.process_time() - began,
+                "decoders": {},
+            }
+            if CONDITIONS[name]:
+                run["curve"] = self._curve(name, seed, tuned)
+            self.runs.add(run)
+        weights = replace(self.model.weights, values_by_name=run["weights"])
+        parts = [(OF_LATTICES, self._decide_lattices)]
+        if CONDITIONS[name]:
+            parts.append((SAMPLED, self._decide_samples))
+        for rules, work in parts:
+            if not set(rules) <= run["decoders"].keys():
+                run["decoders"] |= work(name, seed, weights)
+                self.runs.add(run)
+        return run
+
+    def _checkpoint(self, name: str, seed: int) -> Checkpoint:
+        folder = self.work / "checkpoints" / f"{file_name(name)}-{seed}"
+        return Checkpoint(folder, {"condition": repr(CONDITIONS[name]), "effort": repr(self.effort)}, True)
+
+    def _tune(self, name: str, seed: int) -> TuningResult:
+        trainer, start = CONDITIONS[name], default_weights(self.model.feature_names)
+        checkpoint = self._checkpoint(name, seed)
+        if trainer is None:
+            text, settings = self.texts[TUNE], LoopSettings(seed=seed, threads=self.threads)
+            tuning = TuningSet(lambda weights: self.lattices(text.source, weights), text.references)
+            return tune(MERT(), start, tuning, settings, checkpoint=checkpoint)
+        zero = {feature: value if feature in start.frozen else 0.0 for feature, value in start.items()}
+        rounds = EVERYTHING if trainer.annealing else self.effort.rounds
+        settings = LoopSettings(rounds, patience=rounds, seed=seed, rule=SAMPLED["MBR"], threads=self.threads)
+        text, other = self.parts
+
+        def search(numbers: NDArray[np.int64], weights: Weights, sampler_seed: int) -> list[Forest]:
+            return self.sample([text.source[i] for i in numbers], weights, self.effort.training, sampler_seed, chains=1)
+
+        return train(
+            trainer,
+            replace(start, values_by_name=zero),
+            SampledSet(search, text.references),
+            settings,
+            held_out=TuningSet(lambda weights: self._held_out(weights, checkpoint.directory), other.references),
+            checkpoint=checkpoint,
+        )
+
+    def _held_out(self, weights: Weights, folder: Path) -> list[Forest]:
+        """Samples of the held-out set; what each rule makes of them is noted beside the run."""
+        other = self.parts[1]
+        found = self.sample(other.source, weights, self.effort.judging, 1)
+        scores = {label: self._score(other, self._words(rule, found, weights)) for label, rule in SAMPLED.items()}
+        with (folder / "curve.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"weights": dict(weights), "scores": scores}) + "\n")
+        return found
+
+    def _curve(self, name: str, seed: int, tuned: TuningResult) -> list[Run]:
+        """The notes of all rounds, found again by their weights: an interruption may have made some twice."""
+        lines = (self._checkpoint(name, seed).directory / "curve.jsonl").read_text(encoding="utf-8").splitlines()
+        notes = {json.dumps(note["weights"]): note["scores"] for note in map(json.loads, lines)}
+        history = tuned.history
+        points = [{"step": 0.0, **notes[json.dumps(dict(history.start))]}]
+        for one in history.rounds:
+            points.append({**one.details, "objective": one.objective, "norm": one.norm, "tuning": one.after})
+            points[-1] |= {"step": one.details["steps"], **notes[json.dumps(dict(one.weights))]}
+        return points
+
+    def _words(self, rule: Rule, found: Sequence[Forest], weights: Weights, scale: float = 1.0) -> list[list[str]]:
+        chosen = decide(rule, found, weights, scale, threads=self.threads)
+        return [self.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
+
+    @staticmethod
+    def _score(text: Text, words: Sequence[Sequence[str]]) -> float:
+        return BLEU().score(text.statistics(words).sum(axis=0))
+
+    def _decide_lattices(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
+        """What beam search and each rule make of all texts; scales are chosen on the tuning set."""
+        norm = sum(abs(value) for feature, value in weights.items() if feature not in weights.frozen)
+        scales = tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
+        found = {text: self.lattices(self.texts[text].source, weights) for text in self.texts}
+        results = {}
+        for label, rule in OF_LATTICES.items():
+            candidates = [Candidate(rule, scale) for scale in (scales if label != "Viterbi" else (1.0,))]
+            references = self.texts[TUNE].references
+            best = choose_rule(candidates, found[TUNE], weights, references, threads=self.threads).best
+            results[label] = self._translate(f"{name}-{seed}-{label}", rule, found, weights, best.scale)
+        return results
+
+    def _decide_samples(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
+        """What the rules for samples make of the tests, at scale 1."""
+        found = {test: self.sample(self.texts[test].source, weights, self.effort.decoding, seed) for test in TESTS}
+        return {
+            label: self._translate(f"{name}-{seed}-{label}", rule, found, weights, 1.0)
+            for label, rule in SAMPLED.items()
+        }
+
+    def _translate(
+        self, name: str, rule: Rule, found: dict[str, list[Forest]], weights: Weights, scale: float
+    ) -> dict[str, float]:
+        result = {"scale": scale}
+        for text, forests in found.items():
+            words = self._words(rule, forests, weights, scale)
+            result[text] = self._score(self.texts[text], words)
+            self.runs.write_text(f"{name}.{text}", words)
+        logging.info("  %s: %s", name, ", ".join(f"{key} {value:.2f}" for key, value in result.items()))
+        return result
+
+    def done(self, name: str) -> list[Run]:
+        """The runs of a condition."""
+        return [run for (condition, _), run in sorted(self.runs.all().items()) if condition == name]
+
+    def statistics(self, name: str, label: str, test: str) -> NDArray[np.float64]:
+        """BLEU statistics of a test by segments, as means over runs."""
+        files = [{test: f"{name}-{run['seed']}-{label}.{test}"} for run in self.done(name) if label in run["decoders"]]
+        return self.runs.mean_statistics(files, {test: self.texts[test]})
+
+
+def _some(text: Text, chosen: NDArray[np.bool_]) -> Text:
+    numbers = np.flatnonzero(chosen).tolist()
+    return Text([text.source[i] for i in numbers], [text.references[i] for i in numbers])
+
+
+def print_tables(bench: Bench) -> None:
+    """All that can be printed with the runs that there are."""
+    if not bench.done("MERT"):
+        return
+    print_baseline(bench)
+    best = max(OF_LATTICES, key=lambda label: np.mean(_scores(bench.done("MERT"), label, TUNE)))
+    print_comparison(bench, best)
+    print_decoders(bench)
+
+
+def print_baseline(bench: Bench) -> None:
+    """Table 1: runs of MERT, by the rules for lattices."""
+    print(
+        f"\n{bench.name}, Table 1: MERT\n\n| test | rule | runs | min | max | mean | σ |\n|---|---|---|---|---|---|---|"
+    )
+    for test in TESTS:
+        for label in OF_LATTICES:
+            one = spread(_scores(bench.done("MERT"), label, test))
+            cells = (one.minimum, one.maximum, one.mean, one.deviation)
+            print(f"| {test} | {label} | {one.runs} | {' | '.join(f'{value:.2f}' for value in cells)} |")
+
+
+def print_comparison(bench: Bench, best: str) -> None:
+    """Table 2: each way to train with the sampler as decoder, against the best pipeline of MERT."""
+    print(f"\n{bench.name}, Table 2: mean ± σ, and p against MERT with {best} (chosen on {TUNE})\n")
+    print(f"| training | rule | runs | {' | '.join(f'{test} | p' for test in TESTS)} | CPU s |")
+    print("|" + "---|" * (4 + 2 * len(TESTS)))
+    for name in CONDITIONS:
+        runs = bench.done(name)
+        for label in (best,) if name == "MERT" else (*SAMPLED, best):
+            if not any(label in run["decoders"] for run in runs):
+                continue
+            cells = []
+            for test in TESTS:
+                rows, base = bench.statistics(name, label, test), bench.statistics("MERT", best, test)
+                cells.append(f"{mean_text(_scores(runs, label, test))} | {compare(rows, base)}")
+            seconds = np.mean([run["seconds"] for run in runs])
+            print(f"| {name} | {label} | {len(runs)} | {' | '.join(cells)} | {seconds:.0f} |")
+
+
+def print_decoders(bench: Bench) -> None:
+    """Table 3: all rules with the weights that are best on held-out data, of each way to train."""
+    rules = (*OF_LATTICES, *SAMPLED)
+    print(f"\n{bench.name}, Table 3: the run that is best on held-out data (MERT: on {TUNE})\n")
+    print(f"| training | test | {' | '.join(rules)} |\n|---|---|" + "---|" * len(rules))
+    for name in CONDITIONS:
+        if runs := bench.done(name):
+            run = max(runs, key=lambda one: one["best"])
+            for test in TESTS:
+                scores = [run["decoders"].get(label, {}).get(test) for label in rules]
+                print(f"| {name} | {test} | {' | '.join('–' if one is None else f'{one:.2f}' for one in scores)} |")
+
+
+def _scores(runs: Sequence[Run], label: str, text: str) -> list[float]:
+    return [run["decoders"][label][text] for run in runs if label in run["decoders"]]
+
+
+def draw_curves(benches: Sequence[Bench], path: Path) -> None:
+    """Figures 2 and 3: held-out BLEU by steps, means over seeds; one row for each pair."""
+    from matplotlib.figure import Figure
+
+    names = [name for name, trainer in CONDITIONS.items() if trainer]
+    figure = Figure(figsize=(3.2 * len(names), 2.8 * len(benches)), layout="constrained")
+    grid = figure.subplots(len(benches), len(names), squeeze=False, sharey="row")
+    for row, bench in zip(grid, benches, strict=True):
+        for axes, name in zip(row, names, strict=True):
+            curves = [run["curve"] for run in bench.done(name)]
+            axes.set(title=f"{bench.name}: {name}", xlabel="steps", ylabel="held-out BLEU")
+            if not curves:
+                continue
+            length = min(map(len, curves))
+            steps = [point["step"] for point in curves[0][:length]]
+            for label, colour in COLOURS.items():
+                scores = np.mean([[point[label] for point in curve[:length]] for curve in curves], axis=0)
+                axes.plot(steps, scores, color=colour, label=label)
+                axes.axhline(scores.max(), color=colour, linestyle=":", linewidth=0.8)
+            axes.legend(fontsize="small", loc="lower right")
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
