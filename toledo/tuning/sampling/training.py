@@ -216,11 +216,15 @@ class _Training:
         """What a rule chooses with these weights, and its score if that is one of held-out data."""
         settings = self.settings
         if self.held_out is None:
-            everything = np.arange(len(self.tuning.references))
-            return self._score(self.tuning.search(everything, weights, settings.seed), weights, everything), None
-        found = self.held_out.search(weights)
+            everything, found = np.arange(len(self.tuning.references)), list[Forest]()
+            with self.progress("scoring", everything.size) as advance:
+                for part in np.array_split(everything, self.batches):
+                    found += self.tuning.search(part, weights, settings.seed)
+                    advance(part.size)
+            return self._score(found, weights, everything), None
+        chosen = self.held_out.search(weights)
         best = one_best(
-            found, weights, self.held_out.references, settings.metric, settings.rule, settings.scale, settings.threads
+            chosen, weights, self.held_out.references, settings.metric, settings.rule, settings.scale, settings.threads
         )
         return best, best.score
 
