@@ -21,7 +21,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -174,6 +174,7 @@ class Bench:
             run = {
                 "condition": name,
                 "seed": seed,
+                "effort": asdict(self.effort),
                 "weights": dict(tuned.weights),
                 "best": tuned.history.best_score,
                 "seconds": time.process_time() - began,
@@ -194,7 +195,8 @@ class Bench:
 
     def _checkpoint(self, name: str, seed: int) -> Checkpoint:
         folder = self.work / "checkpoints" / f"{file_name(name)}-{seed}"
-        return Checkpoint(folder, {"condition": repr(CONDITIONS[name]), "effort": repr(self.effort)}, True)
+        effort = [self.effort.training, self.effort.judging, self.effort.sentences]
+        return Checkpoint(folder, {"condition": repr(CONDITIONS[name]), "effort": effort}, True)
 
     def _tune(self, name: str, seed: int) -> TuningResult:
         trainer, start = CONDITIONS[name], default_weights(self.model.feature_names)
@@ -297,11 +299,10 @@ def _some(text: Text, chosen: NDArray[np.bool_]) -> Text:
 
 def print_tables(bench: Bench) -> None:
     """All that can be printed with the runs that there are."""
-    if not bench.done("MERT"):
-        return
-    print_baseline(bench)
-    best = max(OF_LATTICES, key=lambda label: np.mean(_scores(bench.done("MERT"), label, TUNE)))
-    print_comparison(bench, best)
+    if any(run["decoders"] for run in bench.done("MERT")):
+        print_baseline(bench)
+        best = max(OF_LATTICES, key=lambda label: np.mean(_scores(bench.done("MERT"), label, TUNE)))
+        print_comparison(bench, best)
     print_decoders(bench)
 
 
