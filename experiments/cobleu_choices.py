@@ -4,8 +4,8 @@
     python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en
 
 --ridge maximises CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
-by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus, with
-and without features of frequent words. Forests are those of weights tuned on the first ones, the same for all.
+by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus,
+with and without features of frequent words. Forests are those of weights tuned on the first ones, the same for all.
 """
 
 from __future__ import annotations
