@@ -96,12 +96,12 @@ def test_every_objective(model: Path, name: ObjectiveName) -> None:
 
 
 def test_consensus_training_as_in_the_paper(model: Path) -> None:
-    """From zero, a few steps for each search, judged by consensus decoding; then a path of so many steps is kept."""
+    """From zero, a few steps for each search, judged by consensus decoding; the path of these steps is kept."""
     steps = ("--search", "itg", "--objective", "cobleu", "--optimiser", "ascent", "--initial", "zero", "--steps", 3)
     result = json.loads(run(model, *steps, "--rounds", 3, "--decide", "consensus", "--scale", 2, "--json"))
     assert result["runs"][0]["tuning"] > result["runs"][0]["start"]
     rounds = json.loads(Path("tuned.tuning/seed-1/history.json").read_text())["rounds"]
-    assert all(1 <= len(one["path"]) <= 3 and one["path"] == sorted(one["path"]) for one in rounds)
+    assert all(2 <= len(one["path"]) <= 6 for one in rounds)  # up to 3 with a gentle penalty, up to 3 with the true one
     run(model, "--objective", "cobleu", "--batch", 2, "--steps", 2, "--rounds", 1, "--work", "batches")
     assert "mert has no option --batch" in refusal(model, "--batch", 2)
     assert "scale" in refusal(model, "--decide", "mbr", "--scale", 0)
