@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text
 
 from toledo.consensus import Candidate, Consensus, Rule, Viterbi, choose_rule, decide
+from toledo.consensus.sharpness import norm_of
 from toledo.corpus import read_parallel
 from toledo.forest import Forest
 from toledo.metrics import BLEU
@@ -226,8 +227,7 @@ class Bench:
     def _decide(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
         """Choose scales on the tuning set, then translate the tests; BLEU and brevity penalties."""
         found = {one: self.search(CONDITIONS[name], one, weights) for one in self.texts}
-        dense = {*self.model.feature_names, *ITG_FEATURES} - weights.frozen
-        norm = sum(abs(value) for feature, value in weights.items() if feature in dense)
+        norm = norm_of(weights, (*self.model.feature_names, *ITG_FEATURES))
         results = {}
         for label, rule in DECODERS.items():
             scales = (1.0,) if label == "viterbi" else tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))

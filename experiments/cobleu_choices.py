@@ -5,7 +5,7 @@
 
 --ridge maximises CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
 by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus,
-with and without features of frequent words. Forests are those of weights tuned on the first ones, the same for all.
+with and without features of frequent words. Its forests come from a second search, with weights tuned on the first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from cobleu import Bench, Condition, cobleu
 
 from toledo.consensus import Consensus, decide
+from toledo.consensus.sharpness import norm_of
 from toledo.forest import Forest
 from toledo.metrics import BLEU
 from toledo.tuning.examples import Examples
@@ -78,8 +79,8 @@ def cross_validate(bench: Bench) -> None:
 def _decoded(
     bench: Bench, examples: Examples, weights: Weights, sharpness: float, dense: set[str]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    norm = sum(abs(value) for name, value in weights.items() if name in dense - weights.frozen)
-    chosen = decide(Consensus(size=100), examples.forests, weights, sharpness / norm, threads=bench.threads)
+    scale = sharpness / norm_of(weights, dense)
+    chosen = decide(Consensus(size=100), examples.forests, weights, scale, threads=bench.threads)
     words = [bench.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
     return np.asarray(BLEU().corpus_statistics(words, examples.references).sum(axis=0))
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text
 
 from toledo.consensus import MBR, Candidate, LatticeMBR, MaxTranslation, Rule, Viterbi, choose_rule, decide
+from toledo.consensus.sharpness import norm_of
 from toledo.corpus import read_parallel
 from toledo.forest import Forest
 from toledo.metrics import BLEU
@@ -252,7 +253,7 @@ class Bench:
 
     def _decide_lattices(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
         """What beam search and each rule make of all texts; scales are chosen on the tuning set."""
-        norm = sum(abs(value) for feature, value in weights.items() if feature not in weights.frozen)
+        norm = norm_of(weights, self.model.feature_names)
         scales = tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
         found = {text: self.lattices(self.texts[text].source, weights) for text in self.texts}
         results = {}

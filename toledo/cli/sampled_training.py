@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,41 +13,16 @@ from numpy.typing import NDArray
 from toledo.cli.sampling import SamplingChoice
 from toledo.cli.start_weights import Start
 from toledo.cli.tuners import OF_LISTS, ObjectiveName, TunerOptions
-from toledo.cli.tuning_runs import Text, configuration_of, digest, model_digest
+from toledo.cli.tuning_runs import Task, Text, configuration_of, configuration_of_model
 from toledo.errors import InputError
 from toledo.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
+from toledo.tuning.loop import LoopSettings, TuningSet
 from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
 from toledo.weights import Weights
 
 SCALE = 1.0  # sharpness is learnt
-
-
-@dataclass(frozen=True)
-class SampledTask:
-    """Everything about a training but the seed."""
-
-    trainer: SamplingTrainer
-    start: Weights
-    tuning: SampledSet
-    held_out: TuningSet | None
-    settings: LoopSettings
-    configuration: Mapping[str, Any]
-
-    def of_files(self, model: Path) -> SampledTask:
-        """The same task for this very model."""
-        return replace(self, configuration={**self.configuration, "model_files": model_digest(model)})
-
-    def run(self, seed: int, work: Path, resume: bool, progress: Progress) -> TuningResult:
-        """One run, kept in a directory of its own."""
-        checkpoint = Checkpoint(work / f"seed-{seed}", {**self.configuration, "seed": seed}, resume)
-        return train(
-            self.trainer, self.start, self.tuning, replace(self.settings, seed=seed), held_out=self.held_out,
-            checkpoint=checkpoint, progress=progress,
-        )  # fmt: skip
 
 
 def named_trainer(name: ObjectiveName, options: TunerOptions) -> SamplingTrainer:
@@ -77,18 +52,14 @@ def sampled_task(
     start: Start,
     sampling: SamplingChoice,
     progress: Progress,
-) -> SampledTask:
+) -> Task:
     """Train a model by samples."""
     sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(model.feature_names, model.weights, sparse=sparse)
     how = {"chains": sampling.chains, "iterations": sampling.iterations, "burn_in": sampling.burn_in}
     configuration = {
         **configuration_of(trainer, settings, weights),
-        "model": model.signature,
-        "sparse": digest(sparse),
-        "search": {"name": "gibbs", **how},
-        "text": text.digest,
-        "held_out": held_out.digest if held_out else None,
+        **configuration_of_model(model, {"name": "gibbs", **how}, text, held_out),
     }
     search = _Sampling(model, text, sampling, settings.threads)
     tuning = SampledSet(search.some, [segment.references for segment in text.segments], str(search))
@@ -96,7 +67,7 @@ def sampled_task(
     if held_out is not None:
         whole = _Sampling(model, held_out, sampling, settings.threads, progress)
         other = TuningSet(whole.all, [segment.references for segment in held_out.segments], str(whole))
-    return SampledTask(trainer, weights, tuning, other, settings, configuration)
+    return Task(partial(train, trainer, weights, tuning, held_out=other), settings, configuration)
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,11 +136,10 @@ def tune(
         toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
     """
     log = set_up_messages(quiet)
-    from toledo.cli.sampled_training import SampledTask, named_trainer, sampled_task
+    from toledo.cli.sampled_training import named_trainer, sampled_task
     from toledo.cli.start_weights import Start
     from toledo.cli.tuning_runs import (  # fmt: skip
         SUMMARY,
-        Task,
         best_run,
         read_text,
         summarise,
@@ -172,7 +171,6 @@ def tune(
         _refuse_for_samples(context, annealing)
     _refuse_unused(context, None if trainer else tuner.wants, search, sparse, n_best_lists)
     start, loaded = Start(initial, frozen), None
-    task: Task | SampledTask
     if n_best_lists:
         if model or source or held_out_source or held_out_reference or sparse or output_model:
             raise InputError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,9 @@ NO_REFERENCE, ONE_REFERENCE = "there is no reference to tune for", "give --refer
 
 @dataclass(frozen=True)
 class Task:
-    """Everything about a tuning but the seed."""
+    """Everything about a tuning but the seed; `tune` is one that needs only settings, a checkpoint and progress."""
 
-    tuner: Tuner
-    start: Weights
-    tuning: TuningSet
-    held_out: TuningSet | None
+    tune: Callable[..., TuningResult]
     settings: LoopSettings
     configuration: Mapping[str, Any]
 
@@ -50,11 +48,7 @@ class Task:
     def run(self, seed: int, work: Path, resume: bool, progress: Progress) -> TuningResult:
         """One run, kept in a directory of its own."""
         checkpoint = Checkpoint(work / f"seed-{seed}", {**self.configuration, "seed": seed}, resume)
-        settings = replace(self.settings, seed=seed)
-        return tune(
-            self.tuner, self.start, self.tuning, settings, held_out=self.held_out, checkpoint=checkpoint,
-            progress=progress,
-        )  # fmt: skip
+        return self.tune(replace(self.settings, seed=seed), checkpoint=checkpoint, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ def task_of_lists(
     found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in lists]
     configuration = {**configuration_of(tuner, settings, weights), "lists": digest([found, texts])}
     tuning = TuningSet(lambda _: forests, list(zip(*texts, strict=True)))
-    return Task(tuner, weights, tuning, None, replace(settings, rounds=1), configuration)
+    return Task(partial(tune, tuner, weights, tuning), replace(settings, rounds=1), configuration)
 
 
 def task_of_model(
@@ -127,17 +121,26 @@ def task_of_model(
     weights = start.weights(
         model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights, sparse
     )
+    tuning = text.searched(model, choice, settings.threads, progress)
+    other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
     configuration = {
         **configuration_of(tuner, settings, weights),
+        **configuration_of_model(model, asdict(choice), text, held_out),
+    }
+    return Task(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
+
+
+def configuration_of_model(
+    model: Model, search: Mapping[str, Any], text: Text, held_out: Text | None
+) -> dict[str, Any]:
+    """What a result depends on where a model is searched."""
+    return {
         "model": model.signature,
-        "sparse": digest(sparse),
-        "search": asdict(choice),
+        "sparse": digest(model.sparse.names if model.sparse else ()),
+        "search": search,
         "text": text.digest,
         "held_out": held_out.digest if held_out else None,
     }
-    tuning = text.searched(model, choice, settings.threads, progress)
-    other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
-    return Task(tuner, weights, tuning, other, settings, configuration)
 
 
 def configuration_of(tuner: object, settings: LoopSettings, start: Weights) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from toledo.consensus.lists import WeightedTexts, best_texts
 from toledo.consensus.ngram_space import NGramSpace, ngram_space
 from toledo.consensus.rule import NOTHING, Decision
 from toledo.consensus.whole_forest import climb
-from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, empty_index, with_room
+from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, count_text, empty_index, with_room_for_counts
 from toledo.forest.structure import Forest, Scores
 from toledo.hashing import find_slot, pair_key
 from toledo.kernels import kernel
@@ -132,14 +132,8 @@ def _count(
     counts = np.zeros(64)
     for text in range(offsets.size - 1):
         begin, end = offsets[text], offsets[text + 1]
-        index = with_room(index, (end - begin) * order)
-        if index.words.size > counts.size:
-            counts = np.concatenate((counts, np.zeros(index.words.size - counts.size)))
-        for start in range(begin, end):
-            number = NO_NGRAM
-            for place in range(start, min(start + order, end)):
-                number = add_ngram(index, number, words[place])
-                counts[number] += probabilities[text]
+        index, counts = with_room_for_counts(index, counts, (end - begin) * order)
+        count_text(index, counts, words, begin, end, order, probabilities[text])
     return index, counts[: index.used[0]]
 
 

@@ -63,6 +63,17 @@ def with_room(index: NGramIndex, more: int) -> NGramIndex:
     return larger
 
 
+@kernel
+def with_room_for_counts(
+    index: NGramIndex, counts: NDArray[np.float64], more: int
+) -> tuple[NGramIndex, NDArray[np.float64]]:
+    """The same for an index beside counts of its n-grams."""
+    index = with_room(index, more)
+    if index.words.size > counts.size:
+        counts = np.concatenate((counts, np.zeros(index.words.size - counts.size)))
+    return index, counts
+
+
 @inner_kernel
 def find_ngram(index: NGramIndex, prefix: int, word: int) -> int:
     """The number of an n-gram, or NO_NGRAM."""
@@ -84,6 +95,24 @@ def add_ngram(index: NGramIndex, prefix: int, word: int) -> int:
     index.prefixes[number], index.words[number] = prefix, word
     index.orders[number] = 1 if prefix == NO_NGRAM else index.orders[prefix] + 1
     return int(number)
+
+
+@inner_kernel
+def count_text(
+    index: NGramIndex,
+    counts: NDArray[np.float64],
+    words: NDArray[np.int32],
+    begin: int,
+    end: int,
+    order: int,
+    share: float,
+) -> None:
+    """Add a share to the counts of all n-grams of the words from `begin` up to `end`."""
+    for start in range(begin, end):
+        number = NO_NGRAM
+        for place in range(start, min(start + order, end)):
+            number = add_ngram(index, number, words[place])
+            counts[number] += share
 
 
 def number_of(index: NGramIndex, words: Sequence[int]) -> int:

@@ -11,6 +11,7 @@ in the details of a result is the L2 norm of the free weights, `entropy` the mea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple, get_args
@@ -114,10 +115,9 @@ class GradientTuner:
         space = WeightSpace(matched, parameters(forest, start), start, Penalties(self.l2, self.l1), threads)
         objective = self.make_objective(examples, matched, start)
         before = space.value_and_gradient(objective, space.limits.clip(space.first))[0]
-        if self.batch is None:
-            found = self._follow(space, objective, progress)
-        else:
-            found = self._follow_batches(examples, space, np.random.default_rng(seed), progress)
+        random = np.random.default_rng(seed)
+        parts = [(space, objective)] if self.batch is None else self._batches(examples, space, random)
+        found = self._follow(parts, random, progress)
         weights = space.weights(found.point)
         free = space.free_weights(found.point)
         given = distribution(forest.shape, forest.scores(weights, threads), threads)
@@ -159,35 +159,33 @@ class GradientTuner:
             return ConsensusGLEU(self.order)
         return CoBLEU(self.order) if self.objective == "cobleu" else XBLEU(self.order)
 
-    def _follow(self, space: WeightSpace, objective: Objective, progress: Progress) -> Maximum:
-        """The maximum from one temperature to the next; all evaluations are counted."""
-        found, stages = Maximum(space.first, -np.inf, 0), self._stages
+    def _follow(
+        self, parts: Sequence[tuple[WeightSpace, Objective]], random: np.random.Generator, progress: Progress
+    ) -> Maximum:
+        """The maximum from one stage to the next, of the whole or by small steps for each part."""
+        space, stages = parts[0][0], self._stages
+        found = Maximum(space.first, -np.inf, 0)
         with progress(f"maximising {self.name}", total=len(stages)) as advance:
             for stage in stages:
-                function = partial(space.value_and_gradient, stage.of(objective, space.matched))
-                found = found.then(maximise(function, found.point, space.limits, self.optimiser, stage.steps))
+                functions = [partial(one.value_and_gradient, stage.of(own, one.matched)) for one, own in parts]
+                if self.batch is None:
+                    better = maximise(functions[0], found.point, space.limits, self.optimiser, stage.steps)
+                else:
+                    better = ascend_batches(functions, found.point, space.limits, stage.steps, random)
+                found = found.then(better)
                 advance(1)
         return found
 
-    def _follow_batches(
-        self, examples: Examples, whole: WeightSpace, random: np.random.Generator, progress: Progress
-    ) -> Maximum:
-        """The same by small steps, each for a batch of segments."""
-        some = [examples.only(part) for part in draw_batches(len(examples.references), self.batch or 1, random)]
-        spaces = [replace(whole, matched=self.prepare(one, whole.start, whole.threads)) for one in some]
-        objectives = [
-            self.make_objective(one, space.matched, whole.start) for one, space in zip(some, spaces, strict=True)
-        ]
-        found, stages = Maximum(whole.first, -np.inf, 0), self._stages
-        with progress(f"maximising {self.name}", total=len(stages)) as advance:
-            for stage in stages:
-                functions = [
-                    partial(space.value_and_gradient, stage.of(objective, space.matched))
-                    for objective, space in zip(objectives, spaces, strict=True)
-                ]
-                found = found.then(ascend_batches(functions, found.point, whole.limits, stage.steps, random))
-                advance(1)
-        return found
+    def _batches(
+        self, examples: Examples, whole: WeightSpace, random: np.random.Generator
+    ) -> list[tuple[WeightSpace, Objective]]:
+        """The same weights for batches of segments, each with its objective."""
+        parts = []
+        for numbers in draw_batches(len(examples.references), self.batch or 1, random):
+            some = examples.only(numbers)
+            matched = self.prepare(some, whole.start, whole.threads)
+            parts.append((replace(whole, matched=matched), self.make_objective(some, matched, whole.start)))
+        return parts
 
     @property
     def _stages(self) -> list[Stage]:

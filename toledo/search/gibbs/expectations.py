@@ -19,7 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, add_ngram, empty_index, with_room, words_of
+from toledo.forest.ngram_index import (
+    NO_NGRAM,
+    NGramIndex,
+    add_ngram,
+    count_text,
+    empty_index,
+    with_room_for_counts,
+    words_of,
+)
 from toledo.kernels import inner_kernel, kernel
 from toledo.randomness import random_state
 from toledo.search.beam.options import SentenceOptions
@@ -86,13 +94,13 @@ def _count_all(
             size += options.lengths[chosen[i]]
         if size > text.size:
             text, owner = np.empty(2 * size, np.int32), np.empty(2 * size, np.int32)
-        index, counts = _with_room(index, counts, size * order)
+        index, counts = with_room_for_counts(index, counts, size * order)
         size = 0
         for i in range(offsets[d], offsets[d + 1]):
             for k in range(options.lengths[chosen[i]]):
                 text[size], owner[size] = options.words[options.word_begin[chosen[i]] + k], i - offsets[d] + 1
                 size += 1
-        _add_all(index, counts, text, size, order, shares[d])
+        count_text(index, counts, text, 0, size, order, shares[d])
         if plain:
             continue
         set_derivation(sentence, chain, chosen[offsets[d] : offsets[d + 1]])
@@ -103,7 +111,7 @@ def _count_all(
             count = weigh_options(sentence, chain, i, i + 1, options.begin[old], options.end[old])
             to_probabilities(chain.weights, count, sharpness)
             stop = place + options.lengths[old]
-            index, counts = _with_room(index, counts, count * window.size * order)
+            index, counts = with_room_for_counts(index, counts, count * window.size * order)
             for k in range(count if count > 1 else 0):
                 share = shares[d] * (chain.weights[k] - (1.0 if first + k == old else 0.0))
                 if abs(share) > NEGLIGIBLE * shares[d]:
@@ -111,14 +119,6 @@ def _count_all(
                     _add_shared(index, counts, window, owners, words, i, order, share)
             place = stop
     return index, counts[: index.used[0]]
-
-
-@kernel
-def _with_room(index: NGramIndex, counts: NDArray[np.float64], more: int) -> tuple[NGramIndex, NDArray[np.float64]]:
-    index = with_room(index, more)
-    if index.words.size > counts.size:
-        counts = np.concatenate((counts, np.zeros(index.words.size - counts.size)))
-    return index, counts
 
 
 @inner_kernel
@@ -147,18 +147,6 @@ def _fill_window(
     for k in range(after):
         window[before + length + k], owners[before + length + k] = text[end + k], owner[end + k]
     return int(before + length + after)
-
-
-@inner_kernel
-def _add_all(
-    index: NGramIndex, counts: NDArray[np.float64], words: NDArray[np.int32], size: int, order: int, share: float
-) -> None:
-    """Add all n-grams of a text."""
-    for start in range(size):
-        number = NO_NGRAM
-        for place in range(start, min(start + order, size)):
-            number = add_ngram(index, number, words[place])
-            counts[number] += share
 
 
 @inner_kernel
