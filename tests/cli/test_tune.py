@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.start_weights import Start
-from toledo.cli.tuners import ObjectiveName
+from toledo.cli.tuners import ObjectiveName, TunerOptions, named_tuner
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.tuning.annealing import Annealing
@@ -105,6 +105,12 @@ def test_consensus_training_as_in_the_paper(model: Path) -> None:
     run(model, "--objective", "cobleu", "--batch", 2, "--steps", 2, "--rounds", 1, "--work", "batches")
     assert "mert has no option --batch" in refusal(model, "--batch", 2)
     assert "scale" in refusal(model, "--decide", "mbr", "--scale", 0)
+
+
+def test_the_density_is_that_of_the_tuner_too() -> None:
+    assert "density=300.0" in repr(named_tuner(ObjectiveName.cobleu, TunerOptions(density=300.0)))
+    assert "density=30.0" in repr(named_tuner(ObjectiveName.xbleu, TunerOptions()))
+    assert "density" not in repr(named_tuner(ObjectiveName.mert, TunerOptions(density=300.0)))
 
 
 def test_held_out_data(model: Path) -> None:

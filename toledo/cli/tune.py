@@ -63,8 +63,9 @@ def tune(
     ] = None,
     n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
     density: Annotated[
-        float, typer.Option(help="Edges per word kept of a lattice.", min=1, rich_help_panel=TUNER)
-    ] = 50,
+        float | None,
+        typer.Option(help="Edges per word kept of a lattice.", min=1, show_default="50", rich_help_panel=TUNER),
+    ] = None,
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 200,
     beam: SpanBeam = 50,
@@ -152,7 +153,7 @@ def tune(
 
     work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
     _check_outputs(output, report, output_model, work)
-    options = TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch)
+    options = TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch, density)
     sampled = search is SearchName.gibbs and not n_best_lists
     trainer = named_trainer(objective, options) if sampled else None
     tuner = named_tuner(objective, options)
@@ -160,7 +161,7 @@ def tune(
     settings = LoopSettings(
         rounds or (UNTIL_COLD if sampled and annealing else 10),
         n_best,
-        density,
+        density or 50.0,
         patience=patience,
         metric=named_metric(metric, objective, on),
         rule=_rule(decide, n_best, sampled),

@@ -77,6 +77,7 @@ class TunerOptions:
     annealing: Literal[True] | None = None
     steps: int | None = None
     batch: int | None = None
+    density: float | None = None  # also of the loop, for all that look at lattices
 
     def given(self, name: ObjectiveName) -> dict[str, Any]:
         """The options that were given; one that the tuner does not have is an error."""
@@ -92,6 +93,8 @@ def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> 
     """The tuner of a name. Compiled code is imported only here: `--help` should be quick."""
     given = options.given(name)
     if name in GRADIENT:
+        if options.density is not None and name in OF_NGRAMS:
+            given["density"] = options.density
         return _gradient_tuner(name, given)
     match name:
         case ObjectiveName.mert:
