@@ -130,6 +130,16 @@ def test_lists_of_another_system(objective: str) -> None:
     assert set(Weights.load("tuned.toml")) == {"LM0", "TM0_1", "TM0_2"}
 
 
+@pytest.mark.parametrize("objective", ["mert", "expected-bleu"])
+def test_tuning_to_ter(model: Path, objective: str) -> None:
+    lists = ("--n-best-lists", "lists.gz", "--reference", "lists.en")
+    options = ("--objective", objective, "--metric", "ter", "--json")
+    of_lists, of_model = run(*options, text=lists), run(model, *options, "--initial", "zero", "--work", "model.tuning")
+    assert json.loads(of_lists)["runs"][0]["tuning"] == 0.0
+    row = json.loads(of_model)["runs"][0]
+    assert row["tuning"] < row["start"]
+
+
 def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
     own = Model.load(model).weights
     (folder / "start.toml").write_text("[weights]\n" + "".join(f'"{name}" = 0.25\n' for name in own))

@@ -25,6 +25,24 @@ def test_statistics_and_score_equal_those_of_sacrebleu_on_real_data(translations
     assert metric.score(ours.sum(axis=0)) == pytest.approx(peer._compute_score_from_stats(theirs.sum(axis=0)).score)
 
 
+@pytest.mark.parametrize("half", ["tune", "test"])
+def test_edits_of_every_system_of_a_pair_equal_those_of_sacrebleu(shared_folder, half):
+    """Of each Czech-English output every tenth segment, each system beginning elsewhere.
+
+    `benchmarks/ter.py` compares all segments.
+    """
+    folder = shared_folder / "data" / "wmt22-syscomb" / "cs-en" / half
+    reference = (folder / "ref.C.en").read_text("utf-8").splitlines()
+    systems = sorted(folder.glob("sys.*.en"))
+    assert len(systems) == 11
+    for number, path in enumerate(systems):
+        part = slice(number % 10, None, 10)
+        said, meant = path.read_text("utf-8").splitlines()[part], reference[part]
+        ours = TER().corpus_statistics([line.split() for line in said], [[line.split()] for line in meant])
+        theirs = peers.TER()._extract_corpus_statistics(said, [meant])
+        assert ours.tolist() == theirs, path.name
+
+
 @settings(max_examples=300, deadline=None)
 @given(WORDS, WORDS)
 def test_random_segments(hypothesis, reference):
