@@ -6,12 +6,12 @@
     python experiments/minimum_risk.py ../shared/data --work minimum-risk --figure docs/figures/minimum-risk.svg
 
 The directory has the sets of PAIRS. A model is trained for each, with a trigram language model of its English side.
-MERT tunes on all of `val`, with beam search from default weights. Sampling trains on three quarters of it from zero;
-the others, each fourth segment, are held out: there a round is scored, and the best one chosen. Scales of the rules for
-lattices are chosen on `val`, from the same ones for all weights; the sampler works at scale 1. Each finished run is a
-line of WORK/PAIR/runs.jsonl beside its translations, and what is there is not done again; an interrupted one goes on.
-p is that of a paired bootstrap (10,000 samples) against the pipeline of MERT with the best mean on `val`; the
-statistics of a segment are means over seeds.
+MERT tunes on all of the tuning set, with beam search from default weights. Sampling trains on three quarters of it from
+zero; the others, each fourth segment, are held out: there a round is scored, and the best one chosen. Scales of the
+rules for lattices are chosen on the tuning set, from the same ones for all weights; the sampler works at scale 1. Each
+finished run is a line of WORK/PAIR/runs.jsonl beside its translations, and what is there is not done again; an
+interrupted one goes on. p is that of a paired bootstrap (10,000 samples) against the pipeline of MERT with the best
+mean on the tuning set; the statistics of a segment are means over seeds.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ from toledo.tuning.mert import MERT
 from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
 from toledo.weights import Weights
 
-TUNE, TESTS = "val", ("test2016", "test2017", "test2017coco")
 HELD_OUT = 4  # each fourth segment
-PAIRS = {"de-en": ("multi30k-de-en", "de"), "fr-en": ("multi30k-fr-en", "fr")}
 EVERYTHING = 10**9
 SAMPLED: dict[str, Rule] = {
     "MaxDeriv": Viterbi(),
@@ -68,6 +66,23 @@ CONDITIONS: dict[str, SamplingTrainer | None] = {
     "corpus, annealed": SamplingTrainer("corpus-expected-bleu", annealing=COOLING),
 }
 COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A set, its language, and its texts."""
+
+    folder: str
+    language: str
+    tune: str = "val"
+    tests: tuple[str, ...] = ("test2016", "test2017", "test2017coco")
+
+
+PAIRS = {
+    "de-en": Pair("multi30k-de-en", "de"),
+    "fr-en": Pair("multi30k-fr-en", "fr"),
+    "ja-en": Pair("tanaka-ja-en", "ja", "dev", ("test",)),
+}
 
 
 @dataclass(frozen=True)
@@ -124,8 +139,8 @@ class Bench:
 
     def __init__(self, name: str, data: Path, work: Path, effort: Effort, threads: int) -> None:
         self.name, self.work, self.effort, self.threads = name, work / name, effort, threads
-        folder, self.language = PAIRS[name]
-        self.folder = data / folder
+        self.pair = PAIRS[name]
+        self.folder = data / self.pair.folder
         self.runs = Runs(self.work, ("condition", "seed"))
 
     @cached_property
@@ -133,23 +148,23 @@ class Bench:
         """The model, trained once."""
         if not (self.work / "model").exists():
             logging.info("%s: training", self.name)
-            corpus = read_parallel(self.folder / f"train.{self.language}", self.folder / "train.en")
+            corpus = read_parallel(self.folder / f"train.{self.pair.language}", self.folder / "train.en")
             train_model(corpus, threads=self.threads).save(self.work / "model")
         return Model.load(self.work / "model")
 
     @cached_property
     def texts(self) -> dict[str, Text]:
         """The tuning set and the tests."""
-        return {name: self._text(name) for name in (TUNE, *TESTS)}
+        return {name: self._text(name) for name in (self.pair.tune, *self.pair.tests)}
 
     def _text(self, name: str) -> Text:
-        text = Text.read(self.folder / f"{name}.{self.language}", [self.folder / f"{name}.en"])
+        text = Text.read(self.folder / f"{name}.{self.pair.language}", [self.folder / f"{name}.en"])
         return Text(text.source[: self.effort.sentences], text.references[: self.effort.sentences])
 
     @property
     def parts(self) -> tuple[Text, Text]:
         """The tuning set for samples, and the held-out set."""
-        whole = self.texts[TUNE]
+        whole = self.texts[self.pair.tune]
         numbers = np.arange(len(whole.source))
         one, other = numbers % HELD_OUT > 0, numbers % HELD_OUT == 0
         return (_some(whole, one), _some(whole, other))
@@ -203,7 +218,7 @@ class Bench:
         trainer, start = CONDITIONS[name], default_weights(self.model.feature_names)
         checkpoint = self._checkpoint(name, seed)
         if trainer is None:
-            text, settings = self.texts[TUNE], LoopSettings(seed=seed, threads=self.threads)
+            text, settings = self.texts[self.pair.tune], LoopSettings(seed=seed, threads=self.threads)
             tuning = TuningSet(lambda weights: self.lattices(text.source, weights), text.references)
             return tune(MERT(), start, tuning, settings, checkpoint=checkpoint)
         zero = {feature: value if feature in start.frozen else 0.0 for feature, value in start.items()}
@@ -259,14 +274,16 @@ class Bench:
         results = {}
         for label, rule in OF_LATTICES.items():
             candidates = [Candidate(rule, scale) for scale in (scales if label != "Viterbi" else (1.0,))]
-            references = self.texts[TUNE].references
-            best = choose_rule(candidates, found[TUNE], weights, references, threads=self.threads).best
+            references = self.texts[self.pair.tune].references
+            best = choose_rule(candidates, found[self.pair.tune], weights, references, threads=self.threads).best
             results[label] = self._translate(f"{name}-{seed}-{label}", rule, found, weights, best.scale)
         return results
 
     def _decide_samples(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
         """What the rules for samples make of the tests, at scale 1."""
-        found = {test: self.sample(self.texts[test].source, weights, self.effort.decoding, seed) for test in TESTS}
+        found = {
+            test: self.sample(self.texts[test].source, weights, self.effort.decoding, seed) for test in self.pair.tests
+        }
         return {
             label: self._translate(f"{name}-{seed}-{label}", rule, found, weights, 1.0)
             for label, rule in SAMPLED.items()
@@ -302,7 +319,7 @@ def print_tables(bench: Bench) -> None:
     """All that can be printed with the runs that there are."""
     if any(run["decoders"] for run in bench.done("MERT")):
         print_baseline(bench)
-        best = max(OF_LATTICES, key=lambda label: np.mean(_scores(bench.done("MERT"), label, TUNE)))
+        best = max(OF_LATTICES, key=lambda label: np.mean(_scores(bench.done("MERT"), label, bench.pair.tune)))
         print_comparison(bench, best)
     print_decoders(bench)
 
@@ -312,7 +329,7 @@ def print_baseline(bench: Bench) -> None:
     print(
         f"\n{bench.name}, Table 1: MERT\n\n| test | rule | runs | min | max | mean | σ |\n|---|---|---|---|---|---|---|"
     )
-    for test in TESTS:
+    for test in bench.pair.tests:
         for label in OF_LATTICES:
             one = spread(_scores(bench.done("MERT"), label, test))
             cells = (one.minimum, one.maximum, one.mean, one.deviation)
@@ -321,16 +338,16 @@ def print_baseline(bench: Bench) -> None:
 
 def print_comparison(bench: Bench, best: str) -> None:
     """Table 2: each way to train with the sampler as decoder, against the best pipeline of MERT."""
-    print(f"\n{bench.name}, Table 2: mean ± σ, and p against MERT with {best} (chosen on {TUNE})\n")
-    print(f"| training | rule | runs | {' | '.join(f'{test} | p' for test in TESTS)} | CPU s |")
-    print("|" + "---|" * (4 + 2 * len(TESTS)))
+    print(f"\n{bench.name}, Table 2: mean ± σ, and p against MERT with {best} (chosen on {bench.pair.tune})\n")
+    print(f"| training | rule | runs | {' | '.join(f'{test} | p' for test in bench.pair.tests)} | CPU s |")
+    print("|" + "---|" * (4 + 2 * len(bench.pair.tests)))
     for name in CONDITIONS:
         runs = bench.done(name)
         for label in (best,) if name == "MERT" else (*SAMPLED, best):
             if not any(label in run["decoders"] for run in runs):
                 continue
             cells = []
-            for test in TESTS:
+            for test in bench.pair.tests:
                 rows, base = bench.statistics(name, label, test), bench.statistics("MERT", best, test)
                 cells.append(f"{mean_text(_scores(runs, label, test))} | {compare(rows, base)}")
             seconds = np.mean([run["seconds"] for run in runs])
@@ -340,12 +357,12 @@ def print_comparison(bench: Bench, best: str) -> None:
 def print_decoders(bench: Bench) -> None:
     """Table 3: all rules with the weights that are best on held-out data, of each way to train."""
     rules = (*OF_LATTICES, *SAMPLED)
-    print(f"\n{bench.name}, Table 3: the run that is best on held-out data (MERT: on {TUNE})\n")
+    print(f"\n{bench.name}, Table 3: the run that is best on held-out data (MERT: on {bench.pair.tune})\n")
     print(f"| training | test | {' | '.join(rules)} |\n|---|---|" + "---|" * len(rules))
     for name in CONDITIONS:
         if runs := bench.done(name):
             run = max(runs, key=lambda one: one["best"])
-            for test in TESTS:
+            for test in bench.pair.tests:
                 scores = [run["decoders"].get(label, {}).get(test) for label in rules]
                 print(f"| {name} | {test} | {' | '.join('–' if one is None else f'{one:.2f}' for one in scores)} |")
 

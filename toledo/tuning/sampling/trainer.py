@@ -23,7 +23,7 @@ from toledo.weights import Weights
 
 Name = Literal["expected-bleu", "corpus-expected-bleu"]
 
-COOLING = Annealing(start=0.01, cooling=0.9, end=0.0005, steps=10)
+COOLING = Annealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
 
 
 @dataclass(frozen=True)
