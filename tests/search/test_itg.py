@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from toledo.errors import InputError
 from toledo.forest import k_best, viterbi
 from toledo.model import Model
+from toledo.search.beam import BeamSearch
 from toledo.search.itg import ITGSearch, ITGSettings
 from toledo.search.steps import steps_of
 from toledo.weights import Weights
@@ -102,7 +103,13 @@ def test_ngrams_are_local_and_threads_change_nothing() -> None:
     lengths = one[0].orders[ids - one[0].sentences[0]]
     size = len(best.words)
     assert [int(np.count_nonzero(lengths == n)) for n in range(1, 5)] == [max(size + 1 - n, 0) for n in range(1, 5)]
-    assert search.translate([[]], threads=1)[0].words == ()
+
+
+def test_no_words_are_one_derivation_as_in_beam_search() -> None:
+    model = small_model({}, (3,), None, False, [0.5] * 16)
+    beam, itg = (search.translate([[]], threads=1)[0] for search in (BeamSearch(model), ITGSearch(model)))
+    assert itg.words == beam.words == ()
+    assert itg.score == pytest.approx(beam.score)
 
 
 def test_several_language_models_are_refused() -> None:

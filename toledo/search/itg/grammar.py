@@ -31,7 +31,10 @@ NONE = -1
 
 
 class Joins(NamedTuple):
-    """Edges of two tails (the last ones, to the goal, of one): `ways` is how the head was made, NONE for the goal."""
+    """Edges of two tails (the last ones, to the goal, of one): `ways` is how the head was made, NONE for the goal.
+
+    Without words there is one edge, to the goal, with no tail.
+    """
 
     heads: NDArray[np.int32]
     tails: NDArray[np.int32]
@@ -55,11 +58,11 @@ def _grammar_features(model: Model) -> tuple[str, ...]:
 
 
 def grammar_forest(model: Model, options: SentenceOptions, longest_span: int) -> Forest:
-    """The forest of one sentence."""
+    """The forest of one sentence; without words it has one derivation, of no words."""
     joins = _join_spans(options.first, options.stop, longest_span)
-    phrases, single = options.begin.size, joins.ways == NONE
-    spans = options.begin.astype(np.int64) * (options.first.shape[0] + 1) + options.end
-    arity = np.where(single, 1, 2)
+    phrases, length = options.begin.size, options.first.shape[0]
+    spans = options.begin.astype(np.int64) * (length + 1) + options.end
+    arity = np.where(joins.ways == NONE, min(length, 1), 2)
     names = _grammar_features(model)
     features = np.zeros((phrases + joins.heads.size, len(names)), np.float32)
     features[:phrases, : -len(ITG_FEATURES)] = option_features(model, options)
@@ -119,6 +122,9 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
                                 count += 1
                                 made[span * WAYS + way] = True
     goal, end = width * width * WAYS, 2 * count
+    if length == 0:
+        heads[count], ways[count] = goal, NONE
+        count += 1
     for way in range(WAYS):
         if made[length * WAYS + way]:
             if count + 1 >= heads.size:
