@@ -1,0 +1,117 @@
+"""The language model of a combination: components mixed for the tuning set, and a part that knows the outputs.
+
+As in Rosti et al. (2011): components are mixed with the weights of lowest perplexity on the references of the tuning
+set; a *biased* model, estimated from the systems' outputs of the very set that is to be combined, is mixed in,
+
+    p(w | h) = (1 − β) p_general(w | h) + β p_biased(w | h),
+
+with β chosen on the tuning set. A mixture is one back-off model again, so a lattice is scored in one pass
+(`toledo.forest.rescore`), at the price of two CPU seconds for three million n-grams. The biased model has every word of
+the outputs, so that no word of a lattice is unknown to the mixture.
+
+All models share the vocabulary of the lattices. Texts are lower-cased and tokenised as the outputs are.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import Sentences, sentences_from
+from toledo.language_model import BackoffModel, LanguageModel, estimate, interpolate, tune_weights
+from toledo.vocabulary import RESERVED, UNKNOWN
+
+log = logging.getLogger(__name__)
+
+ORDER = 5
+BIASES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))
+NEVER = -90.0  # log10; files of models without `<unk>` say −99, or nothing and it is read as −100
+
+
+@dataclass(frozen=True)
+class GeneralModel:
+    """A mixture of components, the weight of each, and its perplexity on the text that the weights were chosen on."""
+
+    model: LanguageModel
+    weights: NDArray[np.float64]
+    perplexity: float
+
+
+@dataclass(frozen=True)
+class ChosenBias:
+    """The weight β of the biased model with the highest gain, and the gain of each that was tried."""
+
+    weight: float
+    gains: Mapping[float, float]
+
+
+def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageModel:
+    """Modified Kneser-Ney from some texts together; of the outputs of all systems, it is the biased model."""
+    words = np.concatenate([np.empty(0, np.int32), *(text.words for text in texts)])
+    lengths = np.concatenate([np.empty(0, np.int64), *(text.lengths for text in texts)])
+    return LanguageModel(estimate(sentences_from(words, lengths), order))
+
+
+def mix_components(components: Sequence[LanguageModel], references: Sentences) -> GeneralModel:
+    """One model from components (estimated, or read from ARPA files), for the lowest perplexity on the references."""
+    opened = [open_vocabulary(component) for component in components]
+    weights = tune_weights(opened, references) if len(opened) > 1 else np.ones(1)
+    model = interpolate(opened, weights) if len(opened) > 1 else opened[0]
+    return GeneralModel(model, weights, model.perplexity(references).including_unknown)
+
+
+def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:
+    """The mixture of both in which the biased model has a weight between 0 and 1."""
+    return interpolate([general, biased], [1.0 - weight, weight])
+
+
+def choose_bias(
+    general: LanguageModel,
+    biased: LanguageModel,
+    gain: Callable[[LanguageModel], float],
+    weights: Sequence[float] = BIASES,
+) -> ChosenBias:
+    """Try weights of the biased model; `gain` says how good a mixture is on the tuning set, for example its BLEU."""
+    gains = {}
+    for weight in weights:
+        gains[weight] = gain(add_bias(general, biased, weight))
+        log.info("weight %.2f of the biased language model: %.4f", weight, gains[weight])
+    return ChosenBias(max(gains, key=gains.__getitem__), gains)
+
+
+def likely_bias(general: LanguageModel, biased: LanguageModel, references: Sentences) -> float:
+    """The weight of the biased model with the lowest perplexity on the references, to a tenth: nothing is decoded."""
+    weight = float(tune_weights([general, biased], references)[1])
+    return round(min(max(weight, BIASES[0]), BIASES[-1]), 1)
+
+
+def cut_order(model: LanguageModel, order: int) -> LanguageModel:
+    """The model without its n-grams of more than `order` words, for lattices that know shorter contexts alone.
+
+    What is left of a Kneser-Ney model is a distribution still.
+    """
+    if order < 1:
+        raise ValueError("the order of a language model must be at least 1")
+    if order >= model.order:
+        return model
+    *shorter, last = model.ngrams.orders[:order]
+    return LanguageModel(BackoffModel((*shorter, replace(last, backoffs=np.empty(0, np.float32)))))
+
+
+def open_vocabulary(model: LanguageModel) -> LanguageModel:
+    """The model itself if `<unk>` is possible; otherwise it gets the probability of the rarest word.
+
+    A word that costs 99 orders of magnitude would decide every lattice, whatever the systems say.
+    """
+    unigrams = model.ngrams.orders[0]
+    if unigrams.scores[UNKNOWN] > NEVER:
+        return model
+    possible = unigrams.scores[len(RESERVED) :]
+    possible = possible[possible > NEVER]
+    scores = unigrams.scores.copy()
+    scores[UNKNOWN] = possible.min() if possible.size else 0.0
+    return LanguageModel(BackoffModel((replace(unigrams, scores=scores), *model.ngrams.orders[1:])))
