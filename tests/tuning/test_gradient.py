@@ -215,6 +215,15 @@ def test_batches_find_nearly_the_same_maximum(name: Name) -> None:
     assert dict(tuner.tune(given, START, seed=8).weights) != dict(batched.weights)
 
 
+def test_a_batch_without_words_says_nothing() -> None:
+    forests = lattices(3)
+    arc = Arc(0, 1, [], {"good": 0.0, "noise": 0.0, "fixed": 0.0})
+    empty = from_lattice([arc], 0, [1], ["good", "noise", "fixed"], forests[0].vocabulary)
+    given = Examples([*forests, empty], [[REFERENCE]] * 3 + [[[]]], BLEU())
+    tuned = GradientTuner("cobleu", batch=1, steps=3).tune(given, START)
+    assert np.isfinite(tuned.path).all()
+
+
 def test_batches_hold_all_segments_once() -> None:
     parts = draw_batches(23, 5, np.random.default_rng(1))
     assert sorted(np.concatenate(parts).tolist()) == list(range(23))

@@ -35,9 +35,10 @@ def ascend_batches(
             value, gradient = batches[number](point)
             squares += gradient**2
             point = limits.clip(point + STEP * gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
-            values.append(value)
+            if value > -np.inf:  # what has no words, such as empty lines alone, says nothing
+                values.append(value)
             if 2 * step >= total - 2:
                 averaged += 1
                 mean += (point - mean) / averaged
-        path.append(float(np.mean(values)))
+        path.append(float(np.mean(values)) if values else -np.inf)
     return Maximum(mean, path[-1], total, tuple(path))
