@@ -1,0 +1,192 @@
+"""Scores, features and gradients of expanded lattices: against paths written out one by one, and finite differences."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import derivations, probabilities
+from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
+
+from toledo.combination.ascent import Ascent, Problem, ascend, scale_for_entropy
+from toledo.combination.expansion import expand, pruned, shortened
+from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
+from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
+from toledo.combination.scores import CombinationWeights, VotedForest, softmax, uniform, with_votes
+from toledo.corpus import sentences_from
+from toledo.errors import InputError
+from toledo.forest.inside_outside import distribution
+from toledo.forest.joining import split
+from toledo.language_model import LanguageModel, estimate
+from toledo.objectives import XBLEU, CoBLEU, match
+from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+SPARSE: list[Feature] = [supporters(2, NAMES), word_pairs()]
+DENSE: list[Feature] = [novel(2), support(1), support(2), of_words("long", 1, lambda words: float(len(words[0]) > 3))]
+
+
+def small_model(lattices: list[Lattice], order: int) -> LanguageModel:
+    texts = [lattice.hypotheses.texts for lattice in lattices]
+    words = np.concatenate([text.symbols for text in texts])
+    return LanguageModel(estimate(sentences_from(words, np.concatenate([text.lengths for text in texts])), order))
+
+
+def small_problem(order: int = 2, model_order: int = 2) -> tuple[Problem, list[Lattice], LanguageModel]:
+    vocabulary = Vocabulary()
+    lattices = [lattice_of(own, vocabulary) for own in SEGMENTS]
+    model = small_model(lattices, model_order)
+    ngrams = expand([one.forest for one in lattices], lattices, order, model, [*DENSE, *SPARSE])
+    voted = with_votes(ngrams.forest, lattices)
+    names = (*ngrams.forest.feature_names, *(ngrams.forest.sparse.names if ngrams.forest.sparse else ()))
+    random = np.random.default_rng(5)
+    weights = Weights(dict(zip(names, random.normal(0.0, 0.3, len(names)).tolist(), strict=True)))
+    start = CombinationWeights(dict(zip(NAMES, softmax(random.normal(size=3)).tolist(), strict=True)), weights)
+    return Problem(voted, match(ngrams, REFERENCES), start, threads=1), lattices, model
+
+
+def parts_of(voted: VotedForest) -> list[tuple[VotedForest, int, int]]:
+    return [(VotedForest(part, voted.votes, voted.arcs[a:b]), a, b) for part, a, b in split(voted.forest)]
+
+
+def test_features_of_paths_are_those_of_their_texts() -> None:
+    problem, lattices, model = small_problem(model_order=3)
+    forest = problem.voted.forest
+    assert forest.feature_names == (*FEATURES, "lm", "novel.bigram", "support.1", "support.2", "long")
+    for (part, _, _), lattice in zip(split(forest), lattices, strict=True):
+        systems = [text.tolist() for text in _outputs(lattice)]
+        for tree in derivations(part)[:200]:
+            found = dict(zip(part.feature_names, part.features[list(tree.edges)].sum(axis=0).tolist(), strict=True))
+            scored = sentences_from(np.array(tree.words, np.int32), np.array([len(tree.words)]))
+            assert found["lm"] == pytest.approx(model.score(scored)[0] * math.log(10.0), abs=1e-4)
+            assert found["word"] == len(tree.words)
+            assert found["long"] == sum(len(word) > 3 for word in part.vocabulary.words(tree.words))
+            had = [set(pairwise(text)) for text in systems]
+            pairs = list(pairwise(tree.words))
+            assert found["novel.bigram"] == sum(not any(pair in own for own in had) for pair in pairs)
+            assert found["support.2"] == pytest.approx(sum(sum(p in own for own in had) for p in pairs) / 3, abs=1e-5)
+
+
+def _outputs(lattice: Lattice) -> list[np.ndarray]:
+    """The output of each system."""
+    hypotheses = lattice.hypotheses
+    texts = [hypotheses.texts.symbols[a:b] for a, b in pairwise(hypotheses.texts.offsets)]
+    chosen = [np.flatnonzero(hypotheses.confidences[:, system]) for system in range(3)]
+    return [texts[own[0]] if own.size else np.empty(0, np.int32) for own in chosen]
+
+
+def test_sparse_features_name_systems_and_pairs() -> None:
+    problem, _, _ = small_problem()
+    (part, _, _), *_ = split(problem.voted.forest)
+    assert part.sparse is not None
+    tree = derivations(part)[0]
+    totals: dict[str, float] = {}
+    for edge in tree.edges:
+        for place in range(part.sparse.arrays.offsets[edge], part.sparse.arrays.offsets[edge + 1]):
+            name = part.sparse.names[part.sparse.arrays.ids[place]]
+            totals[name] = totals.get(name, 0.0) + float(part.sparse.arrays.values[place])
+    words = part.vocabulary.words(tree.words)
+    pairs = list(pairwise(words))
+    expected = {f"words:{a}~{b}": float(pairs.count((a, b))) for a, b in pairs}
+    for name, own in zip(NAMES, SEGMENTS[0], strict=True):
+        shared = sum(pair in set(pairwise(own)) for pair in pairs)
+        expected |= {f"support.2.{name}": float(shared)} if shared else {}
+    assert {name: value for name, value in totals.items() if not name.startswith("skeleton")} == expected
+    assert sum(value for name, value in totals.items() if name.startswith("skeleton")) == 1.0
+
+
+@settings(max_examples=30)
+@given(outputs.map(lambda some: [text[:3] for text in some]), st.integers(0, 1000))
+def test_votes_score_paths_as_the_networks_say(own: list[list[str]], seed: int) -> None:
+    vocabulary = Vocabulary()
+    lattice = lattice_of(own, vocabulary)
+    ngrams = expand([lattice.forest], [lattice], 2, None)
+    voted = with_votes(ngrams.forest, [lattice])
+    sigma = softmax(np.random.default_rng(seed).normal(size=3))
+    scores = voted.voted(sigma)
+    for edge, arc in enumerate(voted.arcs.tolist()):
+        expected = 0.0
+        if arc != NO_ARC:
+            places = range(lattice.votes.offsets[arc], lattice.votes.offsets[arc + 1])
+            votes = [(lattice.votes.systems[place], lattice.votes.confidences[place]) for place in places]
+            expected = math.log(sum(sigma[system] * confidence for system, confidence in votes))
+        assert scores[edge] == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(voted.decided(sigma).scores(dict.fromkeys(FEATURES, 0.0)), scores)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_gradients_are_finite_differences(scale: float) -> None:
+    problem, _, _ = small_problem()
+    point = problem.first + np.random.default_rng(1).normal(0.0, 0.2, problem.first.size)
+    for objective in (XBLEU(2), XBLEU(2, 30.0)):
+        _, gradient = problem.value_and_gradient(objective, scale, 0.01, point)
+        assert np.abs(gradient).max() > 1e-3
+        for place in range(point.size):
+            step = np.zeros(point.size)
+            step[place] = 1e-5
+            values = [problem.value_and_gradient(objective, scale, 0.01, point + sign * step)[0] for sign in (1, -1)]
+            assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
+
+
+def test_xbleu_with_a_large_slope_is_cobleu_away_from_kinks() -> None:
+    problem, _, _ = small_problem()
+    scores = problem.voted.scores(problem.start)
+    xbleu, slopes = XBLEU(2).value_and_advantage(problem.matched, scores)
+    cobleu, log_slopes = CoBLEU(2).value_and_advantage(problem.matched, scores)
+    assert xbleu == pytest.approx(math.exp(cobleu), rel=1e-4)
+    assert slopes == pytest.approx(xbleu * log_slopes, abs=1e-4)
+
+
+def test_entropies_are_those_of_all_paths_and_the_scale_meets_a_target() -> None:
+    problem, _, _ = small_problem()
+    scores = problem.voted.scores(problem.start)
+    found = distribution(problem.voted.forest.shape, scores).entropy()
+    for number, (part, begin, end) in enumerate(split(problem.voted.forest)):
+        chances = probabilities(derivations(part), scores[begin:end])
+        assert found[number] == pytest.approx(-(chances * np.log(chances)).sum())
+    scale = scale_for_entropy(problem.voted, problem.start, 1.5)
+    assert distribution(problem.voted.forest.shape, scale * scores).entropy().mean() == pytest.approx(1.5, abs=0.02)
+
+
+def test_ascent_finds_better_weights_for_any_number_of_threads() -> None:
+    problem, _, _ = small_problem()
+    how = Ascent(entropy=1.0, steps=5, rounds=1)
+    found, scale, maximum = ascend(problem, 2, how)
+    before = problem.value_and_gradient(XBLEU(2), scale, how.l2, problem.first)[0]
+    assert maximum.value > before
+    again, _, _ = ascend(Problem(problem.voted, problem.matched, problem.start, threads=2), 2, how)
+    assert again.shares == found.shares
+    assert dict(again.features) == dict(found.features)
+
+
+def test_pruned_lattices_expand_to_longer_ngrams_with_the_same_votes() -> None:
+    problem, lattices, model = small_problem(model_order=3)
+    scores = problem.voted.scores(problem.start)
+    smaller = pruned(problem.voted.forest, scores, 0.05, FEATURES)
+    assert sum(part.edges for part in smaller) < problem.voted.forest.edges
+    larger = expand(smaller, lattices, 4, model, [novel(3)])
+    assert larger.forest.feature_names == (*FEATURES, "lm", "novel.trigram")
+    voted = with_votes(larger.forest, lattices)
+    for (part, _, _), (own, _, _), (old, _, _) in zip(
+        parts_of(voted), split(larger.forest), parts_of(problem.voted), strict=True
+    ):
+        chosen = derivations(own)[0]
+        ways = [tree for tree in derivations(old.forest) if tree.words == chosen.words]
+        totals = [old.voted(problem.start.sigma)[list(tree.edges)].sum() for tree in ways]
+        assert np.isclose(part.voted(problem.start.sigma)[list(chosen.edges)].sum(), totals).any()
+
+
+def test_a_shortened_model_has_fewer_orders() -> None:
+    _, _, model = small_problem(model_order=3)
+    assert shortened(model, 2).order == 2
+    assert shortened(model, 5) is model
+
+
+def test_shares_must_add_up_and_be_complete() -> None:
+    with pytest.raises(InputError, match="add up to 1"):
+        CombinationWeights({"A": 0.5})
+    problem, _, _ = small_problem()
+    with pytest.raises(InputError, match="2 systems"):
+        problem.voted.scores(uniform(NAMES[:2], problem.start.features))

@@ -1,0 +1,27 @@
+"""Outputs of several systems for small segments, and what was made of them."""
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.matching import Matcher
+from toledo.combination.network import Output, build_networks, distinct_hypotheses
+from toledo.vocabulary import Vocabulary
+
+NAMES = ("A", "B", "C")
+texts = st.lists(st.sampled_from(["a", "b", "c", "d", "cars", "car"]), max_size=6)
+outputs = st.lists(texts, min_size=3, max_size=3)
+
+SEGMENTS = [
+    [text.split() for text in ("the cat sat on the mat", "a cat sat on the mat", "the cats sat on a mat")],
+    [text.split() for text in ("he went home yesterday", "yesterday he went home", "he has gone home")],
+    [["yes"], ["yes"], []],
+]
+REFERENCES = [[["the", "cat", "sat", "on", "a", "mat"]], [["yesterday", "he", "went", "home"]], [["yes", "!"]]]
+
+
+def lattice_of(own: Sequence[Output], vocabulary: Vocabulary, **options: object) -> Lattice:
+    hypotheses = distinct_hypotheses(own, vocabulary)
+    networks = build_networks(hypotheses, vocabulary, Matcher(), **options)  # type: ignore[arg-type]
+    return join_networks(networks, hypotheses, NAMES[: len(own)], vocabulary)

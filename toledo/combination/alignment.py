@@ -1,0 +1,226 @@
+"""Align the words of an output to the columns of a network: edit distance with block shifts, as TER counts them.
+
+Costs are in tenths of an edit: 0 for a word that a column has, `PARTIAL` for one that matches in part, `EDIT` for any
+other word, for a word without a column and for a column without a word. A column that some output has skipped already
+costs only `SKIP`: the network says itself that it may be skipped. This is not quite free, so that of two alignments the
+one that fills more columns is preferred.
+
+As in TER (Snover et al. 2006), blocks of words are shifted to columns that they match, one at a time, each time the
+block that saves most, as long as that is no less than the `EDIT` which a shift costs. The cost of a network of one
+plain string and exact matching is that of TER, without its beam around the diagonal: without shifts it is the
+Levenshtein distance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.combination.matching import EDIT, PARTIAL
+from toledo.kernels import kernel
+
+SKIP = np.int32(1)
+LONGEST_BLOCK, FARTHEST, CANDIDATES = 10, 50, 1000  # limits of TER's search for shifts
+NO_COLUMN = -1
+
+
+class Task(NamedTuple):
+    """What to align: the cost of word i in column j, and the cost of leaving a column empty."""
+
+    words: NDArray[np.int32]
+    columns: NDArray[np.int32]
+
+
+class Tables(NamedTuple):
+    """The cost of the first i words and j columns, that of the rest, and room for two rows."""
+
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+class Aligned(NamedTuple):
+    """The order of the words after all shifts; the column of each word in that order, or NO_COLUMN; the cost."""
+
+    order: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    cost: int
+    shifts: int
+
+
+class Shift(NamedTuple):
+    """Move `length` words from `start` before word `target`; an order of tuples is the order of preference."""
+
+    gain: int
+    length: int
+    minus_start: int
+    minus_target: int
+
+
+@kernel
+def align(task: Task, shifting: bool) -> Aligned:
+    """The best alignment found; a shift costs an edit as well."""
+    words, columns = task.words.shape
+    order = np.arange(words)
+    tables = Tables(
+        np.empty((words + 1, columns + 1), np.int32),
+        np.empty((words + 1, columns + 1), np.int32),
+        np.empty((2, columns + 1), np.int32),
+    )
+    shifts, checked = 0, 0
+    while True:
+        _fill_before(task, order, tables.before)
+        places, at = _trace(task, order, tables.before)
+        cost = int(tables.before[words, columns])
+        if not shifting or cost < EDIT or checked >= CANDIDATES:
+            break
+        _fill_after(task, order, tables.after)
+        best, checked = _best_shift(task, order, places, at, tables, cost, checked)
+        if best.gain < EDIT:  # which it costs
+            break
+        order = _shifted(order, -best.minus_start, best.length, -best.minus_target)
+        shifts += 1
+    return Aligned(order, places, int(cost + shifts * EDIT), shifts)
+
+
+@kernel
+def _fill_before(task: Task, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+    """Row i is the cost of the first i words beside each number of columns."""
+    table[0, 0] = 0
+    for j in range(task.columns.size):
+        table[0, j + 1] = table[0, j] + task.columns[j]
+    for i in range(order.size):
+        _next_row(task, order[i], table[i], table[i + 1])
+
+
+@kernel
+def _next_row(task: Task, word: int, above: NDArray[np.int32], here: NDArray[np.int32]) -> None:
+    """The costs with one more word."""
+    here[0] = above[0] + EDIT
+    left = here[0]
+    for j in range(task.columns.size):
+        cost = min(above[j] + task.words[word, j], above[j + 1] + EDIT, left + task.columns[j])
+        here[j + 1] = left = cost
+
+
+@kernel
+def _fill_after(task: Task, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+    """Row i is the cost of the words from i on beside the columns from each on."""
+    words, width = order.size, task.columns.size
+    table[words, width] = 0
+    for j in range(width - 1, -1, -1):
+        table[words, j] = table[words, j + 1] + task.columns[j]
+    for i in range(words - 1, -1, -1):
+        table[i, width] = table[i + 1, width] + EDIT
+        for j in range(width - 1, -1, -1):
+            table[i, j] = min(
+                table[i + 1, j + 1] + task.words[order[i], j], table[i + 1, j] + EDIT, table[i, j + 1] + task.columns[j]
+            )
+
+
+@kernel
+def _trace(
+    task: Task, order: NDArray[np.int64], table: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The column of each word, and for each column the word in it or else the last one before it (−1: none).
+
+    Of equal ways back a word in a column is preferred, then a word without one.
+    """
+    places, at = np.full(order.size, NO_COLUMN), np.full(task.columns.size, -1)
+    i, j = order.size, task.columns.size
+    while i > 0:
+        if j > 0 and table[i, j] == table[i - 1, j - 1] + task.words[order[i - 1], j - 1]:
+            i, j = i - 1, j - 1
+            places[i], at[j] = j, i
+        elif table[i, j] == table[i - 1, j] + EDIT:
+            i -= 1
+        else:
+            j -= 1
+            at[j] = i - 1
+    return places, at
+
+
+@kernel
+def _best_shift(
+    task: Task,
+    order: NDArray[np.int64],
+    places: NDArray[np.int64],
+    at: NDArray[np.int64],
+    tables: Tables,
+    cost: int,
+    checked: int,
+) -> tuple[Shift, int]:
+    """The shift that saves most (gain 0 if none saves anything), and the number of shifts tried so far.
+
+    A block must match columns word by word; some word of it must be wrong where it is, and some of the columns must not
+    have been matched. It goes before or into the words that stand at these columns now.
+    """
+    words, width = order.size, task.columns.size
+    matched = np.zeros(width, np.bool_)
+    wrong = np.ones(words, np.bool_)
+    for i in range(words):
+        if places[i] != NO_COLUMN and task.words[order[i], places[i]] <= PARTIAL:
+            matched[places[i]], wrong[i] = True, False
+    best = Shift(0, 0, 0, 0)
+    for start in range(words):
+        for goal in range(max(0, start - FARTHEST), min(width, start + FARTHEST + 1)):
+            any_wrong, any_unmatched = False, False
+            for length in range(1, min(LONGEST_BLOCK, words - start, width - goal) + 1):
+                i, j = start + length - 1, goal + length - 1
+                if task.words[order[i], j] > PARTIAL:
+                    break
+                any_wrong |= wrong[i]
+                any_unmatched |= not matched[j]
+                if not (any_wrong and any_unmatched) or start <= at[goal] < start + length:
+                    continue
+                previous = -1
+                for offset in range(-1, length):
+                    target = 0 if goal + offset < 0 else at[goal + offset] + 1
+                    if target == previous:
+                        continue
+                    previous = target
+                    after = _cost_after(task, order, tables, start, length, target)
+                    candidate = Shift(cost - after, length, -start, -target)
+                    if candidate > best:
+                        best = candidate
+                    checked += 1
+                if checked >= CANDIDATES:
+                    return best, checked
+    return best, checked
+
+
+@kernel
+def _cost_after(task: Task, order: NDArray[np.int64], tables: Tables, start: int, length: int, target: int) -> int:
+    """The cost after a shift: only the words between the block's old and new place are aligned anew."""
+    first, middle, last = _bounds(order.size, start, length, target)
+    here = tables.before[first]
+    row = 0
+    for part in range(2):
+        begin, end = (middle, last) if part == 0 else (first, middle)
+        for i in range(begin, end):
+            _next_row(task, order[i], here, tables.rows[row])
+            here, row = tables.rows[row], 1 - row
+    best = here[0] + tables.after[last, 0]
+    for j in range(1, here.size):
+        best = min(best, here[j] + tables.after[last, j])
+    return int(best)
+
+
+@kernel
+def _bounds(words: int, start: int, length: int, target: int) -> tuple[int, int, int]:
+    """A shift swaps two neighbouring blocks, from the first to the second and from the second to the third number.
+
+    A target inside the block is counted from its end, as TER does.
+    """
+    if target < start:
+        return target, start, start + length
+    end = target if target > start + length else min(length + target, words)
+    return start, start + length, end
+
+
+@kernel
+def _shifted(order: NDArray[np.int64], start: int, length: int, target: int) -> NDArray[np.int64]:
+    first, middle, last = _bounds(order.size, start, length, target)
+    return np.concatenate((order[:first], order[middle:last], order[first:middle], order[last:]))

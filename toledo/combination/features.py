@@ -1,0 +1,201 @@
+"""Features of the n-grams of a lattice: functions of the words and of the outputs that have them.
+
+After expansion every n-gram is completed at one edge. An edge has the sum of a feature over the n-grams that it
+completes, so any function of a word and the words before it is a feature of edges.
+
+    novel(2)                               `novel.bigram`: 1 for a bigram that no output has (Rosti et al. 2011)
+    support(3)                             `support.3`: the share of systems whose output has the trigram
+    of_words("long", 1, lambda words: float(len(words[0]) > 12))
+    word_pairs(2)                          a sparse feature for each pair of words
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.combination.lattice import Lattice
+from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram, words_of
+from toledo.forest.ngrams import CompletedNGrams, NGramForest
+from toledo.forest.scoring import SparseArrays, SparseFeatures
+from toledo.kernels import kernel
+from toledo.metrics.sequences import offsets_of
+
+NAMES = {2: "bigram", 3: "trigram", 4: "fourgram"}
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentNGrams:
+    """The n-grams of a segment: `had[g, output]` tells which distinct outputs have n-gram g."""
+
+    index: NGramIndex
+    orders: NDArray[np.uint8]
+    had: NDArray[np.bool_]
+    lattice: Lattice
+
+    def systems(self) -> NDArray[np.bool_]:
+        """Which systems have each n-gram in their best output."""
+        best = self.lattice.hypotheses.confidences == 1.0
+        return np.asarray(self.had.astype(np.int32) @ best.astype(np.int32) > 0)
+
+    def words(self, ngram: int) -> tuple[str, ...]:
+        """The words of an n-gram."""
+        return tuple(self.lattice.forest.vocabulary.words(words_of(self.index, ngram)))
+
+
+@dataclass(frozen=True)
+class NGramFeature:
+    """A dense feature: one number for each n-gram of a segment; only those of the feature's order count."""
+
+    name: str
+    order: int
+    values: Callable[[SegmentNGrams], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class SparseNGramFeatures:
+    """Sparse features: names for each n-gram of the order, each worth 1."""
+
+    order: int
+    names: Callable[[SegmentNGrams, int], Sequence[str]]
+
+
+Feature = NGramFeature | SparseNGramFeatures
+
+
+def novel(order: int) -> NGramFeature:
+    """Counts n-grams that no output has."""
+
+    def values(ngrams: SegmentNGrams) -> NDArray[np.float64]:
+        return np.asarray(~ngrams.had.any(axis=1), np.float64)
+
+    return NGramFeature(f"novel.{NAMES[order]}", order, values)
+
+
+def support(order: int) -> NGramFeature:
+    """Adds up the share of systems whose output has the n-gram."""
+
+    def values(ngrams: SegmentNGrams) -> NDArray[np.float64]:
+        return np.asarray(ngrams.systems().mean(axis=1), np.float64)
+
+    return NGramFeature(f"support.{order}", order, values)
+
+
+def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -> NGramFeature:
+    """Any function of the words of an n-gram: the last one after those before it."""
+
+    def values(ngrams: SegmentNGrams) -> NDArray[np.float64]:
+        result = np.zeros(ngrams.orders.size)
+        for ngram in np.flatnonzero(ngrams.orders == order).tolist():
+            result[ngram] = value(ngrams.words(ngram))
+        return result
+
+    return NGramFeature(name, order, values)
+
+
+def supporters(order: int, systems: Sequence[str]) -> SparseNGramFeatures:
+    """A weight for each system whose output has the n-gram: `support.2.NAME`."""
+    names = [f"support.{order}.{system}" for system in systems]
+
+    def of_ngram(ngrams: SegmentNGrams, ngram: int) -> Sequence[str]:
+        best = ngrams.lattice.hypotheses.confidences[ngrams.had[ngram]] == 1.0
+        return [names[system] for system in np.flatnonzero(best.any(axis=0)).tolist()]
+
+    return SparseNGramFeatures(order, of_ngram)
+
+
+def word_pairs(order: int = 2) -> SparseNGramFeatures:
+    """A weight for each n-gram of some order: `words:of~the`."""
+    return SparseNGramFeatures(order, lambda ngrams, ngram: [f"words:{'~'.join(ngrams.words(ngram))}"])
+
+
+def add_features(ngrams: NGramForest, lattice: Lattice, features: Sequence[Feature]) -> NGramForest:
+    """The expanded lattice of one segment with more features."""
+    usable = [feature for feature in features if feature.order <= ngrams.order]
+    if not usable:
+        return ngrams
+    index, size = ngrams.indexes[0], ngrams.orders.size
+    texts = lattice.hypotheses.texts
+    had = _had(index, size, texts.symbols, texts.offsets, ngrams.order)
+    segment = SegmentNGrams(index, ngrams.orders, had, lattice)
+    dense = [feature for feature in usable if isinstance(feature, NGramFeature)]
+    forest = ngrams.forest
+    columns = [
+        ngrams.edge_sums(np.where(ngrams.orders == feature.order, feature.values(segment), 0.0), threads=1)
+        for feature in dense
+    ]
+    sparse = forest.sparse
+    for feature in usable:
+        if isinstance(feature, SparseNGramFeatures):
+            sparse = _with_names(sparse, ngrams, segment, feature)
+    larger = replace(
+        forest,
+        features=np.column_stack([forest.features, *columns]).astype(np.float32),
+        feature_names=(*forest.feature_names, *(feature.name for feature in dense)),
+        sparse=sparse,
+    )
+    return replace(ngrams, forest=larger)
+
+
+def _with_names(
+    sparse: SparseFeatures | None, ngrams: NGramForest, segment: SegmentNGrams, feature: SparseNGramFeatures
+) -> SparseFeatures:
+    """The sparse features of edges and those of the n-grams that they complete."""
+    numbers = {name: number for number, name in enumerate(sparse.names)} if sparse else {}
+    rows = [
+        [numbers.setdefault(name, len(numbers)) for name in feature.names(segment, ngram)]
+        if order == feature.order
+        else []
+        for ngram, order in enumerate(ngrams.orders.tolist())
+    ]
+    flat = np.array([number for row in rows for number in row], np.int32)
+    old = (
+        sparse.arrays
+        if sparse
+        else SparseArrays(np.zeros(ngrams.forest.edges + 1, np.int32), flat[:0], np.empty(0, np.float32))
+    )
+    more = SparseArrays(offsets_of([len(row) for row in rows]).astype(np.int32), flat, np.ones(flat.size, np.float32))
+    return SparseFeatures(tuple(numbers), _with_completed(old, ngrams.completed, more))
+
+
+@kernel
+def _with_completed(own: SparseArrays, completed: CompletedNGrams, of_ngram: SparseArrays) -> SparseArrays:
+    """The sparse features of edges, and after them those of the n-grams that each edge completes."""
+    edges = own.offsets.size - 1
+    offsets = np.zeros(edges + 1, np.int32)
+    for h in range(edges):
+        size = own.offsets[h + 1] - own.offsets[h]
+        for i in range(completed.offsets[h], completed.offsets[h + 1]):
+            size += of_ngram.offsets[completed.ids[i] + 1] - of_ngram.offsets[completed.ids[i]]
+        offsets[h + 1] = offsets[h] + size
+    ids, values = np.empty(offsets[edges], np.int32), np.empty(offsets[edges], np.float32)
+    for h in range(edges):
+        place = offsets[h]
+        for j in range(own.offsets[h], own.offsets[h + 1]):
+            ids[place], values[place] = own.ids[j], own.values[j]
+            place += 1
+        for i in range(completed.offsets[h], completed.offsets[h + 1]):
+            for j in range(of_ngram.offsets[completed.ids[i]], of_ngram.offsets[completed.ids[i] + 1]):
+                ids[place], values[place] = of_ngram.ids[j], of_ngram.values[j]
+                place += 1
+    return SparseArrays(offsets, ids, values)
+
+
+@kernel
+def _had(
+    index: NGramIndex, ngrams: int, words: NDArray[np.int32], offsets: NDArray[np.int64], order: int
+) -> NDArray[np.bool_]:
+    """Which texts have which n-grams."""
+    had = np.zeros((ngrams, offsets.size - 1), np.bool_)
+    for text in range(offsets.size - 1):
+        for first in range(offsets[text], offsets[text + 1]):
+            ngram = NO_NGRAM
+            for last in range(first, min(first + order, offsets[text + 1])):
+                ngram = find_ngram(index, ngram, words[last])
+                if ngram == NO_NGRAM:
+                    break
+                had[ngram, text] = True
+    return had

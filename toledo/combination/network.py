@@ -1,0 +1,185 @@
+"""Confusion networks: columns of alternatives, and which systems vote for each.
+
+A network is kept as the table that alignment makes of it (`toledo.combination.incremental`): which word, or none, each
+output has in each column. Equal outputs are one, with the votes of several systems. An output that is best of its
+system votes with a confidence of 1, the one of rank r in an n-best list with 1 / (1 + r). An empty output does not
+vote: the system had nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.combination.incremental import NULL, build_table
+from toledo.combination.matching import Matcher
+from toledo.errors import InputError
+from toledo.kernels import kernel
+from toledo.metrics.sequences import Sequences, offsets_of
+from toledo.vocabulary import Vocabulary
+
+Output = Sequence[str] | Sequence[Sequence[str]]  # of one system for one segment: words, or n-best lists of words
+LARGEST_TABLE = 50_000_000  # cells in which two texts are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses:
+    """The distinct outputs for a segment, as word ids, and the confidence of each system in each of them.
+
+    The first `best` are the best outputs of some system: those that may be skeletons.
+    """
+
+    texts: Sequences
+    confidences: NDArray[np.float32]
+    best: int
+
+    def __len__(self) -> int:
+        """The number of distinct outputs."""
+        return len(self.texts)
+
+
+class Arcs(NamedTuple):
+    """The arcs of a network by column: the word (or NULL) of each, and its votes.
+
+    Arc a has the votes `vote_offsets[a]:vote_offsets[a + 1]`, of `systems` with `confidences`.
+    """
+
+    columns: NDArray[np.int32]
+    words: NDArray[np.int32]
+    vote_offsets: NDArray[np.int32]
+    systems: NDArray[np.int32]
+    confidences: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionNetwork:
+    """The outputs of a segment aligned to one of them, the `skeleton`: `table[column, output]` is a word id or NULL.
+
+    `edits[output]` counts the edits, with shifts, between an output and the skeleton.
+    """
+
+    skeleton: int
+    table: NDArray[np.int32]
+    edits: NDArray[np.float64]
+    hypotheses: Hypotheses
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return len(self.table)
+
+    def arcs(self) -> Arcs:
+        """The distinct words of each column, that of the skeleton first, with the systems that vote for them."""
+        return _arcs(self.table, self.skeleton, self.hypotheses.confidences)
+
+
+def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> Hypotheses:
+    """The distinct outputs of some systems for one segment; new words join the vocabulary."""
+    places: dict[tuple[str, ...], int] = {}
+    votes: list[tuple[int, int, float]] = []
+    lists = [_as_list(output) for output in outputs]
+    for rank in range(max((len(own) for own in lists), default=0)):
+        for system, own in enumerate(lists):
+            if rank < len(own) and own[rank]:
+                votes.append((places.setdefault(own[rank], len(places)), system, 1.0 / (1 + rank)))
+        if rank == 0:
+            best = len(places)
+    confidences = np.zeros((len(places), len(outputs)), np.float32)
+    for text, system, confidence in votes:
+        confidences[text, system] = max(confidences[text, system], confidence)
+    words = np.array([vocabulary.add(word) for text in places for word in text], np.int32)
+    return Hypotheses(Sequences(words, offsets_of([len(text) for text in places])), confidences, best if places else 0)
+
+
+def build_networks(
+    hypotheses: Hypotheses,
+    vocabulary: Vocabulary,
+    matcher: Matcher,
+    *,
+    skeletons: int | None = None,
+    shifts: bool = True,
+) -> list[ConfusionNetwork]:
+    """A network with each best output as skeleton, or with the `skeletons` of them that are closest to all others."""
+    texts = hypotheses.texts
+    longest = int(texts.lengths.max(initial=0))
+    if longest * int(texts.lengths.sum()) > LARGEST_TABLE:
+        raise InputError(f"outputs of up to {longest} words cannot be aligned", remedy="split them into sentences")
+    used, local = np.unique(texts.symbols, return_inverse=True)
+    costs = matcher.costs(vocabulary.words(used.tolist()))
+    networks = []
+    for skeleton in range(hypotheses.best):
+        table, distances = build_table(local.astype(np.int32), texts.offsets, skeleton, costs, shifts)
+        words = np.where(table == NULL, NULL, used[table]).astype(np.int32)
+        networks.append(ConfusionNetwork(skeleton, words, distances / 10.0, hypotheses))
+    if skeletons is not None and skeletons < len(networks):
+        closest = np.argsort([_distance(network) for network in networks], kind="stable")[:skeletons]
+        networks = [networks[number] for number in sorted(closest.tolist())]
+    return networks
+
+
+def _distance(network: ConfusionNetwork) -> float:
+    """How many edits away the skeleton is from what the systems say."""
+    return float(network.edits @ network.hypotheses.confidences.sum(axis=1))
+
+
+def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64]:
+    """How much each skeleton can be trusted, from the alignments: e to the minus of the mean edits per word.
+
+    They add up to 1.
+    """
+    rates = []
+    for network in networks:
+        weights = network.hypotheses.confidences.sum(axis=1)
+        words = float(weights @ network.hypotheses.texts.lengths)
+        rates.append(_distance(network) / max(words, 1.0))
+    trust = np.exp(-np.array(rates))
+    return np.asarray(trust / trust.sum())
+
+
+def _as_list(output: Output) -> list[tuple[str, ...]]:
+    """The n-best list of a system; a sequence of words is a list of one."""
+    if isinstance(output, str):
+        raise TypeError("an output is a list of words, not a text: split it first")
+    if all(isinstance(part, str) for part in output):
+        return [tuple(str(part) for part in output)]
+    return [tuple(text) for text in output]
+
+
+@kernel
+def _arcs(table: NDArray[np.int32], skeleton: int, confidences: NDArray[np.float32]) -> Arcs:
+    width, texts = table.shape
+    systems = confidences.shape[1]
+    room = width * texts
+    arcs = Arcs(
+        np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room + 1, np.int32),
+        np.empty(room * systems, np.int32), np.empty(room * systems, np.float32),
+    )  # fmt: skip
+    seen = np.empty(texts, np.bool_)
+    trust = np.empty(systems, np.float32)
+    count = votes = 0
+    for column in range(width):
+        seen[:] = False
+        for turn in range(-1, texts):
+            first = skeleton if turn < 0 else turn
+            if seen[first]:
+                continue
+            trust[:] = 0.0
+            for text in range(texts):
+                if table[column, text] == table[column, first]:
+                    seen[text] = True
+                    trust = np.maximum(trust, confidences[text])
+            arcs.columns[count], arcs.words[count] = column, table[column, first]
+            for system in range(systems):
+                if trust[system] > 0.0:
+                    arcs.systems[votes], arcs.confidences[votes] = system, trust[system]
+                    votes += 1
+            count += 1
+            arcs.vote_offsets[count] = votes
+    return Arcs(
+        arcs.columns[:count].copy(), arcs.words[:count].copy(), arcs.vote_offsets[: count + 1].copy(),
+        arcs.systems[:votes].copy(), arcs.confidences[:votes].copy(),
+    )  # fmt: skip
