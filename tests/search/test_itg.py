@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import k_best, viterbi
+from toledo.forest import Forest, k_best, unite, viterbi
 from toledo.model import Model
 from toledo.search.beam import BeamSearch
 from toledo.search.itg import ITGSearch, ITGSettings
 from toledo.search.steps import steps_of
 from toledo.weights import Weights
 
-EVERYTHING = ITGSettings(beam=1_000_000)
+ALL = 1_000_000
 models = st.builds(
     small_model,
     contents,
@@ -34,8 +34,11 @@ def with_joins(model: Model, weights: dict[str, float]) -> Model:
     return model.with_weights(Weights({**model.weights, **weights}))
 
 
-def join_counts(steps: Steps) -> tuple[int, int] | None:
-    """The monotone and inverted joins that put phrases in this order; None if joins of neighbours cannot."""
+def join_counts(steps: Steps, longest_span: int = 20) -> tuple[int, int] | None:
+    """The monotone and inverted joins that put phrases in this order; None if joins of neighbours cannot.
+
+    Nor do they if a span is turned round that is too long.
+    """
     parts: list[tuple[int, int]] = []
     monotone = inverted = 0
     for begin, end, _ in steps:
@@ -45,13 +48,15 @@ def join_counts(steps: Steps) -> tuple[int, int] | None:
             monotone += first[1] == second[0]
             inverted += second[1] == first[0]
             parts[-2:] = [(min(first[0], second[0]), max(first[1], second[1]))]
+            if second[1] == first[0] and parts[-1][1] - parts[-1][0] > longest_span:
+                return None
     return (monotone, inverted) if len(parts) == 1 else None
 
 
 def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
     scores = []
     for steps in derivations(search.model, list(sentence)):
-        counts = join_counts(steps)
+        counts = join_counts(steps, search.settings.longest_span)
         if counts is not None:
             features = features_of(search.model, list(sentence), steps)
             features |= {"itg.monotone": counts[0], "itg.inverted": counts[1]}
@@ -59,12 +64,12 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
     return sorted(scores)
 
 
-@settings(max_examples=60)
-@given(models, words, joins)
-def test_a_search_without_limits_finds_every_derivation_once(
-    model: Model, sentence: list[str], weights: dict[str, float]
+@settings(max_examples=80)
+@given(models, words, joins, st.sampled_from([20, 20, 3, 2, 1]))
+def test_a_search_without_a_beam_finds_every_derivation_once(
+    model: Model, sentence: list[str], weights: dict[str, float], longest_span: int
 ) -> None:
-    search = ITGSearch(with_joins(model, weights), EVERYTHING)
+    search = ITGSearch(with_joins(model, weights), ITGSettings(ALL, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
     found = sorted(one.score for one in k_best(forest, forest.scores(search.weights)))
     np.testing.assert_allclose(found, expected_scores(search, sentence), atol=1e-4)
@@ -87,6 +92,24 @@ def test_narrow_searches_give_true_derivations(
         features = features_of(search.model, sentence, steps)
         features |= {"itg.monotone": counts[0], "itg.inverted": counts[1]}
         assert one.features == pytest.approx({name: features[name] for name in search.feature_names}, abs=1e-4)
+
+
+def orders(forest: Forest, weights: Weights) -> list[tuple[object, ...]]:
+    return [steps_of(one) for one in islice(k_best(forest, forest.scores(weights)), 2000)]
+
+
+@settings(max_examples=40)
+@given(models, st.lists(st.sampled_from("abcd"), min_size=3, max_size=6), joins, joins, st.integers(1, 20))
+def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
+    model: Model, sentence: list[str], weights: dict[str, float], others: dict[str, float], beam: int
+) -> None:
+    """So a text is not likelier for having more trees, whatever the beam drops."""
+    searches = [ITGSearch(with_joins(model, some), ITGSettings(beam)) for some in (weights, others)]
+    forests = [search.forests([sentence], threads=1)[0] for search in searches]
+    found = [orders(forest, search.weights) for forest, search in zip(forests, searches, strict=True)]
+    both = orders(unite(forests), searches[0].weights)
+    assert all(len(some) == len(set(some)) for some in (*found, both))
+    assert set(found[0]) | set(found[1]) <= set(both) or len(both) == 2000
 
 
 def test_ngrams_are_local_and_threads_change_nothing() -> None:

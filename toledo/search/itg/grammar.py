@@ -95,9 +95,12 @@ def _yields(options: SentenceOptions, arity: NDArray[np.int64]) -> Yields:
 
 @kernel
 def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span: int) -> Joins:
-    """Join spans that can be made, short ones first; beyond the longest only from the left end, and in order."""
+    """Join spans that can be made, short ones first; beyond the longest only from the left end, and in order.
+
+    Phrases are joined however long they are.
+    """
     length, longest_phrase = first.shape
-    width = length + 1
+    width, longest_part = length + 1, max(longest_span, longest_phrase)
     made = np.zeros(width * width * WAYS, np.bool_)
     for b in range(length):
         for n in range(1, min(longest_phrase, length - b) + 1):
@@ -106,7 +109,7 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
     for size in range(2, length + 1):
         for b in range(length - size + 1 if size <= longest_span else 1):
             span = b * width + b + size
-            for k in range(max(b + 1, b + size - longest_span), b + size):
+            for k in range(max(b + 1, b + size - longest_part), b + size):
                 left, right = (b * width + k) * WAYS, (k * width + b + size) * WAYS
                 for way in (MONOTONE, INVERTED):
                     if way == INVERTED and size > longest_span:
