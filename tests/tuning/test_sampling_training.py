@@ -19,6 +19,7 @@ from toledo.tuning.annealing import Annealing
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
 from toledo.tuning.sampling import GainAdaptation, SampledSet, SamplingTrainer, train
+from toledo.tuning.sampling.training import mean_weights
 from toledo.weights import Weights
 
 SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
@@ -111,6 +112,14 @@ def test_interruptions_and_threads_change_nothing(
         for one, same in zip(other.history.rounds, whole.history.rounds, strict=True):
             times = {"search_seconds": 0.0, "tuning_seconds": 0.0}
             assert replace(one, **times) == replace(same, **times)
+
+
+def test_a_round_has_the_mean_weights_of_its_steps(model: Model) -> None:
+    points = [Weights({"lm": 1.0, "oov": 1.0}, frozenset({"oov"})), Weights({"lm": 2.0, "oov": 1.0, "new": 3.0})]
+    assert dict(mean_weights(points)) == {"lm": 1.5, "oov": 1.0, "new": 1.5}
+    one, two = (trained(replace(SENTENCE, steps=steps), model).history for steps in (1, 3))
+    first = [one.weights(number) for number in (1, 2, 3)]
+    assert dict(two.weights(1)) == pytest.approx(dict(mean_weights(first)))
 
 
 def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:

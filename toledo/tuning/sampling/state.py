@@ -1,6 +1,6 @@
-"""Where stochastic training stands: the number of steps and the gains of all weights, by name, also on disk.
+"""Where stochastic training stands: the number of steps, the weights, and their gains by name, also on disk.
 
-    DIRECTORY/history.json        rounds, with the weights after each
+    DIRECTORY/history.json        rounds, with the mean weights of each
     DIRECTORY/round-3             the state after the last round, until the run has ended
 
 Batches and samples depend on the seed and the number of the step alone, so there is no other state.
@@ -9,6 +9,7 @@ Batches and samples depend on the seed and the number of the step alone, so ther
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,9 +27,10 @@ FIELDS = ("first", "values", "means", "squares")
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """So many steps are done; `gains` are those of the weights of these names."""
+    """So many steps are done and led to `weights` (None: the start); `gains` are those of the weights `names`."""
 
     step: int = 0
+    weights: Mapping[str, float] | None = None
     names: tuple[str, ...] = ()
     gains: Gains = Gains.none(0)  # noqa: RUF009 (frozen)
 
@@ -40,10 +42,10 @@ class TrainingState:
         places = np.array([place.get(name, len(self.names)) for name in names], np.int64)
         return self.gains.mapped(lambda array: np.append(array, 0.0)[places])
 
-    def after(self, names: tuple[str, ...], gains: Gains) -> TrainingState:
+    def after(self, weights: Mapping[str, float], names: tuple[str, ...], gains: Gains) -> TrainingState:
         """One step more, with new gains of some weights."""
         if names == self.names or not self.names:
-            return TrainingState(self.step + 1, names, gains)
+            return TrainingState(self.step + 1, weights, names, gains)
         known = set(self.names)
         everything = (*self.names, *(name for name in names if name not in known))
         own = replace(self.gains_of(everything).mapped(np.copy), steepness=gains.steepness)
@@ -51,7 +53,7 @@ class TrainingState:
         places = np.array([place[name] for name in names], np.int64)
         for field in FIELDS:
             getattr(own, field)[places] = getattr(gains, field)
-        return TrainingState(self.step + 1, everything, own)
+        return TrainingState(self.step + 1, weights, everything, own)
 
 
 def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -> None:
@@ -60,7 +62,12 @@ def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -
     directory.mkdir(parents=True, exist_ok=True)
     if not history.stopped:
         arrays = {field: getattr(state.gains, field) for field in FIELDS}
-        content = {"step": state.step, "names": list(state.names), "steepness": state.gains.steepness}
+        content = {
+            "step": state.step,
+            "names": list(state.names),
+            "steepness": state.gains.steepness,
+            "weights": dict(state.weights or {}),
+        }
         storage.save(_place(directory, number), DESCRIPTION, content, arrays)
     history.save(directory / HISTORY)
     if history.stopped:
@@ -78,14 +85,18 @@ def load_state(checkpoint: Checkpoint, history: History) -> TrainingState:
         content, arrays = storage.load(place, DESCRIPTION)
         first, values, means, squares = (np.array(arrays[field]) for field in FIELDS)
         gains = Gains(first, values, means, squares, content["steepness"])
-        names, step = tuple(content["names"]), content["step"]
+        names, step, weights = tuple(content["names"]), content["step"], content["weights"]
     except InputError as error:
         raise InputError(error.message, file=error.file, remedy=ANEW) from None
     except KeyError as error:
         raise InputError(f"has no {error}", file=place / DESCRIPTION, remedy=ANEW) from None
-    if not isinstance(step, int) or any(getattr(gains, field).shape != (len(names),) for field in FIELDS):
+    if (
+        not isinstance(step, int)
+        or not weights.keys() >= set(names)
+        or any(getattr(gains, field).shape != (len(names),) for field in FIELDS)
+    ):
         raise InputError("is no state of a training", file=place / DESCRIPTION, remedy=ANEW)
-    return TrainingState(step, names, gains)
+    return TrainingState(step, weights, names, gains)
 
 
 def _place(directory: Path, number: int) -> Path:

@@ -105,7 +105,7 @@ class SamplingTrainer:
         spread = feature_variances(rows, batch, point.size)
         move, gains = self.adaptation.move(state.gains_of(given.names), np.where(given.free, slopes, 0.0), spread)
         after = weights.updated(given.names, point + move)
-        return Step(after, state.after(given.names, gains), value, batch.entropy, batch.counts.size)
+        return Step(after, state.after(after, given.names, gains), value, batch.entropy, batch.counts.size)
 
     def advantages(
         self, batch: SampledBatch, metric: Metric, temperature: float, random: np.random.Generator

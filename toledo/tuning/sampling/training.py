@@ -1,8 +1,9 @@
 """The loop of minimum-risk training: sample a batch, make a step; after some steps write the weights and score them.
 
-A round is an interval of steps. It is judged by what a decision rule chooses from samples with the weights at its end:
-of the held-out set, or else of the tuning set. With a held-out set, the score of the tuning set is that of the last
-batches of the round, as they were sampled for training.
+A round is an interval of steps. Its weights are the means over these steps, which have less noise than where a step
+happens to lead (Polyak and Juditsky 1992); the next round goes on from its last step. It is judged by what a decision
+rule chooses from samples with the mean weights: of the held-out set, or else of the tuning set. With a held-out set,
+the score of the tuning set is that of the last batches of the round, as they were sampled for training.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,13 @@ def train(
     return TuningResult(checked_result(history, sum(want_words(judged)), ()), history)
 
 
+def mean_weights(points: Sequence[Weights]) -> Weights:
+    """The mean of weights; the last of them have all names, and what has no weight yet counts as 0."""
+    names = list(points[-1])
+    values = np.mean([[point.get(name, 0.0) for name in names] for point in points], axis=0)
+    return points[-1].updated(names, values)
+
+
 class _Training:
     """One run."""
 
@@ -140,13 +148,14 @@ class _Training:
 
     def _round(self, history: History, state: TrainingState) -> tuple[History, TrainingState]:
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
-        interval = self._interval(old, state, number)
+        interval = self._interval(self._point(history.start, state), state, number)
         steps, end = interval.steps, interval.steps[-1]
+        weights = mean_weights([one.weights for one in steps])
         began = time.process_time()
-        judged, held_out = self._judge(end.weights)
+        judged, held_out = self._judge(weights)
         done = Round(
             number=number,
-            weights=dict(end.weights),
+            weights=dict(weights),
             objective=float(np.mean([one.value for one in steps])),
             before=history.rounds[-1].after if history.rounds else history.start_score,
             after=judged.score if interval.score is None else interval.score,
@@ -154,7 +163,7 @@ class _Training:
             hypotheses=sum(one.derivations for one in steps),
             new=sum(one.derivations for one in steps),
             empty=judged.empty,
-            change=change(old, end.weights),
+            change=change(old, weights),
             search_seconds=interval.sampling_seconds + time.process_time() - began,
             tuning_seconds=interval.step_seconds,
             details={
@@ -170,6 +179,10 @@ class _Training:
         if self.checkpoint:
             save_round(self.checkpoint, history, end.state)
         return history, end.state
+
+    @staticmethod
+    def _point(start: Weights, state: TrainingState) -> Weights:
+        return start if state.weights is None else replace(start, values_by_name=dict(state.weights))
 
     def _interval(self, weights: Weights, state: TrainingState, number: int) -> _Interval:
         steps: list[Step] = []
