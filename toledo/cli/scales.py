@@ -45,6 +45,14 @@ def refuse_options(options: Mapping[str, object], why: str) -> None:
         raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
 
 
+def refuse_named(context: typer.Context, why: str, *names: str) -> None:
+    """The same for parameters of a command that have a default: those that the command line names."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    refuse_options(
+        {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in sources.items()}, why
+    )
+
+
 def scale_table(
     rule: Rule,
     forests: Sequence[Forest],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
+from toledo.cli.scales import refuse_named
+
 if TYPE_CHECKING:
     from toledo.forest import Forest
     from toledo.model import Model
     from toledo.progress import Progress
     from toledo.search.beam import SearchResult, Translation
+
+log = logging.getLogger(__name__)
 
 SEARCH = "Search"
 
@@ -41,6 +46,14 @@ PopLimit = Annotated[
 SpanBeam = Annotated[
     int, typer.Option("--beam", metavar="N", help="For itg: edges kept per span.", min=1, rich_help_panel=SEARCH)
 ]
+
+
+def refuse_other_searches(context: typer.Context, search: SearchName) -> None:
+    """Refuse options that say how hard another search is to work."""
+    owners = {"pop_limit": SearchName.beam, "beam": SearchName.itg}
+    refuse_named(
+        context, f"not for --search {search.value}", *(name for name, owner in owners.items() if owner is not search)
+    )
 
 
 class Search(Protocol):
@@ -90,6 +103,11 @@ class SearchChoice:
         from toledo.search.itg import itg_weights
 
         return model.with_weights(itg_weights(model))
+
+    def tell(self, model: Model) -> None:
+        """Say once what of a model the search has no use for."""
+        if self.name is SearchName.itg and model.table.reordering is not None:
+            log.warning("ITG search does not use the reordering table of the model, nor the weights of its features")
 
     def search(self, model: Model) -> Search:
         """The search itself."""

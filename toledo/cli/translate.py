@@ -25,8 +25,15 @@ from toledo.cli.rules import (
     named_rule,
 )
 from toledo.cli.sampling import BurnIn, Chains, DiagnosticsFile, Iterations, ObservedSearch, SamplingChoice, Seed
-from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_options, scale_table
-from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_named, refuse_options, scale_table
+from toledo.cli.searches import (
+    PopLimit,
+    SearchChoice,
+    SearchName,
+    SearchOption,
+    SpanBeam,
+    refuse_other_searches,
+)
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines, write_lines
 
@@ -161,6 +168,7 @@ def translate(
     refuse_options({} if choose_scale else {"--reference": reference, "--scales": scales}, "only for --choose-scale")
     if force is not None and search is not SearchName.beam:
         raise InputError("--force follows the rules of beam search", remedy="leave out --search")
+    refuse_other_searches(context, search)
     sampled = search is SearchName.gibbs
     sampling = SamplingChoice(chains, iterations, burn_in, seed, diagnostics)
     _check_sampling(context, sampling, wanted, sampled)
@@ -169,7 +177,12 @@ def translate(
         scale = SAMPLED_SCALE
     choice = Choice(decide, settings, lattice_scale(decide, scale), sampled)
     loaded = _load(model, weights)
-    chosen = sampling.search(loaded, choice.scale) if sampled else SearchChoice(search, pop_limit, beam).search(loaded)
+    if sampled:
+        chosen: Search = sampling.search(loaded, choice.scale)
+    else:
+        searching = SearchChoice(search, pop_limit, beam)
+        searching.tell(loaded)
+        chosen = searching.search(loaded)
     if choose_scale:
         _choose_scale(chosen, choice, source, reference or [], scales, threads, progress_for(quiet), output)
         return
@@ -190,9 +203,7 @@ def translate(
 def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wanted, sampled: bool) -> None:
     """Refuse options of the sampler without it, and with it what needs phrases: its lists have whole derivations."""
     if not sampled:
-        sources = {name: context.get_parameter_source(name) for name in SAMPLING_OPTIONS}
-        given = {f"--{name.replace('_', '-')}": source for name, source in sources.items() if _named(source)}
-        refuse_options(given, "only for --search gibbs")
+        refuse_named(context, "only for --search gibbs", *SAMPLING_OPTIONS)
         return
     sampling.check()
     if wanted.trace or wanted.n_best_phrases:
@@ -200,11 +211,6 @@ def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wa
             "lists of samples do not know the phrases of their derivations",
             remedy="leave out --trace, --n-best-alignments and JSON lists, or use another --search",
         )
-
-
-def _named(source: object) -> bool:
-    """Whether the command line names a parameter."""
-    return getattr(source, "name", "") == "COMMANDLINE"
 
 
 def _choose_scale(

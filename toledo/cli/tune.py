@@ -13,8 +13,15 @@ from rich.table import Table
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
 from toledo.cli.rules import RuleName, RuleSettings, named_rule, require_scale
 from toledo.cli.sampling import BurnIn, Chains, Iterations, SamplingChoice
-from toledo.cli.scales import refuse_options
-from toledo.cli.searches import PopLimit, SearchChoice, SearchName, SearchOption, SpanBeam
+from toledo.cli.scales import refuse_named
+from toledo.cli.searches import (
+    PopLimit,
+    SearchChoice,
+    SearchName,
+    SearchOption,
+    SpanBeam,
+    refuse_other_searches,
+)
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, require_output_directory
@@ -170,6 +177,8 @@ def tune(
     )
     if trainer:
         _refuse_for_samples(context, annealing)
+    if settings.rule.name == "viterbi":
+        refuse_named(context, "no scale changes which derivation is best; it is for another --decide", "scale")
     _refuse_unused(context, None if trainer else tuner.wants, search, sparse, n_best_lists)
     start, loaded = Start(initial, frozen), None
     if n_best_lists:
@@ -192,6 +201,7 @@ def tune(
             task = sampled_task(loaded, text, held_out, trainer, settings, start, sampling, progress).of_files(model)
         else:
             choice = SearchChoice(search, pop_limit, beam)
+            choice.tell(loaded)
             task = task_of_model(loaded, text, held_out, tuner, settings, start, choice, progress).of_files(model)
     try:
         results = [task.run(number, work, resume, progress) for number in range(seed, seed + seeds)]
@@ -242,19 +252,11 @@ def _rule(name: RuleName | None, n_best: int, sampled: bool) -> Rule:
     return named_rule(name or RuleName.viterbi, RuleSettings(size=n_best))
 
 
-def _refuse(context: typer.Context, why: str, *names: str) -> None:
-    """Options that would be ignored are mistakes."""
-    given = {name: context.get_parameter_source(name) for name in names}
-    refuse_options(
-        {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in given.items()}, why
-    )
-
-
 def _refuse_for_samples(context: typer.Context, annealing: bool) -> None:
-    _refuse(context, "not for --search gibbs", "n_best", "density", "pop_limit", "beam")
-    _refuse(context, "weights trained by samples have the scale 1", "scale")
+    refuse_named(context, "not for --search gibbs", "n_best", "density", "pop_limit", "beam")
+    refuse_named(context, "weights trained by samples have the scale 1", "scale")
     if annealing:
-        _refuse(context, "annealing with --search gibbs goes on until it is cold", "patience")
+        refuse_named(context, "annealing with --search gibbs goes on until it is cold", "patience")
 
 
 def _refuse_unused(
@@ -262,20 +264,20 @@ def _refuse_unused(
 ) -> None:
     """What `wants` lists or lattices has no use for options of the other; None is for samples."""
     if lists:
-        _refuse(
+        refuse_named(
             context,
             "nothing is searched for where lists are given",
             *("rounds", "patience", "n_best", "density", "search", "pop_limit", "beam"),
         )
     if wants == "lists":
-        _refuse(context, "this objective looks at lists, not at lattices", "density")
+        refuse_named(context, "this objective looks at lists, not at lattices", "density")
     elif wants == "forests":
-        _refuse(context, "this objective looks at lattices, not at lists", "n_best")
+        refuse_named(context, "this objective looks at lattices, not at lists", "n_best")
     if wants is not None:
-        _refuse(context, f"not for --search {search.value}", "beam" if search is SearchName.beam else "pop_limit")
-        _refuse(context, "only for --search gibbs", "chains", "iterations", "burn_in")
+        refuse_other_searches(context, search)
+        refuse_named(context, "only for --search gibbs", "chains", "iterations", "burn_in")
     if sparse is None:
-        _refuse(context, "there is no --sparse", "sparse_features")
+        refuse_named(context, "there is no --sparse", "sparse_features")
 
 
 def _print(summary: dict[str, Any], best: int, as_json: bool) -> None:

@@ -127,6 +127,11 @@ def _gradient_tuner(name: ObjectiveName, given: dict[str, Any]) -> Tuner:
     from toledo.tuning.annealing import Annealing
     from toledo.tuning.gradient import GradientTuner
 
+    if "optimiser" in given and "batch" in given:
+        raise InputError(
+            "--optimiser is for all segments at once, and --batch makes small steps of its own",
+            remedy="leave one of both out",
+        )
     if "annealing" in given:
         given["annealing"] = Annealing()
     if name in OF_LISTS:
