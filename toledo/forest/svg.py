@@ -91,7 +91,7 @@ def _boxes(nodes: int, edges: list[Drawn]) -> tuple[list[Box], list[tuple[int, i
         if not edge.shown:
             continue
         box = len(boxes)
-        width = _text_width(edge.label) + 16 if edge.label else max(_text_width(edge.value) * 0.8, 4 * DOT)
+        width = text_width(edge.label) + 16 if edge.label else max(text_width(edge.value) * 0.8, 4 * DOT)
         height = LINE + 4 if edge.label else 3 * DOT
         boxes.append(Box(2 * depths[edge.head] - 1, width, height + (11 if edge.value else 0)))
         lines += [(tail, box) for tail in edge.tails]
@@ -180,7 +180,8 @@ def _edge_label(edge: Drawn, box: Box, centre: tuple[float, float]) -> Iterator[
         yield f'<text class="value" x="{x:.1f}" y="{y + below:.1f}">{edge.value}</text>'
 
 
-def _text_width(text: str) -> float:
+def text_width(text: str) -> float:
+    """How wide a text is on the page; nearly."""
     return sum(WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in text)
 
 

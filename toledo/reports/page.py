@@ -43,6 +43,10 @@ class Page:
         body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
         self._parts.append(f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>")
 
+    def markup(self, text: str) -> None:
+        """HTML or SVG as it is: whoever gives it has escaped what is not his own."""
+        self._parts.append(text)
+
     def figure(self, figure: Figure) -> None:
         """A plot."""
         stream = io.StringIO()

@@ -1,0 +1,148 @@
+"""Pictures of confusion networks: columns of words, how many votes each has and whose, and the way of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from toledo.combination.incremental import NULL
+from toledo.combination.network import Arcs
+from toledo.combination.paths import NetworkPath, arc_votes
+from toledo.forest.svg import text_width
+from toledo.reports.page import Page
+from toledo.vocabulary import Vocabulary
+
+NOTHING = "–"
+LINE, BOX, GAP, MARGIN, DOT, STEP, PADDING, NUMBER = 40.0, 26.0, 10.0, 12.0, 2.6, 5.8, 14.0, 26.0
+COLOURS = ("#3b6fb6", "#c8452f", "#4f9d57", "#8a5bb0", "#c28a1d", "#2a9aa8", "#b54d86", "#7a7a7a", "#8c5a3c", "#5c8a8a")
+STYLE = """
+  text { font: 13px "Helvetica Neue", Helvetica, Arial, "Noto Sans", sans-serif; fill: #22304a; text-anchor: middle; }
+  .votes { font-size: 9px; fill: #66728a; }
+  .nothing { fill: #8b94a7; }
+  .box { stroke: #c3cee3; }
+  .chosen { stroke: #c8452f; stroke-width: 2; }
+  .way { fill: none; stroke: #c8452f; stroke-width: 1.5; opacity: .5; }
+"""
+
+
+@dataclass(frozen=True)
+class ShownArc:
+    """A word (or none) in a column: its votes, those who vote for it, and whether the result goes here."""
+
+    word: str
+    votes: float
+    systems: tuple[int, ...]
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A combined segment as it is shown."""
+
+    number: int
+    text: str
+    columns: Sequence[Sequence[ShownArc]]
+    outputs: Mapping[str, str]
+    references: Sequence[str] = ()
+    source: str = ""
+
+
+def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float]) -> list[list[ShownArc]]:
+    """The columns of a network, in each the arcs with most votes first."""
+    arcs: Arcs = path.network.arcs()
+    votes, chosen = arc_votes(arcs, np.asarray(shares)), set(path.arcs)
+    columns: list[list[ShownArc]] = [[] for _ in range(path.network.columns)]
+    for arc, word in enumerate(arcs.words.tolist()):
+        systems = arcs.systems[arcs.vote_offsets[arc] : arcs.vote_offsets[arc + 1]].tolist()
+        shown = NOTHING if word == NULL else vocabulary.word(word)
+        columns[arcs.columns[arc]].append(ShownArc(shown, float(votes[arc]), tuple(systems), arc in chosen))
+    return [sorted(column, key=lambda one: -one.votes) for column in columns]
+
+
+def network_svg(columns: Sequence[Sequence[ShownArc]], systems: Sequence[str]) -> str:
+    """The picture of one network. A box is the darker the more votes it has; its dots are the systems."""
+    widths = [max(map(_width, column), default=0.0) for column in columns]
+    lefts = np.concatenate([[MARGIN], MARGIN + np.cumsum([width + GAP for width in widths])]).tolist()
+    height = 2 * MARGIN + LINE * max((len(column) for column in columns), default=1)
+    parts, way = [], []
+    for left, width, column in zip(lefts, widths, columns, strict=False):
+        for row, one in enumerate(column):
+            top = MARGIN + LINE * row
+            parts.append(_box(one, left, top, width, systems))
+            if one.chosen:
+                way.append(f"{left:.0f},{top + BOX / 2:.0f} {left + width:.0f},{top + BOX / 2:.0f}")
+    line = f'<polyline class="way" points="{" ".join(way)}"/>' if way else ""
+    total = lefts[-1] + MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {total:.0f} {height:.0f}" role="img" aria-label="confusion network of {len(columns)} columns">\n'
+        f"<style>{STYLE}</style>\n{line}\n" + "\n".join(parts) + "\n</svg>"
+    )
+
+
+def network_page(
+    title: str, segments: Sequence[Segment], shares: Mapping[str, float], weights: Mapping[str, float]
+) -> Page:
+    """All segments that were asked for, and what the systems and features weigh."""
+    page = Page(title)
+    systems = list(shares)
+    page.heading("Systems")
+    page.paragraph("A system's share is what its vote is worth. Its dot marks the words that it votes for.")
+    page.markup(_legend(shares))
+    if weights:
+        page.table(["feature", "weight"], [[name, weight] for name, weight in weights.items()])
+    for segment in segments:
+        page.heading(f"Segment {segment.number}")
+        page.paragraph(segment.text)
+        page.markup(f'<div style="overflow-x: auto">{_natural(network_svg(segment.columns, systems))}</div>')
+        rows = [["source", segment.source]] if segment.source else []
+        rows += [["reference", text] for text in segment.references]
+        page.table(["", "text"], [*rows, *([name, text] for name, text in segment.outputs.items())])
+    return page
+
+
+def _natural(svg: str) -> str:
+    """A wide picture is scrolled rather than made too small to read."""
+    return svg.replace("<svg ", '<svg style="max-width: none" ', 1)
+
+
+def _width(one: ShownArc) -> float:
+    """Room for the word, and below it for a dot of each system and a number."""
+    return max(text_width(one.word) + PADDING, STEP * len(one.systems) + NUMBER)
+
+
+def _colour(system: int) -> str:
+    return COLOURS[system % len(COLOURS)]
+
+
+def _legend(shares: Mapping[str, float]) -> str:
+    rows = "\n".join(
+        f'<tr><td><svg width="12" height="12"><circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg></td>'
+        f'<td>{escape(name)}</td><td class="number">{share:.3f}</td></tr>'
+        for number, (name, share) in enumerate(shares.items())
+    )
+    return f"<table>\n<thead><tr><th></th><th>system</th><th>share</th></tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+
+
+def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence[str]) -> str:
+    names = ", ".join(systems[number] for number in one.systems)
+    strength = min(max(one.votes, 0.0), 1.0)
+    fill = f"rgb({246 - 90 * strength:.0f},{248 - 62 * strength:.0f},{252 - 14 * strength:.0f})"
+    kind = "box chosen" if one.chosen else "box"
+    middle = left + width / 2
+    dots = "".join(_dot(place, number, left, top) for place, number in enumerate(one.systems))
+    return (
+        f"<g><title>{escape(one.word)}: {one.votes:.3f} ({escape(names)})</title>"
+        f'<rect class="{kind}" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{BOX}" rx="5" fill="{fill}"/>'
+        f'<text class="{"nothing" if one.word == NOTHING else "word"}" x="{middle:.1f}" y="{top + 17:.1f}">'
+        f'{escape(one.word)}</text><text class="votes" x="{left + width - 12:.1f}" y="{top + BOX + 9:.1f}">'
+        f"{one.votes:.2f}</text>{dots}</g>"
+    )
+
+
+def _dot(place: int, system: int, left: float, top: float) -> str:
+    x = left + DOT + 1.0 + place * STEP
+    return f'<circle cx="{x:.1f}" cy="{top + BOX + 6:.1f}" r="{DOT}" fill="{_colour(system)}"/>'
