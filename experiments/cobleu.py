@@ -51,7 +51,10 @@ DECODERS: dict[str, Rule] = {"consensus": Consensus(size=100), "viterbi": Viterb
 
 @dataclass(frozen=True)
 class Pair:
-    """A set, its languages and texts, the beam of ITG search, and the longest segment to tune on."""
+    """A set, its languages and texts, the beam of ITG search, and the longest segment to tune on.
+
+    `words` and `l2` are those of highest BLEU in cross-validation on the tuning set (cobleu_choices.py --words).
+    """
 
     folder: str
     source: str
@@ -60,12 +63,14 @@ class Pair:
     references: tuple[str, ...] = ("en",)
     beam: int = 50
     longest: int = 100
+    words: int = 300
+    l2: float = 1e-3
 
 
 PAIRS = {
     "fr-en": Pair("multi30k-fr-en", "fr", "val", ("test2016", "test2017")),
     "de-en": Pair("multi30k-de-en", "de", "val", ("test2016", "test2017")),
-    "es-en": Pair("bible-es-en", "es", "tune", ("test",), ("en", "refB.en"), beam=30, longest=25),
+    "es-en": Pair("bible-es-en", "es", "tune", ("test",), ("en", "refB.en"), beam=30, longest=25, words=0),
     "ja-en": Pair("tanaka-ja-en", "ja", "dev", ("test",)),
 }
 
@@ -74,7 +79,8 @@ PAIRS = {
 class Condition:
     """A tuner, where it begins (zero, default, or the result of MERT with the same seed), and how often it searches.
 
-    `words` is for how many of the most frequent target words the model has a feature of its own.
+    `words` is for how many of the most frequent target words the model has a feature of its own. With `chosen` it and
+    L2 are those of the pair.
     """
 
     tuner: Tuner
@@ -83,6 +89,13 @@ class Condition:
     search: str = "itg"
     seeds: bool = False
     words: int = 0
+    chosen: bool = False
+
+    def of(self, pair: Pair) -> Condition:
+        """The condition for a pair."""
+        if not self.chosen:
+            return self
+        return replace(self, tuner=cobleu(l2=pair.l2), words=pair.words, chosen=False)
 
 
 def cobleu(**options: object) -> GradientTuner:
@@ -97,6 +110,7 @@ CONDITIONS = {
     "CoBLEU, L-BFGS, hard": Condition(cobleu(gentle=None), "default", rounds=4),
     "CoBLEU, L-BFGS": Condition(cobleu(), "default", rounds=4),
     "CoBLEU, 300 words": Condition(cobleu(l2=1e-3), "default", rounds=4, words=300),
+    "CoBLEU, chosen": Condition(cobleu(), "default", rounds=4, chosen=True),
     "CoBLEU, annealed": Condition(cobleu(annealing=Annealing()), "default", rounds=3),
     "CoBLEU, batches": Condition(cobleu(batch=100, steps=10), "default", rounds=4),
     "beam, MERT": Condition(MERT(), "default", search="beam", seeds=True),
@@ -164,6 +178,10 @@ class Bench:
         """The tests alone."""
         return {name: self.texts[name] for name in self.pair.tests}
 
+    def condition(self, name: str) -> Condition:
+        """A condition by its name."""
+        return CONDITIONS[name].of(self.pair)
+
     def search(self, condition: Condition, name: str, weights: Weights) -> list[Forest]:
         """The forests of a text."""
         model = self.model
@@ -181,7 +199,7 @@ class Bench:
             return done
         logging.info("%s, %s, seed %d", self.name, name, seed)
         began = time.process_time()
-        tuned = self._tune(CONDITIONS[name], seed, self.work / "checkpoints" / f"{file_name(name)}-{seed}")
+        tuned = self._tune(self.condition(name), seed, self.work / "checkpoints" / f"{file_name(name)}-{seed}")
         run: Run = {
             "condition": name,
             "seed": seed,
@@ -226,7 +244,7 @@ class Bench:
 
     def _decide(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
         """Choose scales on the tuning set, then translate the tests; BLEU and brevity penalties."""
-        found = {one: self.search(CONDITIONS[name], one, weights) for one in self.texts}
+        found = {one: self.search(self.condition(name), one, weights) for one in self.texts}
         norm = norm_of(weights, (*self.model.feature_names, *ITG_FEATURES))
         results = {}
         for label, rule in DECODERS.items():
