@@ -61,7 +61,7 @@ class Truecaser:
         forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for line in lines:
             words = split_words(line)
-            for first, word in zip(_sentence_starts(words), words, strict=True):
+            for first, word in zip(sentence_starts(words), words, strict=True):
                 if not first and any(character.isalpha() for character in word):
                     forms[word.lower()][word] += 1
         return cls({word: counts.most_common(1)[0][0] for word, counts in forms.items()})
@@ -69,7 +69,7 @@ class Truecaser:
     def truecase(self, line: str) -> str:
         """First words of sentences in their usual case; a word never seen elsewhere stays as it is."""
         words = split_words(line)
-        starts = _sentence_starts(words)
+        starts = sentence_starts(words)
         cased = (
             self.best.get(word.lower(), word) if first else word for first, word in zip(starts, words, strict=True)
         )
@@ -97,7 +97,7 @@ def detruecase(line: str) -> str:
     words = split_words(line)
     return " ".join(
         word[:1].upper() + word[1:] if first else word
-        for first, word in zip(_sentence_starts(words), words, strict=True)
+        for first, word in zip(sentence_starts(words), words, strict=True)
     )
 
 
@@ -109,7 +109,7 @@ def is_clean(source: str, target: str, shortest: int, longest: int, most_ratio: 
     return not any(word in RESERVED for word in split_words(source) + split_words(target))
 
 
-def _sentence_starts(words: list[str]) -> list[bool]:
+def sentence_starts(words: list[str]) -> list[bool]:
     """Which words begin a sentence: the first, and those after a sentence end; opening quotes do not count."""
     starts, expecting = [], True
     for word in words:

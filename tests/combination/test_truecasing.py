@@ -1,0 +1,111 @@
+"""Truecasing against the best of all casings."""
+
+from dataclasses import replace
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toledo.combination.casings import NOTHING, Casings, capitalised, casing_shares, count_casings
+from toledo.combination.truecasing import LatticeTruecaser
+from toledo.corpus import sentences_from
+from toledo.errors import InputError
+from toledo.text import sentence_starts
+
+TEXT = [
+    line.split()
+    for line in (
+        "The May Day is in May .",
+        "We may go . May we ? You may .",
+        "An apple is not Apple . In May the apple may be red .",
+        "NASA sends an iPhone to Mr May .",
+    )
+]
+FORMS = ["may", "May", "MAY", "apple", "Apple", "the", "The", ".", "red", "iPhone", '"', "new"]
+lines = st.lists(st.sampled_from(FORMS), max_size=5)
+
+
+@pytest.fixture(scope="module")
+def truecaser() -> LatticeTruecaser:
+    return LatticeTruecaser.train(TEXT)
+
+
+@settings(max_examples=60)
+@given(line=lines, outputs=st.lists(lines, max_size=3), weight=st.sampled_from([0.0, 0.3, 1.0, 3.0]))
+def test_the_best_of_all_casings_is_found(truecaser, line: list[str], outputs: list[list[str]], weight: float) -> None:
+    words = [word.lower() for word in line]
+    own, table = count_casings(outputs), count_casings(TEXT)
+    shares = [
+        casing_shares(word, begins, own.get(word, NOTHING), table.get(word, NOTHING))
+        for word, begins in zip(words, sentence_starts(words), strict=True)
+    ]
+    every = list(product(*shares))
+    scores = [
+        sum(log(share[form]) for share, form in zip(shares, forms, strict=True))
+        + weight * model_score(truecaser, forms)
+        for forms in every
+    ]
+    found = replace(truecaser, model_weight=weight).restore(words, outputs)
+    assert [word.lower() for word in found] == words
+    assert scores[every.index(found)] == pytest.approx(max(scores), abs=1e-4)
+
+
+def model_score(truecaser: LatticeTruecaser, forms: tuple[str, ...]) -> float:
+    """The natural logarithm of the probability of one sentence."""
+    ids = truecaser.vocabulary.ids(forms)
+    return float(truecaser.model.score(sentences_from(ids, np.array([len(forms)])))[0]) * log(10)
+
+
+def test_shares_are_those_of_votes() -> None:
+    own = count_casings([["The", "apple"], ["An", "Apple", ".", "Apple"], ["an", "apple"]])
+    assert own["apple"] == Casings(inside={"apple": 2, "Apple": 1}, first={"Apple": 1})
+    inside = casing_shares("apple", False, own["apple"], NOTHING)
+    assert inside == pytest.approx({"apple": 2.01 / 3.01, "Apple": 1 / 3.01})  # the capital at the beginning: no vote
+    begins = casing_shares("apple", True, own["apple"], NOTHING)
+    assert begins == pytest.approx({"Apple": 1.0})
+    with_table = casing_shares("nasa", False, NOTHING, count_casings([["NASA", "and", "NASA", "or", "Nasa"]])["nasa"])
+    assert with_table == pytest.approx({"NASA": 0.5 * 1.5 / 2.5 / 0.51, "Nasa": 0.5 / 2.5 / 0.51, "nasa": 0.01 / 0.51})
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=4), st.booleans(), lines, lines)
+def test_shares_add_up_and_keep_the_word(word: str, begins: bool, own: list[str], known: list[str]) -> None:
+    one, two = (count_casings([text]) for text in (own, known))
+    for lower in {word.lower(), *(form.lower() for form in FORMS)}:
+        shares = casing_shares(lower, begins, one.get(lower, NOTHING), two.get(lower, NOTHING))
+        assert sum(shares.values()) == pytest.approx(1.0)
+        assert (capitalised(lower) if begins else lower) in shares
+        assert min(shares.values()) > 0
+
+
+def test_what_outputs_say(truecaser: LatticeTruecaser) -> None:
+    outputs = [["In", "May", "Grossmann", "may", "visit", "NATO"], ["Grossmann", "may", "visit", "NATO", "in", "May"]]
+    assert " ".join(truecaser.restore(["in", "may", "grossmann", "visits", "nato", "."], outputs)) == (
+        "In May Grossmann visits NATO ."
+    )
+    assert truecaser.restore(["iphone", "?", "the", "end"], [["iPhone", "?"]])[1:] == ("?", "The", "end")
+    assert truecaser.restore([], outputs) == ()
+    assert truecaser.restore(["zzz", "zzz"]) == ("Zzz", "zzz")
+
+
+def test_the_result_does_not_depend_on_what_came_before(truecaser: LatticeTruecaser) -> None:
+    words = ["we", "may", "see", "the", "apple", "in", "may"]
+    before = truecaser.restore(words)
+    truecaser.restore(["quite", "new"], [["Quite", "New", "WORDS"]])
+    assert truecaser.restore(words) == before
+
+
+def test_saving(truecaser: LatticeTruecaser, tmp_path) -> None:
+    truecaser.restore(["unseen"], [["Unseen"]])
+    truecaser.save(tmp_path / "case")
+    again = LatticeTruecaser.load(tmp_path / "case")
+    words, outputs = ["in", "may", "we", "may", "visit", "apple", "in", "new", "york"], [["In", "New", "York"]]
+    assert again.restore(words, outputs) == truecaser.restore(words, outputs)
+    assert again.model_weight == truecaser.model_weight
+    file = tmp_path / "case" / "truecaser.toml"
+    file.write_text(file.read_text().replace("format = 1", "format = 7"))
+    with pytest.raises(InputError, match="not a truecaser"):
+        LatticeTruecaser.load(tmp_path / "case")
