@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from oracle import derivations, probabilities
 from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
-from toledo.combination.ascent import Ascent, Problem, ascend, scale_for_entropy
+from toledo.combination.ascent import Ascent, scale_for_entropy
 from toledo.combination.expansion import expand, pruned, shortened
 from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
+from toledo.combination.problem import Problem
 from toledo.combination.scores import CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.corpus import sentences_from
 from toledo.errors import InputError
@@ -153,12 +154,11 @@ def test_entropies_are_those_of_all_paths_and_the_scale_meets_a_target() -> None
 def test_ascent_finds_better_weights_for_any_number_of_threads() -> None:
     problem, _, _ = small_problem()
     how = Ascent(entropy=1.0, steps=5, rounds=1)
-    found, scale, maximum = ascend(problem, 2, how)
-    before = problem.value_and_gradient(XBLEU(2), scale, how.l2, problem.first)[0]
-    assert maximum.value > before
-    again, _, _ = ascend(Problem(problem.voted, problem.matched, problem.start, threads=2), 2, how)
-    assert again.shares == found.shares
-    assert dict(again.features) == dict(found.features)
+    found = how.tune(problem, 2)
+    scale = how.scale(problem, problem.first)
+    assert found.value > problem.value_and_gradient(XBLEU(2), scale, how.l2, problem.first)[0]
+    again = how.tune(Problem(problem.voted, problem.matched, problem.start, threads=2), 2)
+    assert again.to_table() == found.to_table()
 
 
 def test_pruned_lattices_expand_to_longer_ngrams_with_the_same_votes() -> None:

@@ -1,7 +1,7 @@
 """Maximise xBLEU on lattices for the shares of systems and the weights of features (Rosti et al. 2011).
 
 Paths have the posteriors p ∝ e^{γ s}. The scale γ is set so that the mean entropy of a segment meets a target, and held
-while weights are found. Penalties pull the shares towards equal ones and the weights towards those at the start.
+while weights are found.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from toledo.combination.scores import CombinationWeights, VotedForest, softmax
+from toledo.combination.problem import Problem, Vector
+from toledo.combination.scores import CombinationWeights, VotedForest
+from toledo.combination.stages import Stage
 from toledo.forest.inside_outside import distribution
-from toledo.objectives import XBLEU, MatchedForest, Objective
-from toledo.tuning.lbfgs import dot
+from toledo.objectives import XBLEU, Objective
 from toledo.tuning.maximum import Limits, Maximum, maximise
 
-Vector = NDArray[np.float64]
 SMALLEST_SCALE, LARGEST_SCALE, CLOSE = 1e-3, 1e3, 0.01
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """How to look for the maximum: the target `entropy` in nats, penalties, steps of L-BFGS, and times to set γ anew.
+    """How to look for the maximum: the target `entropy` in nats, a penalty, steps of L-BFGS, times to set γ anew.
 
     In each round xBLEU is first maximised with a `gentle` penalty for short texts (see `toledo.tuning.gradient`).
     """
@@ -36,47 +36,30 @@ class Ascent:
     rounds: int = 2
     gentle: float = 30.0
 
+    def __post_init__(self) -> None:
+        if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
+            raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Lattices beside references, and the weights to begin with; a point is θ and then the weights by `names`."""
+    def tune(self, problem: Problem, order: int) -> Stage:
+        """The weights with the highest xBLEU found."""
+        return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
 
-    voted: VotedForest
-    matched: MatchedForest
-    start: CombinationWeights
-    threads: int | None = None
+    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
+        """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
+        found = Maximum(point, -np.inf, 0)
+        limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        scale = 1.0
+        for _ in range(self.rounds):
+            scale = self.scale(problem, found.point)
+            for objective in objectives:
+                function = partial(problem.value_and_gradient, objective, scale, self.l2)
+                found = found.then(maximise(function, found.point, limits, "lbfgs", self.steps))
+        weights = problem.weights(found.point)
+        return Stage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The features whose weights are sought."""
-        forest = self.voted.forest
-        own = dict.fromkeys((*forest.feature_names, *(forest.sparse.names if forest.sparse else ())))
-        return tuple(name for name in own if name not in self.start.features.frozen)
-
-    @property
-    def first(self) -> Vector:
-        """The point of the weights to begin with."""
-        free = np.log(np.maximum(self.start.sigma, 1e-9))
-        return np.concatenate([free - free.mean(), self._weights_of(self.names)])
-
-    def weights(self, point: Vector) -> CombinationWeights:
-        """The weights at a point."""
-        size = len(self.start.shares)
-        shares = dict(zip(self.start.shares, softmax(point[:size]).tolist(), strict=True))
-        return CombinationWeights(shares, self.start.features.updated(self.names, point[size:]))
-
-    def value_and_gradient(self, objective: Objective, scale: float, l2: float, point: Vector) -> tuple[float, Vector]:
-        """The objective minus penalties at a point, and its derivatives."""
-        weights = self.weights(point)
-        scores = self.voted.scores(weights, self.threads)
-        value, advantage = objective.value_and_advantage(self.matched, scale * scores, self.threads)
-        free, named = self.voted.gradient(weights, scale * advantage, self.threads)
-        slopes = np.concatenate([free, [named.get(name, 0.0) for name in self.names]])
-        away = point - np.concatenate([np.zeros(free.size), self._weights_of(self.names)])
-        return value - 0.5 * l2 * dot(away, away), slopes - l2 * away
-
-    def _weights_of(self, names: Sequence[str]) -> Vector:
-        return np.array([self.start.features.get(name, 0.0) for name in names], np.float64)
+    def scale(self, problem: Problem, point: Vector) -> float:
+        """The γ that a point wants."""
+        return scale_for_entropy(problem.voted, problem.weights(point), self.entropy, problem.threads)
 
 
 def scale_for_entropy(
@@ -90,22 +73,3 @@ def scale_for_entropy(
         entropy = distribution(voted.forest.shape, math.exp(middle) * scores, threads).entropy().mean()
         low, high = (middle, high) if entropy > target else (low, middle)
     return math.exp(0.5 * (low + high))
-
-
-def ascend(problem: Problem, order: int, how: Ascent) -> tuple[CombinationWeights, float, Maximum]:
-    """The weights with the highest xBLEU found, the scale for them, and the way there."""
-    found = Maximum(problem.first, -np.inf, 0)
-    limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
-    scale = 1.0
-    for _ in range(how.rounds):
-        scale = scale_for_entropy(problem.voted, problem.weights(found.point), how.entropy, problem.threads)
-        for objective in (XBLEU(order, how.gentle), XBLEU(order)):
-            better = maximise(
-                lambda point, own=objective, scale=scale: problem.value_and_gradient(own, scale, how.l2, point),  # type: ignore[misc]
-                found.point,
-                limits,
-                "lbfgs",
-                how.steps,
-            )
-            found = found.then(better)
-    return problem.weights(found.point), scale, found

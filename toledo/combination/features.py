@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.combination.lattice import Lattice
+from toledo.errors import InputError
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram, words_of
 from toledo.forest.ngrams import CompletedNGrams, NGramForest
 from toledo.forest.scoring import SparseArrays, SparseFeatures
@@ -82,6 +83,17 @@ def support(order: int) -> NGramFeature:
         return np.asarray(ngrams.systems().mean(axis=1), np.float64)
 
     return NGramFeature(f"support.{order}", order, values)
+
+
+def named_feature(name: str) -> NGramFeature:
+    """The feature of a name: `novel.bigram`, `novel.trigram`, `novel.fourgram`, `support.1`, `support.2`, …"""
+    kind, _, order = name.partition(".")
+    sizes = {size: number for number, size in NAMES.items()}
+    if kind == "novel" and order in sizes:
+        return novel(sizes[order])
+    if kind == "support" and order.isdecimal() and int(order) > 0:
+        return support(int(order))
+    raise InputError(f"no feature {name!r}", remedy="name novel.bigram, support.1, support.2 or the like")
 
 
 def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -> NGramFeature:

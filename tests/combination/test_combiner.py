@@ -1,0 +1,161 @@
+"""Tuning in two stages by each method, resuming, saving, and combining as a stream."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_outputs import NAMES, REFERENCES, SEGMENTS
+
+from toledo.combination import Combiner, Settings, of_words, word_pairs
+from toledo.combination.path_lists import as_paths
+from toledo.combination.stages import Checkpoint
+from toledo.consensus import MBR, Consensus, LatticeMBR
+from toledo.corpus import sentences_from
+from toledo.errors import InputError
+from toledo.forest import from_confusion_network, k_best
+from toledo.language_model import LanguageModel, estimate
+from toledo.metrics.bleu import BLEU
+from toledo.vocabulary import Vocabulary
+
+QUICK = Settings(steps=5, rounds=1, entropy=1.0, features=("novel.bigram", "support.1", "support.3"))
+
+
+def small_model(vocabulary: Vocabulary) -> LanguageModel:
+    texts = [[vocabulary.add(word) for word in text] for own in SEGMENTS for text in own]
+    lengths = np.array([len(text) for text in texts])
+    return LanguageModel(
+        estimate(sentences_from(np.array([word for text in texts for word in text], np.int32), lengths), 3)
+    )
+
+
+def tuned(settings: Settings = QUICK, **options: object) -> Combiner:
+    vocabulary = Vocabulary()
+    model = small_model(vocabulary)
+    return Combiner.tune(SEGMENTS, REFERENCES, NAMES, vocabulary, model, settings, **options)  # type: ignore[arg-type]
+
+
+def texts(combiner: Combiner) -> list[str]:
+    return [" ".join(combined.words) for combined in combiner.run(SEGMENTS)]
+
+
+@pytest.fixture(scope="module")
+def combiner() -> Combiner:
+    return tuned()
+
+
+@pytest.mark.parametrize("method", ["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"])
+def test_each_method_learns_to_say_what_references_say(method: str) -> None:
+    found = tuned(Settings(method=method, entropy=1.0, l2=0.01, steps=20, rounds=1, threshold=0.01))  # type: ignore[arg-type]
+    metric = BLEU(smoothing="add-k")
+    said = [text.split() for text in texts(found)]
+    first = [own[0] for own in SEGMENTS]
+    score, single = (
+        metric.score(metric.corpus_statistics(some, REFERENCES).sum(axis=0)) for some in (said, first)
+    )  # fmt: skip
+    assert score > single
+    assert sum(found.second.weights.shares.values()) == pytest.approx(1.0)
+
+
+def test_the_number_of_threads_changes_nothing(combiner: Combiner) -> None:
+    assert tuned(threads=1).second.to_table() == tuned(threads=2).second.to_table() == combiner.second.to_table()
+
+
+def test_a_saved_combiner_says_the_same(combiner: Combiner, tmp_path: Path) -> None:
+    combiner.save(tmp_path / "combination")
+    loaded = Combiner.load(tmp_path / "combination")
+    assert loaded.settings == combiner.settings
+    assert loaded.second.to_table() == combiner.second.to_table()
+    assert texts(loaded) == texts(combiner)
+
+
+def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tmp_path: Path) -> None:
+    work = tmp_path / "work.toml"
+    tuned(work=work)
+    given = Checkpoint(work, {}, resume=True)
+    first, second = given.load()
+    configuration = {line.split(" = ")[0] for line in work.read_text().splitlines() if " = " in line}
+    assert {"entropy", "outputs", "references", "systems"} <= configuration
+    with pytest.raises(InputError, match="a tuning of 2 stages"):
+        tuned(work=work)
+    text = work.read_text()
+    work.write_text(text[: text.rindex("[[stages]]")])
+    resumed = tuned(work=work, resume=True)
+    assert resumed.second.to_table() == second.to_table() == combiner.second.to_table()
+    assert resumed.first.to_table() == first.to_table()
+    with pytest.raises(InputError, match=r"entropy was 1.0 and is now 2.0"):
+        tuned(replace(QUICK, entropy=2.0), work=work, resume=True)
+
+
+def test_run_reads_no_more_than_it_must(combiner: Combiner) -> None:
+    read = 0
+
+    def endless() -> Iterator[list[list[str]]]:
+        nonlocal read
+        while True:
+            read += 1
+            yield SEGMENTS[0]
+
+    found = combiner.run(endless())
+    assert next(found).words == next(found).words == next(combiner.run(SEGMENTS)).words
+    assert read < 50
+
+
+def test_any_decision_rule_works_on_the_lattice(combiner: Combiner) -> None:
+    for rule in (MBR("bleu", size=20, evidence=20), Consensus(size=20), LatticeMBR()):
+        found = [combined.words for combined in combiner.run(SEGMENTS, rule)]
+        assert found[2] == ("yes",)
+        assert len(found) == 3
+
+
+def test_new_words_empty_outputs_and_lists_are_combined(combiner: Combiner) -> None:
+    unseen = [["zyx"], [], ["zyx", "!"]]
+    assert next(combiner.run([unseen])).words[0] == "zyx"
+    assert next(combiner.run([[[], [], []]])).words == ()
+    lists = [[["a", "b"], ["a", "c"]], [["a", "b"]], []]
+    assert next(combiner.run([lists])).words == ("a", "b")
+
+
+def test_one_system_is_repeated() -> None:
+    vocabulary = Vocabulary()
+    found = Combiner.tune([own[:1] for own in SEGMENTS], REFERENCES, ["A"], vocabulary, settings=QUICK)
+    assert [list(combined.words) for combined in found.run(own[:1] for own in SEGMENTS)] == [own[0] for own in SEGMENTS]
+
+
+def test_a_combined_segment_shows_its_networks(combiner: Combiner) -> None:
+    combined = next(combiner.run(SEGMENTS))
+    assert combined.forest.provenance is not None
+    assert combined.forest.provenance.max() < combined.lattice.network_of.size
+    assert [network.skeleton for network in combined.lattice.networks] == [0, 1, 2]
+
+
+def test_features_of_ones_own_and_sparse_ones_get_weights() -> None:
+    own = [of_words("long", 1, lambda words: float(len(words[0]) > 4)), word_pairs()]
+    found = tuned(features=own).second.weights.features
+    assert found["long"] != 0.0
+    assert found["words:he~went"] != 0.0
+    assert found["skeleton.A"] == 0.0
+    assert tuned(Settings(steps=5, rounds=1, skeleton_weights=True)).second.weights.features["skeleton.A"] != 0.0
+
+
+def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
+    with pytest.raises(InputError, match="outputs of 2 systems, not of 3"):
+        list(combiner.run([SEGMENTS[0][:2]]))
+    with pytest.raises(InputError, match="two have one name"):
+        Combiner.tune(SEGMENTS, REFERENCES, ["A", "A", "B"], Vocabulary())
+    with pytest.raises(InputError, match="references for 2"):
+        Combiner.tune(SEGMENTS, REFERENCES[:2], NAMES, Vocabulary())
+    for wrong in ({"method": "magic"}, {"features": ("old.bigram",)}, {"threshold": 0.0}):
+        with pytest.raises(InputError):
+            Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_paths_stand_side_by_side_with_their_scores() -> None:
+    slots = [{"a": {"x": 1.0}, None: {"x": 2.0}}, {"b": {"x": 3.0}, "c": {"x": 4.0}}]
+    forest = from_confusion_network(slots, ["x"], Vocabulary())  # type: ignore[arg-type]
+    paths = list(k_best(forest, forest.scores({"x": 1.0})))
+    alone = as_paths(forest, [path.edges for path in paths])
+    again = list(k_best(alone, alone.scores({"x": 1.0})))
+    assert [(path.words, path.score) for path in again] == [(path.words, path.score) for path in paths]
+    assert alone.nodes == sum(path.edges.size for path in paths) - len(paths) + 1

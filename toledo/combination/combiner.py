@@ -1,0 +1,185 @@
+"""The whole of system combination: outputs of several systems in, one output out.
+
+    combiner = Combiner.tune(outputs, references, ["A", "B", "C"], vocabulary, model)
+    combiner.save("combination")
+    for combined in Combiner.load("combination").run(outputs): print(" ".join(combined.words))
+
+`outputs` has for each segment the output of each system: a list of words, or an n-best list of such lists, or nothing.
+A combiner is a directory: `combination.toml` with settings and weights, and its language model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from toledo import storage
+from toledo.combination.features import Feature
+from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.matching import Matcher
+from toledo.combination.network import Output, build_networks, distinct_hypotheses
+from toledo.combination.problem import References
+from toledo.combination.scores import with_votes
+from toledo.combination.stages import Checkpoint, Stage
+from toledo.combination.tuning import Expander, Settings, configuration_of, covering, tune_stages
+from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.errors import InputError
+from toledo.forest.joining import split
+from toledo.forest.structure import Forest
+from toledo.language_model.query import LanguageModel
+from toledo.progress import Progress, silent
+from toledo.vocabulary import Vocabulary
+
+DESCRIPTION, FORMAT = "combination.toml", 1
+SEGMENTS_AT_ONCE = 16  # that are read before the first is written
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """The result for a segment: words, what they are worth to the decision rule, and where they come from.
+
+    `forest` is the lattice of the last stage, expanded and pruned, with the votes as base scores.
+    """
+
+    words: tuple[str, ...]
+    value: float
+    lattice: Lattice
+    forest: Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """All that is needed to combine the outputs of some systems, in the order of `systems`."""
+
+    systems: tuple[str, ...]
+    settings: Settings
+    first: Stage
+    second: Stage
+    vocabulary: Vocabulary
+    model: LanguageModel | None = None
+    features: tuple[Feature, ...] = ()
+
+    @classmethod
+    def tune(
+        cls,
+        outputs: Sequence[Sequence[Output]],
+        references: References,
+        systems: Sequence[str],
+        vocabulary: Vocabulary,
+        model: LanguageModel | None = None,
+        settings: Settings = Settings(),  # noqa: B008 (frozen)
+        *,
+        features: Sequence[Feature] = (),
+        work: Path | None = None,
+        resume: bool = False,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Combiner:
+        """Find weights on a tuning set. The file `work` keeps each stage, to go on from after an interruption.
+
+        `vocabulary` is that of the language model; words of the outputs join it.
+        """
+        _check(systems, outputs, references)
+        lattices = _lattices(outputs, tuple(systems), settings, vocabulary)
+        expander = Expander(settings, model, tuple(features), threads, progress)
+        checkpoint = None
+        if work is not None:
+            given = configuration_of(settings, systems, lattices, references, expander)
+            checkpoint = Checkpoint(work, given, resume)
+        first, second = tune_stages(lattices, references, systems, expander, checkpoint)
+        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features))
+
+    def run(
+        self,
+        outputs: Iterable[Sequence[Output]],
+        rule: Rule = Viterbi(),  # noqa: B008 (frozen)
+        scale: float = 1.0,
+        *,
+        model: LanguageModel | None = None,
+        threads: int | None = None,
+    ) -> Iterator[Combined]:
+        """Combine segment by segment, as they come.
+
+        `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
+        vocabulary takes the place of the combiner's own, such as one that is biased to the outputs of this very set.
+        """
+        segments = iter(outputs)
+        while block := list(islice(segments, SEGMENTS_AT_ONCE)):
+            for own in block:
+                _check(self.systems, [own])
+            lattices = _lattices(block, self.systems, self.settings, self.vocabulary)
+            forests = self.forests(lattices, model or self.model, threads)
+            weights = covering(self.second.weights, forests[0]).features
+            decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
+            for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
+                words = tuple(self.vocabulary.words(decision.words.tolist()))
+                yield Combined(words, decision.value, lattice, forest)
+
+    def forests(
+        self, lattices: Sequence[Lattice], model: LanguageModel | None = None, threads: int | None = None
+    ) -> list[Forest]:
+        """The lattices of the last stage with the votes as base scores, for any decision rule."""
+        expander = Expander(self.settings, model or self.model, self.features, threads)
+        bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)
+        ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
+        return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
+
+    def save(self, directory: str | Path) -> None:
+        """Write a directory atomically; features that are functions are not part of it."""
+        arrays: dict[str, Any] = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
+        if self.model is not None:
+            arrays |= {f"ngrams.{name}": array for name, array in self.model.to_arrays().items()}
+        settings = {name: value for name, value in asdict(self.settings).items() if value is not None}
+        stages = [stage.to_table() for stage in (self.first, self.second)]
+        content = {"format": FORMAT, "systems": list(self.systems), "settings": settings, "stages": stages}
+        storage.save(directory, DESCRIPTION, content, arrays)
+
+    @classmethod
+    def load(cls, directory: str | Path, features: Sequence[Feature] = ()) -> Combiner:
+        """Read what `save` wrote; features that are functions must be given again."""
+        content, arrays = storage.load(directory, DESCRIPTION)
+        file = Path(directory) / DESCRIPTION
+        stages, systems = content.get("stages"), content.get("systems")
+        if content.get("format") != FORMAT or not isinstance(stages, list) or len(stages) != 2 or not systems:
+            raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
+        vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
+        ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
+        model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
+        first, second = (Stage.from_table(stage, file) for stage in stages)
+        settings = _settings(content.get("settings"), file)
+        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features))
+
+
+def _settings(table: Any, file: Path) -> Settings:
+    try:
+        return Settings(**{**table, "features": tuple(table["features"])})
+    except (TypeError, KeyError):
+        raise InputError("the settings are not those of this version", file=file, remedy="tune anew") from None
+
+
+def _lattices(
+    outputs: Sequence[Sequence[Output]], systems: tuple[str, ...], settings: Settings, vocabulary: Vocabulary
+) -> list[Lattice]:
+    matcher = Matcher(settings.language, settings.synonyms)
+    lattices = []
+    for own in outputs:
+        hypotheses = distinct_hypotheses(own, vocabulary)
+        networks = build_networks(hypotheses, vocabulary, matcher, skeletons=settings.skeletons)
+        lattices.append(join_networks(networks, hypotheses, systems, vocabulary))
+    return lattices
+
+
+def _check(systems: Sequence[str], outputs: Sequence[Sequence[Output]], references: References | None = None) -> None:
+    if not systems or len(set(systems)) != len(systems):
+        raise InputError("there is no system, or two have one name", remedy="give each system a name of its own")
+    for number, own in enumerate(outputs):
+        if len(own) != len(systems):
+            raise InputError(
+                f"segment {number + 1} has outputs of {len(own)} systems, not of {len(systems)}",
+                remedy="give one of each system for each segment, an empty one if there is none",
+            )
+    if references is not None and (len(references) != len(outputs) or not outputs):
+        raise InputError(f"{len(outputs)} segments, but references for {len(references)}", remedy="give one set each")

@@ -1,0 +1,181 @@
+"""From lattices and references to weights, in two stages (Rosti et al. 2011).
+
+1. All lattices are expanded to bigrams, and weights are tuned there (xBLEU-2).
+2. Edges that are hardly ever used with these weights are pruned, what is left is expanded to the order of BLEU and of
+   the language model, and a second set of weights is tuned there (xBLEU-4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from toledo.combination.ascent import Ascent
+from toledo.combination.downhill import Downhill
+from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned, shortened
+from toledo.combination.features import Feature, SparseNGramFeatures, named_feature
+from toledo.combination.lattice import FEATURES, Lattice
+from toledo.combination.path_lists import ListAscent
+from toledo.combination.problem import Problem, References
+from toledo.combination.scores import CombinationWeights, VotedForest, uniform, with_votes
+from toledo.combination.stages import Checkpoint, Stage
+from toledo.errors import InputError
+from toledo.forest.ngrams import NGramForest
+from toledo.forest.structure import Forest
+from toledo.language_model.query import LanguageModel
+from toledo.objectives import match
+from toledo.progress import Progress, silent
+from toledo.weights import Weights
+
+Method = Literal["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"]
+BIGRAMS = 2
+START = {LANGUAGE_MODEL: 0.1, "novel": -1.0, "support": 1.0}  # by the first part of the name; others begin at 0
+SKELETONS = "skeleton."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How outputs are combined.
+
+    `language` is that of stems, `skeletons` how many outputs become skeletons (all, if None), `features` those of
+    n-grams, of which each stage uses the ones of its order. Weights for each system as a skeleton are only tuned if
+    `skeleton_weights`. `threshold` is the posterior below which edges are pruned after the first stage.
+    """
+
+    method: Method = "lattice-expected-bleu"
+    language: str = "english"
+    synonyms: bool = True
+    skeletons: int | None = None
+    skeleton_weights: bool = False
+    features: tuple[str, ...] = ("novel.bigram",)
+    order: int = 4
+    threshold: float = 1e-3
+    entropy: float = 3.0
+    l2: float = 1e-4
+    steps: int = 50
+    rounds: int = 2
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise InputError(f"no method {self.method!r}", remedy=f"choose from {', '.join(get_args(Method))}")
+        if not (
+            0.0 < self.threshold < 1.0 and self.order >= BIGRAMS and (self.skeletons is None or self.skeletons > 0)
+        ):
+            raise InputError(
+                "a threshold, an order or a number of skeletons of no use", remedy="the threshold is between 0 and 1"
+            )
+        _ = self.ascent, [named_feature(name) for name in self.features]
+
+    @property
+    def ascent(self) -> Ascent:
+        """How to follow gradients."""
+        return Ascent(self.entropy, self.l2, self.steps, self.rounds)
+
+    def tuner(self, references: References) -> Ascent | Downhill | ListAscent:
+        """What finds weights in each stage."""
+        if self.method == "lattice-bleu":
+            return Downhill(references, entropy=self.entropy)
+        return self.ascent if self.method == "lattice-expected-bleu" else ListAscent(references, self.ascent)
+
+
+@dataclass(frozen=True, eq=False)
+class Expander:
+    """Makes the lattices of both stages: the same for tuning and for use."""
+
+    settings: Settings
+    model: LanguageModel | None
+    features: tuple[Feature, ...] = ()
+    threads: int | None = None
+    progress: Progress = silent
+
+    def to_bigrams(self, lattices: Sequence[Lattice]) -> NGramForest:
+        """The first stage."""
+        model = None if self.model is None else shortened(self.model, BIGRAMS)
+        return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, model)
+
+    def to_order(self, bigrams: VotedForest, lattices: Sequence[Lattice], first: Stage) -> NGramForest:
+        """The second stage: what the weights of the first one leave."""
+        scores = first.scale * bigrams.scores(covering(first.weights, bigrams.forest), self.threads)
+        forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
+        return self._expand(forests, lattices, self.settings.order, self.model)
+
+    def _expand(
+        self, forests: Sequence[Forest], lattices: Sequence[Lattice], order: int, model: LanguageModel | None
+    ) -> NGramForest:
+        features = (*map(named_feature, self.settings.features), *self.features)
+        return expand(forests, lattices, order, model, features, self.threads, self.progress)
+
+
+def tune_stages(
+    lattices: Sequence[Lattice],
+    references: References,
+    systems: Sequence[str],
+    expander: Expander,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Stage, Stage]:
+    """The weights of both stages; those that a checkpoint has are not tuned again."""
+    settings, threads = expander.settings, expander.threads
+    tuner = settings.tuner(references)
+    stages = checkpoint.load() if checkpoint else []
+    bigrams = expander.to_bigrams(lattices)
+    voted = with_votes(bigrams.forest, lattices)
+    if not stages:
+        start = uniform(systems, _start(bigrams.forest, Weights({}), settings))
+        stages = _kept([tuner.tune(Problem(voted, match(bigrams, references), start, threads), BIGRAMS)], checkpoint)
+    if len(stages) == 1:
+        ngrams = expander.to_order(voted, lattices, stages[0])
+        second = with_votes(ngrams.forest, lattices)
+        start = replace(stages[0].weights, features=_start(ngrams.forest, stages[0].weights.features, settings))
+        found = tuner.tune(Problem(second, match(ngrams, references), start, threads), settings.order)
+        stages = _kept([stages[0], found], checkpoint)
+    return stages[0], stages[1]
+
+
+def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
+    """The weights with 0 for dense features that they do not have: those that no segment of the tuning set had."""
+    missing = {name: 0.0 for name in forest.feature_names if name not in weights.features}
+    return replace(weights, features=Weights({**weights.features, **missing})) if missing else weights
+
+
+def configuration_of(
+    settings: Settings, systems: Sequence[str], lattices: Sequence[Lattice], references: References, expander: Expander
+) -> dict[str, str]:
+    """All that the result of tuning depends on, in short."""
+    digest = hashlib.sha256()
+    for lattice in lattices:
+        words = lattice.forest.vocabulary.words(lattice.hypotheses.texts.symbols.tolist())
+        digest.update("\n".join([*words, str(lattice.hypotheses.texts.offsets.tolist())]).encode())
+        digest.update(lattice.hypotheses.confidences.tobytes())
+    model = hashlib.sha256()
+    for array in expander.model.to_arrays().values() if expander.model else ():
+        model.update(np.ascontiguousarray(array).tobytes())
+    extra = [
+        one.name if not isinstance(one, SparseNGramFeatures) else f"sparse.{one.order}" for one in expander.features
+    ]
+    return {
+        **{name: str(value) for name, value in asdict(settings).items()},
+        "systems": " ".join(systems),
+        "outputs": digest.hexdigest(),
+        "references": hashlib.sha256(repr(references).encode()).hexdigest(),
+        "language model": model.hexdigest(),
+        "more features": " ".join(extra),
+    }
+
+
+def _start(forest: Forest, known: Weights, settings: Settings) -> Weights:
+    """Weights to begin with, those of the stage before where it had them."""
+    sparse = forest.sparse.names if forest.sparse else ()
+    values = {name: known.get(name, START.get(name.split(".")[0], 0.0)) for name in forest.feature_names}
+    values |= {name: known.get(name, 0.0) for name in sparse}
+    fixed = () if settings.skeleton_weights else (name for name in sparse if name.startswith(SKELETONS))
+    return Weights(values, frozen=frozenset(fixed))
+
+
+def _kept(stages: list[Stage], checkpoint: Checkpoint | None) -> list[Stage]:
+    if checkpoint is not None:
+        checkpoint.save(stages)
+    return stages
