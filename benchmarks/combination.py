@@ -1,0 +1,111 @@
+"""CPU seconds of system combination: networks and lattices, expansion to bigrams, one xBLEU-2 gradient; one thread.
+
+    python benchmarks/combination.py [../shared/data/wmt22-syscomb/ja-en/tune]
+
+Without a folder (of files `sys.*` and `ref.*`), the outputs are generated: each system changes a third of the words of
+a text of 20 (leaves out, adds, replaces, moves). 1,000 segments of 10 systems should take at most 60 seconds up to the
+lattices, and 3 for a gradient. Then less of everything, to see how it grows with systems and length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from toledo.combination import Lattice, Matcher, build_networks, distinct_hypotheses, join_networks, with_votes
+from toledo.combination.ascent import scale_for_entropy
+from toledo.combination.expansion import expand
+from toledo.combination.features import named_feature
+from toledo.combination.problem import Problem
+from toledo.combination.scores import uniform
+from toledo.combination.tuning import Settings
+from toledo.objectives import XBLEU, match
+from toledo.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+Texts = list[list[str]]
+Result = TypeVar("Result")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--segments", type=int, default=1000)
+    given = parser.parse_args()
+    random = np.random.default_rng(1)
+    measure(*generated(3, 4, 10, random), quiet=True)  # compiled now
+    if given.folder:
+        systems = [read(path)[: given.segments] for path in sorted(given.folder.glob("sys.*"))]
+        measure(systems, read(sorted(given.folder.glob("ref.*"))[0])[: given.segments])
+        return
+    for segments, systems_number, length in (
+        (given.segments, 10, 20), (given.segments // 5, 5, 20), (given.segments // 5, 10, 20),
+        (given.segments // 5, 20, 20), (given.segments // 5, 10, 10), (given.segments // 5, 10, 40),
+    ):  # fmt: skip
+        measure(*generated(segments, systems_number, length, random))
+
+
+def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) -> None:
+    names = [f"system{number}" for number in range(len(systems))]
+    vocabulary = Vocabulary()
+    seconds, lattices = timed(lambda: [lattice(own, names, vocabulary) for own in zip(*systems, strict=True)])
+    features = [named_feature(name) for name in Settings().features]
+    expansion, ngrams = timed(lambda: expand([one.forest for one in lattices], lattices, 2, None, features, threads=1))
+    start = uniform(names, Weights(dict.fromkeys((*ngrams.forest.feature_names, *ngrams.forest.sparse.names), 0.0)))
+    problem = Problem(
+        with_votes(ngrams.forest, lattices), match(ngrams, [[text] for text in references]), start, threads=1
+    )
+    scale = scale_for_entropy(problem.voted, start, 3.0, threads=1)
+    gradient, _ = timed(lambda: problem.value_and_gradient(XBLEU(2), scale, 1e-4, problem.first))
+    if not quiet:
+        words = sum(len(text) for own in systems for text in own) / (len(systems) * len(systems[0]))
+        size = f"{len(systems[0])} segments of {len(systems)} systems, {words:.1f} words"
+        arcs = sum(one.forest.edges for one in lattices)
+        print(
+            f"{size:44s} lattices {seconds:7.2f} s ({arcs} edges)   bigrams {expansion:6.2f} s "
+            f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s",
+            flush=True,
+        )
+
+
+def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> Lattice:
+    hypotheses = distinct_hypotheses(own, vocabulary)
+    return join_networks(build_networks(hypotheses, vocabulary, Matcher()), hypotheses, names, vocabulary)
+
+
+def generated(segments: int, systems: int, length: int, random: np.random.Generator) -> tuple[list[Texts], Texts]:
+    references = [[f"w{number}" for number in random.zipf(1.3, length).clip(max=5000)] for _ in range(segments)]
+    return [[changed(text, random) for text in references] for _ in range(systems)], references
+
+
+def changed(text: list[str], random: np.random.Generator) -> list[str]:
+    result: list[str] = []
+    for word in text:
+        kind = random.random()
+        if kind > 0.08:
+            result.append(word if kind > 0.24 else f"w{random.zipf(1.3) % 5000}")
+        if kind > 0.92:
+            result.append(f"w{random.zipf(1.3) % 5000}")
+    if random.random() < 0.5 and len(result) > 6:
+        begin = int(random.integers(len(result) - 5))
+        result[begin : begin + 5] = [*result[begin + 3 : begin + 5], *result[begin : begin + 3]]
+    return result
+
+
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def read(path: Path) -> Texts:
+    return [line.split() for line in path.read_text("utf-8").splitlines()]
+
+
+if __name__ == "__main__":
+    main()
