@@ -32,8 +32,8 @@ class Ascent:
 
     entropy: float = 3.0
     l2: float = 1e-4
-    steps: int = 50
-    rounds: int = 2
+    steps: int = 25
+    rounds: int = 1
     gentle: float = 30.0
 
     def __post_init__(self) -> None:

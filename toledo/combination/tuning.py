@@ -56,8 +56,8 @@ class Settings:
     threshold: float = 1e-3
     entropy: float = 3.0
     l2: float = 1e-4
-    steps: int = 50
-    rounds: int = 2
+    steps: int = 25
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
