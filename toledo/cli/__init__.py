@@ -11,7 +11,21 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from toledo.cli import align, consensus, demo, evaluate, exchange, forest, lm, sample, text, train, translate, tune
+from toledo.cli import (
+    align,
+    combine,
+    consensus,
+    demo,
+    evaluate,
+    exchange,
+    forest,
+    lm,
+    sample,
+    text,
+    train,
+    translate,
+    tune,
+)
 from toledo.cli.common import BAD_INPUT, error_console
 from toledo.errors import ToledoError
 
@@ -26,6 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(combine.app, name="combine")
 app.add_typer(forest.app, name="forest")
 app.add_typer(lm.app, name="lm")
 app.add_typer(text.app, name="text")

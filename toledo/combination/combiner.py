@@ -11,7 +11,7 @@ A combiner is a directory: `combination.toml` with settings and weights, and its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,10 @@ class Combiner:
         bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)
         ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
         return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
+
+    def with_model(self, model: LanguageModel | None) -> Combiner:
+        """The same with another language model, or none."""
+        return replace(self, model=model)
 
     def save(self, directory: str | Path) -> None:
         """Write a directory atomically; features that are functions are not part of it."""

@@ -43,7 +43,9 @@ class Settings:
 
     `language` is that of stems, `skeletons` how many outputs become skeletons (all, if None), `features` those of
     n-grams, of which each stage uses the ones of its order. Weights for each system as a skeleton are only tuned if
-    `skeleton_weights`. `threshold` is the posterior below which edges are pruned after the first stage.
+    `skeleton_weights`. `threshold` is the posterior below which edges are pruned after the first stage. `bias` is the
+    weight of a language model of the outputs in the mixture that scores lattices, and `raw` the code of the language of
+    raw text, empty if lines are tokenised (`toledo.combination.lines` sees to both).
     """
 
     method: Method = "lattice-expected-bleu"
@@ -58,6 +60,8 @@ class Settings:
     l2: float = 1e-4
     steps: int = 25
     rounds: int = 1
+    bias: float = 0.0
+    raw: str = ""
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):

@@ -39,7 +39,7 @@ def read_outputs(
     """
     if [str(file) for file in files].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
-    forms = [form or _guess(file) for file in files]
+    forms = [form or guess_format(file) for file in files]
     if forms == ["text"] and size is None:
         raise InputError(
             "one file of plain text: how many lines belong to a segment?",
@@ -60,7 +60,8 @@ def _lists(file: str | Path, form: OutputFormat, size: int) -> Iterator[NBestLis
     return read_jsonl(file) if form == "jsonl" else read_nbest(file)
 
 
-def _guess(file: str | Path) -> OutputFormat:
+def guess_format(file: str | Path) -> OutputFormat:
+    """What the first line looks like."""
     line = _first_line_of_input() if str(file) == STANDARD_STREAM else next(read_bytes_lines(file), None)
     if line is None:
         raise _empty(file)

@@ -89,11 +89,8 @@ def network_page(
     """All segments that were asked for, and what the systems and features weigh."""
     page = Page(title)
     systems = list(shares)
-    page.heading("Systems")
-    page.paragraph("A system's share is what its vote is worth. Its dot marks the words that it votes for.")
+    page.paragraph("The dot of a system marks the words that it votes for; its share is what the vote is worth.")
     page.markup(_legend(shares))
-    if weights:
-        page.table(["feature", "weight"], [[name, weight] for name, weight in weights.items()])
     for segment in segments:
         page.heading(f"Segment {segment.number}")
         page.paragraph(segment.text)
@@ -101,6 +98,8 @@ def network_page(
         rows = [["source", segment.source]] if segment.source else []
         rows += [["reference", text] for text in segment.references]
         page.table(["", "text"], [*rows, *([name, text] for name, text in segment.outputs.items())])
+    page.heading("Weights")
+    page.table(["feature", "weight"], [[name, weight] for name, weight in weights.items() if weight])
     return page
 
 
@@ -119,12 +118,12 @@ def _colour(system: int) -> str:
 
 
 def _legend(shares: Mapping[str, float]) -> str:
-    rows = "\n".join(
-        f'<tr><td><svg width="12" height="12"><circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg></td>'
-        f'<td>{escape(name)}</td><td class="number">{share:.3f}</td></tr>'
+    parts = (
+        f'<span style="white-space: nowrap; margin-right: 1.2rem"><svg width="12" height="12">'
+        f'<circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg> {escape(name)} {share:.3f}</span>'
         for number, (name, share) in enumerate(shares.items())
     )
-    return f"<table>\n<thead><tr><th></th><th>system</th><th>share</th></tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+    return f"<p>{' '.join(parts)}</p>"
 
 
 def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence[str]) -> str:

@@ -1,0 +1,329 @@
+"""`toledo combine`: outputs of several systems in, one better output out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.rules import (
+    Decide,
+    Gain,
+    GainName,
+    Hypotheses,
+    RuleName,
+    RuleSettings,
+    Scale,
+    named_rule,
+    require_scale,
+)
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
+
+if TYPE_CHECKING:
+    from toledo.combination import Combiner
+    from toledo.combination.lines import CombinedLine, Lines, Outputs
+    from toledo.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+app = typer.Typer(no_args_is_help=True, help="Combine the outputs of several systems into one that is better.")
+
+STEMS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
+    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
+
+
+class Method(StrEnum):
+    """What tuning maximises."""
+
+    lattice_expected_bleu = "lattice-expected-bleu"
+    list_expected_bleu = "list-expected-bleu"
+    lattice_bleu = "lattice-bleu"
+
+
+MoreSystems = Annotated[
+    list[str] | None,
+    typer.Option("--systems", help="Outputs, a file for each system: A.en B.en, or NAME=FILE.", metavar="FILE..."),
+]
+Rest = Annotated[list[str] | None, typer.Argument(help="More outputs.", show_default=False, metavar="[FILE]...")]
+Directory = Annotated[Path, typer.Argument(help="What `toledo combine tune` wrote.", show_default=False)]
+
+
+@app.command()
+def tune(
+    reference: Annotated[list[str], typer.Option("--reference", "-r", help="Reference; repeat it for several.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A directory for the combination.")],
+    threads: Threads,
+    systems: MoreSystems = None,
+    more: Rest = None,
+    source: Annotated[str | None, typer.Option(help="Source lines; only their number is checked.")] = None,
+    language: Annotated[str, typer.Option(help="Of the outputs, as a code: for stems, and to write raw text.")] = "en",
+    tokenised: Annotated[
+        bool, typer.Option("--tokenised", help="Texts are tokenised: combine words as they are.")
+    ] = False,
+    lm: Annotated[list[str] | None, typer.Option(help="Language model (ARPA); may be repeated.")] = None,
+    lm_text: Annotated[list[str] | None, typer.Option(help="Text for a language model; may be repeated.")] = None,
+    lm_order: Annotated[int, typer.Option(help="Order of models of texts and outputs.", min=2, max=6)] = 5,
+    bias: Annotated[
+        float | None,
+        typer.Option(help="Weight of a model of the outputs.", min=0.0, max=1.0, show_default="by perplexity"),
+    ] = None,
+    method: Annotated[Method, typer.Option(help="What to maximise.")] = Method.lattice_expected_bleu,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Features of n-grams; may be repeated.", show_default="novel.bigram")
+    ] = None,
+    skeletons: Annotated[int | None, typer.Option(help="Outputs that become skeletons.", show_default="all", min=1)] = (
+        None
+    ),
+    entropy: Annotated[float, typer.Option(help="Of a segment's distribution, in nats.", min=0.01)] = 3.0,
+    l2: Annotated[float, typer.Option(help="Penalty for large weights.", min=0.0)] = 1e-4,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find out what each system is worth, on segments with references.
+
+    A system is named by its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line for each segment, or
+    n-best lists (Moses' format or JSONL). Texts are raw; with --tokenised they are words with blanks between.
+
+    **Examples**
+
+        toledo combine tune -r ref.en --systems A.en B.en C.en --output combo
+
+        toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en --output combo
+    """
+    set_up_messages(quiet)
+    from toledo.cli.system_outputs import named_systems
+    from toledo.combination import Combiner, Settings
+    from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
+    from toledo.vocabulary import Vocabulary
+
+    files = named_systems([*(systems or ()), *(more or ())])
+    require_output_directory(output, DESCRIPTION)
+    lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
+    segments = _read(lines, [*files.values()])
+    references = _references(lines, reference, len(segments), source)
+    settings = Settings(
+        method=method.value, language=STEMS.get(language, ""), skeletons=skeletons, entropy=entropy, l2=l2,
+        raw=lines.language, features=tuple(feature or FEATURES),
+    )  # fmt: skip
+    known = as_sentences([text for texts in references for text in texts], vocabulary)
+    general = _general(lines, lm or [], lm_text or [], lm_order, known, vocabulary)
+    biased = model_of_outputs(lines, segments, vocabulary, lm_order if general is None else general.order)
+    model, settings = choose_model(general, biased, known, settings, bias)
+    log.info("language model: weight %.1f for the outputs", settings.bias)
+    combiner = Combiner.tune(
+        [output_words(lines, one) for one in segments], references, [*files], vocabulary, model, settings,
+        work=Path(f"{output}.tuning.toml"), resume=resume, threads=threads, progress=progress_for(quiet),
+    )  # fmt: skip
+    combiner.with_model(general).save(output)
+    Path(f"{output}.tuning.toml").unlink(missing_ok=True)
+    _print_weights(combiner, _scores(lines, segments, references, combiner, threads), as_json)
+
+
+@app.command()
+def run(
+    directory: Directory,
+    threads: Threads,
+    systems: MoreSystems = None,
+    more: Rest = None,
+    decide: Decide = RuleName.viterbi,
+    gain: Gain = GainName.bleu,
+    scale: Scale = 1.0,
+    hypotheses: Hypotheses = 100,
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to write.")] = STANDARD_STREAM,
+    quiet: Quiet = False,
+) -> None:
+    """Combine the outputs of the systems that were tuned with, one line for each segment.
+
+    Systems that are missing have no say. The scale is a factor of the one that tuning found.
+
+    **Examples**
+
+        toledo combine run combo --systems A.en B.en C.en > out.en
+
+        toledo combine run combo --systems A.en B.en C.en --decide consensus --output out.en
+    """
+    set_up_messages(quiet)
+    require_scale(scale)
+    require_output(output)
+    rule = named_rule(decide, RuleSettings(gain, hypotheses))
+    _, segments = _combined(directory, [*(systems or ()), *(more or ())], rule, scale, threads)
+    with atomic_writer(output) as stream:
+        for line in segments:
+            stream.write(line.text + "\n")
+
+
+@app.command()
+def show(
+    directory: Directory,
+    threads: Threads,
+    output: Annotated[Path, typer.Option("--output", "-o", help="An HTML page.")],
+    systems: MoreSystems = None,
+    more: Rest = None,
+    segment: Annotated[list[int] | None, typer.Option(help="Which to show, from 1; may be repeated.", min=1)] = None,
+    reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="To show beside it.")] = None,
+    source: Annotated[str | None, typer.Option(help="To show beside it.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw the confusion networks of some segments: words, votes, which systems agree, and the result.
+
+    **Examples**
+
+        toledo combine show combo --segment 1 --segment 7 --output networks.html --systems A.en B.en C.en
+    """
+    set_up_messages(quiet)
+    from toledo.consensus import Viterbi
+    from toledo.reports.networks import network_page
+
+    require_output(output)
+    wanted = sorted(set(segment or [1]))
+    combiner, segments = _combined(directory, [*(systems or ()), *(more or ())], Viterbi(), 1.0, threads)
+    beside = _beside(source, reference or [])
+    shown = [
+        _shown(combiner, number, line, beside) for number, line in enumerate(segments, start=1) if number in wanted
+    ]
+    if len(shown) < len(wanted):
+        raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 1")
+    weights = combiner.second.weights
+    network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
+
+
+def _read(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
+    from toledo.cli.system_outputs import read_systems
+    from toledo.combination.lines import read_outputs
+
+    segments = list(read_outputs(lines, read_systems(files)))
+    if not segments:
+        raise InputError("the outputs are empty", remedy="give files with a line for each segment")
+    return segments
+
+
+def _combined(
+    directory: Path, given: Sequence[str], rule: Any, scale: float, threads: int
+) -> tuple[Combiner, Iterator[CombinedLine]]:
+    """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first."""
+    from toledo.cli.system_outputs import in_order, named_systems, read_systems
+    from toledo.combination import Combiner
+    from toledo.combination.lines import Lines, combine_lines, model_for, read_outputs, train_truecaser
+
+    combiner = Combiner.load(directory)
+    files = in_order(named_systems(given), combiner.systems)
+    lines = Lines(combiner.settings.raw)
+    segments = read_outputs(lines, read_systems(files))
+    if not combiner.settings.bias and not lines.language:
+        return combiner, combine_lines(combiner, segments, rule, scale, threads=threads)
+    everything = _read(lines, files)
+    model = model_for(combiner, lines, everything)
+    truecaser = train_truecaser(everything) if lines.language else None
+    return combiner, combine_lines(combiner, everything, rule, scale, model=model, truecaser=truecaser, threads=threads)
+
+
+def _references(lines: Lines, files: Sequence[str], segments: int, source: str | None) -> list[list[tuple[str, ...]]]:
+    """The words of all references of each segment."""
+    from toledo.files import display_name, read_lines
+
+    texts = [list(read_lines(file)) for file in files]
+    counts = {display_name(file): len(text) for file, text in zip(files, texts, strict=True)}
+    if source is not None:
+        counts[display_name(source)] = sum(1 for _ in read_lines(source))
+    for name, count in counts.items():
+        if count != segments:
+            raise InputError(
+                f"{count} lines, but the systems have {segments}", file=name, remedy="line i belongs to segment i"
+            )
+    return [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
+
+
+def _general(
+    lines: Lines, models: Sequence[str], texts: Sequence[str], order: int, known: Any, vocabulary: Vocabulary
+) -> Any:
+    """The mixture of all given language models; None if there are none."""
+    from toledo.combination.language_models import estimate_model, mix_components
+    from toledo.combination.lines import as_sentences
+    from toledo.files import read_lines
+    from toledo.formats.arpa import read_arpa
+
+    components = [read_arpa(file, vocabulary) for file in models]
+    for file in texts:
+        words = [lines.words(lines.read(line)) for line in read_lines(file)]
+        components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
+    return mix_components(components, known).model if components else None
+
+
+def _scores(
+    lines: Lines, segments: Sequence[Outputs], references: Sequence[Any], combiner: Combiner, threads: int
+) -> dict[str, float]:
+    """BLEU of each system and of the combination on the tuning set."""
+    from toledo.combination.lines import output_words
+    from toledo.metrics import BLEU
+
+    bleu = BLEU()
+
+    def score(texts: Sequence[Sequence[str]]) -> float:
+        return bleu.score(bleu.corpus_statistics(texts, references, threads=threads).sum(axis=0))
+
+    words = [output_words(lines, one) for one in segments]
+    found = {
+        name: score([own[number][0] if own[number] else () for own in words])
+        for number, name in enumerate(combiner.systems)
+    }
+    found["combination"] = score([one.words for one in combiner.run(words, threads=threads)])
+    return found
+
+
+def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) -> None:
+    """What each system is worth, and the weights of features."""
+    stage = combiner.second
+    weights = {name: value for name, value in stage.weights.features.items() if value or "." not in name}
+    if as_json:
+        content = {
+            "bleu": scores, "shares": dict(stage.weights.shares), "weights": weights, "scale": stage.scale,
+            "bias": combiner.settings.bias,
+        }  # fmt: skip
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    table = Table("system", "BLEU", "share")
+    for name, score in scores.items():
+        share = stage.weights.shares.get(name)
+        table.add_row(name, f"{score:.2f}", "" if share is None else f"{share:.3f}")
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print(", ".join(f"{name} {value:.3g}" for name, value in weights.items()), highlight=False)
+
+
+def _beside(source: str | None, references: Sequence[str]) -> list[list[str]]:
+    """Lines to show: those of the source (or none), then those of each reference."""
+    from toledo.files import read_lines
+
+    return [list(read_lines(source)) if source else [], *(list(read_lines(file)) for file in references)]
+
+
+def _shown(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> Any:
+    """A segment for the page."""
+    from toledo.combination.paths import best_path
+    from toledo.reports.networks import Segment, columns_of
+
+    shares = combiner.second.weights.sigma
+    words = [combiner.vocabulary.add(word) for word in line.combined.words]
+    path = best_path(line.combined.lattice.networks, words, shares)
+    columns = columns_of(path, combiner.vocabulary, shares.tolist()) if path else []
+    outputs = {
+        name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
+    }
+    source, *references = ([*text[number - 1 : number], ""][0] for text in beside)
+    return Segment(number, line.text, columns, outputs, references, source)

@@ -1,0 +1,81 @@
+"""Files of several systems: their names, and what each says to each segment."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from toledo.errors import InputError
+from toledo.files import display_name, read_lines
+from toledo.formats.jsonl import read_jsonl
+from toledo.formats.nbest import read_nbest
+from toledo.formats.outputs import guess_format
+
+log = logging.getLogger(__name__)
+
+PREFIX = "sys."  # of files such as sys.ONLINE.en
+
+
+def named_systems(given: Sequence[str]) -> dict[str, str]:
+    """Files by the names of their systems: NAME=FILE, or the name of the file without its ending."""
+    if not given:
+        raise InputError("no system is given", remedy="name a file of outputs for each system: --systems A.en B.en")
+    named = [_named(one) for one in given]
+    names = [name for name, _ in named]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(
+            f"two systems have the name {', '.join(twice)}", remedy="give them names: --systems first=A.en second=B.en"
+        )
+    return dict(named)
+
+
+def _named(one: str) -> tuple[str, str]:
+    name, sign, file = one.partition("=")
+    if sign and name and not Path(one).exists():
+        return name, file
+    path = Path(one)
+    whole = path.name.removesuffix(".gz")
+    return (whole.rsplit(".", 1)[0] if "." in whole else whole).removeprefix(PREFIX) or whole, one
+
+
+def in_order(systems: Mapping[str, str], wanted: Sequence[str]) -> list[str | None]:
+    """The files of the systems that were tuned with, None for those that are not here."""
+    if unknown := sorted(set(systems) - set(wanted)):
+        raise InputError(
+            f"the combination was not tuned with {', '.join(unknown)}",
+            remedy=f"it knows {', '.join(wanted)}: give these names (NAME=FILE), or tune anew",
+        )
+    if missing := [name for name in wanted if name not in systems]:
+        log.warning("no output of %s: the others decide alone", ", ".join(missing))
+    return [systems.get(name) for name in wanted]
+
+
+def read_systems(files: Sequence[str | None]) -> Iterator[list[list[str]]]:
+    """For each segment, what each system says: one line, an n-best list (Moses' or JSONL), or nothing."""
+    present = [file for file in files if file is not None]
+    for number, said in enumerate(zip_longest(*map(_hypotheses, present))):
+        if None in said:
+            short, long = (
+                next(display_name(file) for file, one in zip(present, said, strict=True) if (one is None) == ended)
+                for ended in (True, False)
+            )
+            raise InputError(
+                f"{number} segments, but {long} has more",
+                file=short,
+                remedy="line i of each file must belong to segment i; an empty line is a system with nothing to say",
+            )
+        rest = iter(said)
+        yield [[] if file is None else next(rest) for file in files]
+
+
+def _hypotheses(file: str) -> Iterator[list[str]]:
+    """The texts for each segment, best first; an empty line is none."""
+    form = guess_format(file)
+    if form == "text":
+        for line in read_lines(file):
+            yield [line] if line.strip() else []
+    else:
+        for some in read_jsonl(file) if form == "jsonl" else read_nbest(file):
+            yield [" ".join(entry.words) for entry in some.entries if entry.words]
