@@ -148,9 +148,18 @@ def test_compilation_is_announced_again_after_some_time(
 ) -> None:
     announcement, moments = _Announcement(), iter([100.0, 101.0, 200.0])
     monkeypatch.setattr("toledo.kernels.time.monotonic", lambda: next(moments))
-    for name in ("first", "second", "third"):
-        announcement.about(name)
+    for _ in range(3):
+        announcement.one_more()
+    assert announcement.compiled == 3
     assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
         "compiling kernels for this machine",
-        "still compiling: third",
+        "still compiling: 2 kernels so far",
     ]
+
+
+def test_kernels_are_counted_when_they_are_compiled_and_not_when_they_are_loaded(tmp_path: Path) -> None:
+    write_modules(tmp_path, "x + 1")
+    with (tmp_path / "caller.py").open("a") as program:
+        program.write("from toledo.kernels import compiled_kernels\nprint(compiled_kernels())\n")
+    assert run_caller(tmp_path).split() == ["11", "0", "2"]
+    assert run_caller(tmp_path).split() == ["11", "1", "0"]

@@ -63,6 +63,11 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
+def compiled_kernels() -> int:
+    """How many kernels this process has compiled, and not found in the cache. What took time meanwhile was no work."""
+    return _announcement.compiled
+
+
 def available_threads() -> int:
     """The number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -160,7 +165,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
             self._cache_file.flush()
             found = None
         if found is None:
-            _announcement.about(self._py_func.__name__)
+            _announcement.one_more()
         return found
 
     def save_overload(self, signature: Any, data: Any) -> None:
@@ -208,20 +213,21 @@ def _file_digest(file: str) -> str:
 
 
 class _Announcement:
-    """Says that kernels are compiled, and again from time to time: a minute without a word is a long one."""
+    """Counts what is compiled, and says so, again from time to time: a minute without a word is a long one."""
 
-    last = -math.inf
+    def __init__(self) -> None:
+        self.compiled, self.last = 0, -math.inf
 
-    def about(self, name: str) -> None:
-        """What is compiled now."""
+    def one_more(self) -> None:
+        """A kernel is about to be compiled."""
         now = time.monotonic()
-        if self.last == -math.inf:
+        if not self.compiled:
             log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
+            self.last = now
         elif now - self.last > SECONDS_OF_SILENCE:
-            log.warning("still compiling: %s", name)
-        else:
-            return
-        self.last = now
+            log.warning("still compiling: %d kernels so far", self.compiled)
+            self.last = now
+        self.compiled += 1
 
 
 _announcement = _Announcement()

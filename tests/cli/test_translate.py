@@ -1,6 +1,8 @@
 """`toledo translate`, `import` and `export` from the outside."""
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from small_models import small_model
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.cli.speed import Speed
 from toledo.errors import InputError
 
 runner = CliRunner()
@@ -94,6 +97,14 @@ def test_files_weights_and_threads(model: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert (tmp_path / "out").read_text() == "the house\n" * 40
     assert "sentences: 40" in result.stderr
+
+
+def test_speed_is_not_told_where_kernels_were_compiled() -> None:
+    before = Speed(start=time.process_time() - 20.0)
+    assert before.told(400, 5000).startswith("sentences: 400, per CPU second 20; words per CPU second 2")
+    assert "per CPU second 0.4;" in before.told(8, 50)
+    compiling = replace(before, compiled=before.compiled - 1)
+    assert compiling.told(400, 5000) == "sentences: 400 (no speed: kernels were compiled meanwhile)"
 
 
 def test_a_model_that_is_none_is_refused(tmp_path: Path) -> None:

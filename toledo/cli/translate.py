@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -156,6 +155,7 @@ def translate(
 
         toledo translate model test.de --force test.en > scores
     """
+    from toledo.cli.speed import Speed
     from toledo.cli.translation_outputs import Wanted, opened
     from toledo.cli.translator import Choice, Translator
 
@@ -187,17 +187,17 @@ def translate(
         _choose_scale(chosen, choice, source, reference or [], scales, threads, progress_for(quiet), output)
         return
     translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
-    start, lines, words = time.process_time(), 0, 0
+    speed, lines, words = Speed(), 0, 0
     with opened(wanted, chosen.model, threads) as write:
         for block in translator.blocks(source):
             write(lines, block)
             lines += len(block)
             words += sum(len(found.source) for found in block)
-    seconds = max(time.process_time() - start, 1e-9)
+    told = speed.told(lines, words)
     translator.report()
     if isinstance(chosen, ObservedSearch):
         chosen.report()
-    log.info("sentences: %d, per CPU second %.0f; words per CPU second %.0f", lines, lines / seconds, words / seconds)
+    log.info("%s", told)
 
 
 def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wanted, sampled: bool) -> None:
