@@ -79,6 +79,8 @@ def test_ranks_of_lists_become_confidences() -> None:
     assert hypotheses.best == 2
     alone = distinct_hypotheses([[["a"], ["b"]]], Vocabulary())
     assert (len(alone), alone.best) == (2, 1)
+    without_first = distinct_hypotheses([[[], ["b"]], [[]]], Vocabulary())
+    assert (len(without_first), without_first.best) == (1, 1)
 
 
 def test_a_text_instead_of_words_is_refused() -> None:

@@ -84,7 +84,7 @@ def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> Hy
     lists = [_as_list(output) for output in outputs]
     for rank in range(max((len(own) for own in lists), default=0)):
         for system, own in enumerate(lists):
-            if rank < len(own) and own[rank]:
+            if rank < len(own):
                 votes.append((places.setdefault(own[rank], len(places)), system, 1.0 / (1 + rank)))
         if rank == 0:
             best = len(places)
@@ -141,12 +141,12 @@ def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64
 
 
 def _as_list(output: Output) -> list[tuple[str, ...]]:
-    """The n-best list of a system; a sequence of words is a list of one."""
+    """The n-best list of a system without empty entries; a sequence of words is a list of one."""
     if isinstance(output, str):
         raise TypeError("an output is a list of words, not a text: split it first")
     if all(isinstance(part, str) for part in output):
-        return [tuple(str(part) for part in output)]
-    return [tuple(text) for text in output]
+        return [tuple(str(part) for part in output)] if output else []
+    return [tuple(text) for text in output if text]
 
 
 @kernel
