@@ -116,7 +116,8 @@ CONDITIONS = {
     "beam, MERT": Condition(MERT(), "default", search="beam", seeds=True),
     "ITG, MERT": Condition(MERT(), "default", seeds=True),
 }
-TABLE = tuple(name for name in CONDITIONS if name not in ("beam, MERT", "ITG, MERT"))
+SEARCHES = ("beam, MERT", "ITG, MERT")
+TABLE = tuple(name for name in CONDITIONS if name not in SEARCHES)
 
 
 def main() -> None:
@@ -144,6 +145,7 @@ def main() -> None:
                         bench.run(name, seed)
     for bench in benches:
         print_tables(bench, options.conditions.split(";"))
+        print_searches(bench)
 
 
 class Bench:
@@ -296,6 +298,20 @@ def print_tables(bench: Bench, conditions: Sequence[str]) -> None:
             seconds = np.mean([run["seconds"] for run in own])
             lengths = " ".join(f"{one:.3f}" for one in short)
             print(f"| {name} | {len(own)} | {' | '.join(cells)} | {drop:+.2f} | {lengths} | {p} | {seconds:.0f} |")
+
+
+def print_searches(bench: Bench) -> None:
+    """Viterbi decoding with each search, and p of the second against the first, if both are there."""
+    runs = bench.runs.all()
+    found = [_statistics(bench, name, "viterbi", runs) for name in SEARCHES]
+    if found[0] is None or found[1] is None:
+        return
+    print(f"\n{bench.name}, searches\n\n| search | seeds | {' | '.join(bench.pair.tests)} | p |")
+    print("|" + "---|" * (len(bench.pair.tests) + 3))
+    for name, p in zip(SEARCHES, ("–", compare(found[1], found[0])), strict=True):
+        rows = [run["decoders"]["viterbi"] for (condition, _), run in runs.items() if condition == name]
+        cells = [mean_text([row[test] for row in rows]) for test in bench.pair.tests]
+        print(f"| {name} | {len(rows)} | {' | '.join(cells)} | {p} |")
 
 
 def _statistics(bench: Bench, name: str, decoder: str, runs: dict[tuple[str, int], Run]) -> NDArray[np.float64] | None:
