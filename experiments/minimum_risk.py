@@ -35,6 +35,7 @@ from toledo.corpus import read_parallel
 from toledo.forest import Forest
 from toledo.metrics import BLEU
 from toledo.model import Model, default_weights
+from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.gibbs import GibbsSearch, GibbsSettings
 from toledo.training import train as train_model
@@ -46,6 +47,7 @@ from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
 from toledo.weights import Weights
 
 HELD_OUT = 4  # each fourth segment
+WORDS = 300
 EVERYTHING = 10**9
 SAMPLED: dict[str, Rule] = {
     "MaxDeriv": Viterbi(),
@@ -58,12 +60,23 @@ OF_LATTICES: dict[str, Rule] = {
     "lattice MBR": LatticeMBR(),
 }
 SHARPNESS = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0)  # scales × the sum of absolute weights; 1 is tried as well
-CONDITIONS: dict[str, SamplingTrainer | None] = {
-    "MERT": None,
-    "sentence": SamplingTrainer("expected-bleu"),
-    "sentence, annealed": SamplingTrainer("expected-bleu", annealing=COOLING),
-    "corpus": SamplingTrainer("corpus-expected-bleu"),
-    "corpus, annealed": SamplingTrainer("corpus-expected-bleu", annealing=COOLING),
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How weights are trained (None: MERT), and whether there are features for the most frequent target words."""
+
+    trainer: SamplingTrainer | None
+    words: bool = False
+
+
+CONDITIONS = {
+    "MERT": Condition(None),
+    "sentence": Condition(SamplingTrainer("expected-bleu")),
+    "sentence, annealed": Condition(SamplingTrainer("expected-bleu", annealing=COOLING)),
+    "corpus": Condition(SamplingTrainer("corpus-expected-bleu")),
+    "corpus, annealed": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING)),
+    "corpus, annealed, words": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING, l2=5e-4), True),
 }
 COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
 
@@ -169,16 +182,26 @@ class Bench:
         one, other = numbers % HELD_OUT > 0, numbers % HELD_OUT == 0
         return (_some(whole, one), _some(whole, other))
 
+    def with_weights(self, weights: Weights) -> Model:
+        """The model, with features for words if there are weights of such."""
+        return (self.model if weights.keys() <= set(self.model.feature_names) else self._with_words).with_weights(
+            weights
+        )
+
+    @cached_property
+    def _with_words(self) -> Model:
+        return replace(self.model, sparse=sparse_features(self.model.table, [target_words], WORDS))
+
     def sample(
         self, source: Sequence[Sequence[str]], weights: Weights, iterations: int, seed: int, chains: int = 2
     ) -> list[Forest]:
         """Samples at scale 1."""
         settings = GibbsSettings(iterations=iterations, chains=chains, burn_in=50, seed=seed)
-        return GibbsSearch(self.model.with_weights(weights), settings).forests(source, self.threads)
+        return GibbsSearch(self.with_weights(weights), settings).forests(source, self.threads)
 
     def lattices(self, source: Sequence[Sequence[str]], weights: Weights) -> list[Forest]:
         """The lattices of beam search."""
-        return BeamSearch(self.model.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
+        return BeamSearch(self.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
 
     def run(self, name: str, seed: int) -> Run:
         """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""
@@ -196,12 +219,12 @@ class Bench:
                 "seconds": time.process_time() - began,
                 "decoders": {},
             }
-            if CONDITIONS[name]:
+            if CONDITIONS[name].trainer:
                 run["curve"] = self._curve(name, seed, tuned)
             self.runs.add(run)
         weights = replace(self.model.weights, values_by_name=run["weights"])
         parts = [(OF_LATTICES, self._decide_lattices)]
-        if CONDITIONS[name]:
+        if CONDITIONS[name].trainer:
             parts.append((SAMPLED, self._decide_samples))
         for rules, work in parts:
             if not set(rules) <= run["decoders"].keys():
@@ -212,16 +235,18 @@ class Bench:
     def _checkpoint(self, name: str, seed: int) -> Checkpoint:
         folder = self.work / "checkpoints" / f"{file_name(name)}-{seed}"
         effort = [self.effort.training, self.effort.judging, self.effort.sentences]
-        return Checkpoint(folder, {"condition": repr(CONDITIONS[name]), "effort": effort}, True)
+        return Checkpoint(folder, {"condition": repr(CONDITIONS[name].trainer), "effort": effort}, True)
 
     def _tune(self, name: str, seed: int) -> TuningResult:
-        trainer, start = CONDITIONS[name], default_weights(self.model.feature_names)
+        trainer, start = CONDITIONS[name].trainer, default_weights(self.model.feature_names)
         checkpoint = self._checkpoint(name, seed)
         if trainer is None:
             text, settings = self.texts[self.pair.tune], LoopSettings(seed=seed, threads=self.threads)
             tuning = TuningSet(lambda weights: self.lattices(text.source, weights), text.references)
             return tune(MERT(), start, tuning, settings, checkpoint=checkpoint)
         zero = {feature: value if feature in start.frozen else 0.0 for feature, value in start.items()}
+        if CONDITIONS[name].words and self._with_words.sparse:
+            zero |= dict.fromkeys(self._with_words.sparse.names, 0.0)
         rounds = EVERYTHING if trainer.annealing else self.effort.rounds
         settings = LoopSettings(rounds, patience=rounds, seed=seed, rule=SAMPLED["MBR"], threads=self.threads)
         text, other = self.parts
@@ -375,7 +400,7 @@ def draw_curves(benches: Sequence[Bench], path: Path) -> None:
     """Figures 2 and 3: held-out BLEU by steps, means over seeds; one row for each pair."""
     from matplotlib.figure import Figure
 
-    names = [name for name, trainer in CONDITIONS.items() if trainer]
+    names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.words]
     figure = Figure(figsize=(3.2 * len(names), 2.8 * len(benches)), layout="constrained")
     grid = figure.subplots(len(benches), len(names), squeeze=False, sharey="row")
     for row, bench in zip(grid, benches, strict=True):
