@@ -14,6 +14,7 @@ from toledo.combination.ascent import Ascent, scale_for_entropy
 from toledo.combination.expansion import expand, pruned, shortened
 from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
+from toledo.combination.path_lists import ListAscent, Paths
 from toledo.combination.problem import Problem
 from toledo.combination.scores import CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.corpus import sentences_from
@@ -129,6 +130,26 @@ def test_gradients_are_finite_differences(scale: float) -> None:
             step[place] = 1e-5
             values = [problem.value_and_gradient(objective, scale, 0.01, point + sign * step)[0] for sign in (1, -1)]
             assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
+
+
+def test_lists_have_the_best_paths_and_gradients_are_finite_differences() -> None:
+    problem, _, _ = small_problem()
+    tuner, parts = ListAscent(REFERENCES, size=5), split(problem.voted.forest)
+    found: list[Paths] = [{} for _ in parts]
+    tuner.add_paths(parts, problem.voted.scores(problem.start), found, threads=1)
+    assert [len(paths) for paths in found] == [5, 5, 1]
+    lists = tuner.list_problem(problem, parts, found)
+    objective = tuner.objective(lists.voted.forest, 2)
+    for begin, part in ((begin, part) for part, begin, _ in split(lists.voted.forest)):
+        own = lists.voted.scores(lists.start)[begin : begin + part.edges]
+        chances = probabilities(derivations(part), own)
+        assert distribution(part.shape, own).entropy()[0] == pytest.approx(-(chances * np.log(chances)).sum())
+    _, gradient = lists.value_and_gradient(objective, 0.5, 0.01, lists.first)
+    for place in range(12):
+        step = np.zeros(gradient.size)
+        step[place] = 1e-5
+        values = [lists.value_and_gradient(objective, 0.5, 0.01, lists.first + sign * step)[0] for sign in (1, -1)]
+        assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
 
 
 def test_xbleu_with_a_large_slope_is_cobleu_away_from_kinks() -> None:

@@ -64,18 +64,20 @@ class ListAscent:
         point, stage = problem.first, None
         for _ in range(self.merges):
             scores = problem.voted.scores(problem.weights(point), problem.threads)
-            self._add_paths(parts, scores, found, problem.threads)
-            lists = self._problem(problem, parts, found)
-            objective = self._objective(lists.voted.forest, order)
+            self.add_paths(parts, scores, found, problem.threads)
+            lists = self.list_problem(problem, parts, found)
+            objective = self.objective(lists.voted.forest, order)
             stage = replace(self.ascent, rounds=1).follow(lists, [objective], point)
             point = replace(problem, start=stage.weights).first
         if stage is None:
             raise ValueError("lists are merged at least once")
         return replace(stage, scale=self.ascent.scale(problem, point))
 
-    def _add_paths(
+    def add_paths(
         self, parts: Sequence[tuple[Forest, int, int]], scores: Scores, found: list[Paths], threads: int | None
     ) -> None:
+        """Add the best paths of each segment to those found so far, if their words are new."""
+
         def work(first: int, last: int) -> None:
             for number in range(first, last):
                 forest, begin, end = parts[number]
@@ -84,7 +86,7 @@ class ListAscent:
 
         map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
 
-    def _problem(self, problem: Problem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]) -> Problem:
+    def list_problem(self, problem: Problem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]) -> Problem:
         """The paths of all segments as lattices, with the votes of their arcs."""
         own = [
             (replace(part, provenance=problem.voted.arcs[begin:end]), paths)
@@ -95,7 +97,8 @@ class ListAscent:
         voted = VotedForest(forest, problem.voted.votes, arcs)
         return replace(problem, voted=voted, matched=without_ngrams(forest))
 
-    def _objective(self, forest: Forest, order: int) -> ExpectedPathStatistics:
+    def objective(self, forest: Forest, order: int) -> ExpectedPathStatistics:
+        """The expected BLEU of paths that stand side by side."""
         metric = BLEU(order)
         goals = forest.shape.sentences[1:] - 1
         last = [np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1]) for goal in goals.tolist()]
