@@ -248,7 +248,7 @@ def test_a_run_that_still_gets_better_at_its_end_says_so(caplog: pytest.LogCaptu
     caplog.set_level(logging.INFO)
     tuning = TuningSet(search, [[["x", "y", "z"]]], "search by hand")
     history = tune(Sets(1.0, 2.0, 3.0), Weights({"a": 0.5}), tuning, replace(SETTINGS, rounds=3)).history
-    assert (history.best, history.stopped) == (3, "all 3 rounds are done, not converged: try more --rounds")
+    assert (history.best, history.stopped) == (3, "all rounds are done (3), not converged: try more --rounds")
     assert "at the start (search by hand)" in caplog.text
 
 
@@ -263,13 +263,13 @@ def test_an_ended_run_is_tidied_and_takes_no_more_rounds(tmp_path: Path, model: 
         return tune(RandomTuner(5, restless=0.1), model.weights, tuning, settings, checkpoint=checkpoint).history
 
     ended = run(1)
-    assert ended.stopped == "the one round is done"
+    assert ended.stopped == "all rounds are done (1)"
     for name in ("round-1", ".round-1.abc", ".round-1.old.abc"):  # what a killed process may leave behind
         (tmp_path / name).mkdir()
     (tmp_path / f".{HISTORY}.abc").touch()
     assert run(1) == ended
     assert [path.name for path in tmp_path.iterdir()] == [HISTORY]
-    with pytest.raises(InputError, match="has ended, with seed 1: the one round is done"):
+    with pytest.raises(InputError, match=r"has ended, with seed 1: all rounds are done \(1\)"):
         run(2)
 
 

@@ -131,7 +131,7 @@ def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file") as caught:
         trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path / "run", {}, True))
     assert "--work" in caught.value.remedy
-    assert result.history.stopped.startswith("all rounds are done")
+    assert result.history.stopped.startswith("all rounds are done (3)")
 
 
 def test_an_ended_run_takes_no_more_rounds(model: Model, tmp_path: Path) -> None:

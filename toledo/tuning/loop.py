@@ -28,7 +28,16 @@ from toledo.tuning.examples import Examples
 from toledo.tuning.history import History, Round
 from toledo.tuning.one_best import OneBest, one_best, want_words
 from toledo.tuning.pool import Collecting, in_order_of_names
-from toledo.tuning.rounds import change, checked_result, held_out_text, require_free_weights, round_seed, round_text
+from toledo.tuning.rounds import (
+    all_done,
+    change,
+    checked_result,
+    held_out_text,
+    require_free_weights,
+    require_no_more,
+    round_seed,
+    round_text,
+)
 from toledo.tuning.text_statistics import References
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
@@ -137,13 +146,7 @@ class _Loop:
         return history
 
     def _ended(self, history: History) -> History:
-        """A run that has ended stays as it is: what it found is gone, so it cannot take more rounds."""
-        done = len(history.rounds)
-        if history.stopped.startswith(_all_done(done)) and self.settings.rounds > done:
-            raise InputError(
-                f"this run has ended, with seed {history.seed}: {history.stopped}",
-                remedy=f"leave --resume out to tune anew with {self.settings.rounds} rounds",
-            )
+        require_no_more(history, self.settings.rounds)
         if self.checkpoint:
             self.checkpoint.tidy()
         return history
@@ -260,11 +263,4 @@ def _reason_to_stop(history: History, settings: LoopSettings) -> str:
         return "the search finds nothing new"
     if last.number - history.best >= settings.patience:
         return f"no better score for {settings.patience} rounds"
-    if last.number < settings.rounds:
-        return ""
-    better = last.number > 1 and history.best == last.number
-    return _all_done(last.number) + (", not converged: try more --rounds" if better else "")
-
-
-def _all_done(rounds: int) -> str:
-    return f"all {rounds} rounds are done" if rounds > 1 else "the one round is done"
+    return "" if last.number < settings.rounds else all_done(history)

@@ -15,6 +15,7 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 LARGEST_SHOWN = 4
+ALL_DONE = "all rounds are done"
 
 
 def round_seed(seed: int, number: int) -> int:
@@ -28,6 +29,22 @@ def change(old: Weights, new: Weights) -> float:
     largest = max((abs(new[name]) for name in free), default=0.0)
     moved = max((abs(new[name] - old.get(name, 0.0)) for name in free), default=0.0)
     return moved / largest if largest else moved
+
+
+def all_done(history: History) -> str:
+    """Why a loop ends after its last round; if that one is the best, more of them may be better."""
+    done = len(history.rounds)
+    better = done > 1 and history.best == done
+    return f"{ALL_DONE} ({done})" + (", not converged: try more --rounds" if better else "")
+
+
+def require_no_more(history: History, rounds: int) -> None:
+    """A run that has ended stays as it is: what it found is gone, so it cannot take more rounds."""
+    if history.stopped.startswith(ALL_DONE) and rounds > len(history.rounds):
+        raise InputError(
+            f"this run has ended, with seed {history.seed}: {history.stopped}",
+            remedy=f"leave --resume out to tune anew with {rounds} rounds",
+        )
 
 
 def require_free_weights(forest: Forest, start: Weights) -> None:

@@ -24,7 +24,15 @@ from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import History, Round
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
 from toledo.tuning.one_best import OneBest, one_best, want_words
-from toledo.tuning.rounds import change, checked_result, held_out_text, require_free_weights, round_text
+from toledo.tuning.rounds import (
+    all_done,
+    change,
+    checked_result,
+    held_out_text,
+    require_free_weights,
+    require_no_more,
+    round_text,
+)
 from toledo.tuning.sampling.state import TrainingState, load_state, save_round
 from toledo.tuning.sampling.trainer import SamplingTrainer, Step
 from toledo.tuning.text_statistics import References
@@ -35,7 +43,6 @@ log = logging.getLogger(__name__)
 Numbers = NDArray[np.int64]
 SampleSearch = Callable[[Numbers, Weights, int], Sequence[Forest]]
 BATCHES, SAMPLES, LINES = range(3)  # what random numbers are for
-ALL_DONE = "all rounds are done"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,21 +120,13 @@ class _Training:
                 self.checkpoint.begin()
             history = self._first(start)
         elif history.stopped:
-            self._require_no_more(history)
+            require_no_more(history, self.settings.rounds)  # its gains are gone
         elif self.checkpoint:
             state = load_state(self.checkpoint, history)
             log.info("going on after round %d", len(history.rounds))
         while not history.stopped:
             history, state = self._round(history, state)
         return history
-
-    def _require_no_more(self, history: History) -> None:
-        """A run that has ended stays as it is: its gains are gone."""
-        if history.stopped.startswith(ALL_DONE) and self.settings.rounds > len(history.rounds):
-            raise InputError(
-                f"this run has ended, with seed {history.seed}: {history.stopped}",
-                remedy=f"leave --resume out to train anew with {self.settings.rounds} rounds",
-            )
 
     def _first(self, start: Weights) -> History:
         numbers = self._batch(0)
@@ -251,10 +250,7 @@ class _Training:
             return "it is cold"
         if last is None and done - history.best >= self.settings.patience:
             return f"no better score for {self.settings.patience} rounds"
-        if done < self.settings.rounds:
-            return ""
-        better = done > 1 and history.best == done
-        return f"{ALL_DONE}: {done}" + (", not converged: try more --rounds" if better else "")
+        return "" if done < self.settings.rounds else all_done(history)
 
     def _temperature_text(self, done: Round) -> str:
         details = done.details
