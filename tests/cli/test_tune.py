@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.start_weights import Start
+from toledo.cli.tune import _print
 from toledo.cli.tuners import ObjectiveName, TunerOptions, named_tuner
+from toledo.cli.tuning_runs import summarise
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.tuning.annealing import Annealing
+from toledo.tuning.history import History
 from toledo.weights import Weights
 
 SOURCE = "das haus ist klein\nklein ist das haus\ndas ist klein\ndas haus\nklein ist das neu\n"
@@ -191,6 +194,25 @@ def test_sparse_features_and_the_tuned_model(model: Path) -> None:
     assert tuned.sparse is not None
     assert len(tuned.sparse.names) == 4
     assert "no sparse features 'colour'" in refusal(model, "--sparse", "colour")
+
+
+def test_scores_are_rounded_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """By way of four digits, the score would become 36.80."""
+    history = History("mert", "BLEU", True, 1, Weights({"lm": 1.0}), 36.79498, None, 0, stopped="it was enough")
+    _print(summarise([history]), 1, as_json=False)
+    assert capsys.readouterr().out.count("36.79") == 2
+    _print(summarise([history]), 1, as_json=True)
+    assert json.loads(capsys.readouterr().out)["runs"][0]["start"] == 36.795
+
+
+def test_training_by_samples_tells_how_far_it_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toledo.cli.common.SECONDS_OF_SILENCE", 0.0)
+    sampling = ["--search", "gibbs", "--objective", "expected-bleu", "--iterations", "5", "--burn-in", "5"]
+    command = ["tune", str(model), "--source", "val.de", "-r", "val.en", "--output", "tuned.toml", *sampling]
+    result = CliRunner().invoke(app, [*command, "--batch", "2", "--steps", "8", "--rounds", "1"])
+    assert result.exit_code == 0, result.output
+    told = [line for line in result.stderr.splitlines() if "steps" in line]
+    assert told == [f"round 1: steps: {number} of 8" for number in (2, 4, 6)]
 
 
 def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:

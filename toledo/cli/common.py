@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -15,6 +17,10 @@ from rich.progress import Progress as Bars
 from toledo.progress import Advance, Progress, silent
 
 BAD_INPUT = 2
+PARTS = 4  # of long work are told where there are no bars
+SECONDS_OF_SILENCE = 5.0
+
+log = logging.getLogger(__name__)
 
 error_console = Console(stderr=True)
 
@@ -50,9 +56,28 @@ def set_up_messages(quiet: bool) -> logging.Logger:
     return logging.getLogger("toledo")
 
 
-def progress_for(quiet: bool) -> Progress:
-    """Bars on standard error if that is a terminal, otherwise nothing."""
-    return silent if quiet or not error_console.is_terminal else _bar
+def progress_for(quiet: bool, otherwise: Progress = silent) -> Progress:
+    """Bars on standard error if that is a terminal; otherwise nothing, or `told` for work of many minutes."""
+    if quiet:
+        return silent
+    return _bar if error_console.is_terminal else otherwise
+
+
+@contextmanager
+def told(label: str, total: int) -> Iterator[Advance]:
+    """A message when a quarter more is done, and not often."""
+    done, last, turn = 0, time.monotonic(), threading.Lock()
+
+    def advance(steps: int) -> None:
+        nonlocal done, last
+        with turn:  # threads share the work
+            before, done, now = done, done + steps, time.monotonic()
+            if done * PARTS // total == before * PARTS // total or now - last < SECONDS_OF_SILENCE or done >= total:
+                return
+            last = now
+        log.info("%s: %d of %d", label, done, total)
+
+    yield advance
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
 from toledo.cli.rules import RuleName, RuleSettings, named_rule, require_scale
 from toledo.cli.sampling import BurnIn, Chains, Iterations, SamplingChoice
 from toledo.cli.scales import refuse_named
@@ -25,6 +24,7 @@ from toledo.cli.searches import (
 from toledo.cli.tuners import MetricName, ObjectiveName, OnName, OptimiserName, TunerOptions, named_metric, named_tuner
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, require_output_directory
+from toledo.progress import silent
 
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
@@ -158,10 +158,11 @@ def tune(
     )
     from toledo.tuning.loop import LoopSettings
 
-    work, progress = work or output.with_suffix(".tuning"), progress_for(quiet)
+    work = work or output.with_suffix(".tuning")
     _check_outputs(output, report, output_model, work)
     options = TunerOptions(on, restarts, l2, optimiser, True if annealing else None, steps, batch, density)
     sampled = search is SearchName.gibbs and not n_best_lists
+    progress = progress_for(quiet, told if sampled else silent)
     trainer = named_trainer(objective, options) if sampled else None
     tuner = named_tuner(objective, options)
     require_scale(scale)
@@ -283,7 +284,9 @@ def _refuse_unused(
 def _print(summary: dict[str, Any], best: int, as_json: bool) -> None:
     """The runs on standard output, the best one marked."""
     if as_json:
-        typer.echo(json.dumps({**summary, "best_seed": best}, ensure_ascii=False))
+        from toledo.cli.tuning_runs import summary_json
+
+        typer.echo(summary_json({**summary, "best_seed": best}))
         return
     console = Console(soft_wrap=True)
     console = console if console.is_terminal else Console(width=WIDE, soft_wrap=True)

@@ -30,6 +30,7 @@ from toledo.vocabulary import Vocabulary, split_words
 from toledo.weights import Weights
 
 SUMMARY = "summary.json"
+DIGITS = 4
 NO_REFERENCE, ONE_REFERENCE = "there is no reference to tune for", "give --reference FILE, once for each reference"
 
 
@@ -195,10 +196,10 @@ def summarise(histories: Sequence[History]) -> dict[str, Any]:
             "seed": one.seed,
             "rounds": len(one.rounds),
             "best_round": one.best,
-            "start": round(one.start_score, 4),
-            "tuning": round(_tuning_score(one), 4),
-            "held_out": None if one.start_held_out is None else round(one.best_score, 4),
-            "cpu_seconds": round(one.seconds, 2),
+            "start": one.start_score,
+            "tuning": _tuning_score(one),
+            "held_out": None if one.start_held_out is None else one.best_score,
+            "cpu_seconds": one.seconds,
             "stopped": one.stopped,
         }
         for one in histories
@@ -219,8 +220,20 @@ def _tuning_score(history: History) -> float:
     return history.rounds[history.best - 1].after if history.best else history.start_score
 
 
+def summary_json(summary: Mapping[str, Any], indent: int | None = None) -> str:
+    """A summary as JSON. Only here are its numbers rounded: rounded twice, they would differ from what was printed."""
+    return json.dumps(_rounded(summary), indent=indent, ensure_ascii=False)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, Mapping):
+        return {name: _rounded(part) for name, part in value.items()}
+    return [_rounded(part) for part in value] if isinstance(value, list) else value
+
+
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write a summary atomically."""
     with atomic_writer(path) as stream:
-        json.dump(summary, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
+        stream.write(summary_json(summary, indent=1) + "\n")
