@@ -171,7 +171,7 @@ def test_a_file_of_some_weights_takes_the_others_from_the_model(
     assert Weights.load("tuned.toml")["lm"] == 0.7
     (folder / "start.toml").write_text('[weights]\nlm = 1\n"word.penlty" = -1\n')
     message = refusal(model, "--initial", "start.toml")
-    assert "start.toml: the model has no feature word.penlty" in message
+    assert "start.toml: the model has no feature 'word.penlty'" in message
     assert "did you mean word.penalty" in message
     assert not list(folder.glob("*.tuning/*/round*"))
     lists = ("--n-best-lists", "lists.gz", "--reference", "lists.en")
@@ -194,6 +194,22 @@ def test_sparse_features_and_the_tuned_model(model: Path) -> None:
     assert tuned.sparse is not None
     assert len(tuned.sparse.names) == 4
     assert "no sparse features 'colour'" in refusal(model, "--sparse", "colour")
+
+
+def test_weights_of_sparse_features_need_the_model_that_has_them(model: Path) -> None:
+    sparse = ["--sparse", "pair", "--sparse-features", "4", "--objective", "pro", "--rounds", "1"]
+    command = ["tune", str(model), "--source", "val.de", "-r", "val.en", "--output", "tuned.toml", *sparse]
+    result = CliRunner().invoke(app, command)
+    assert "--resume --output-model DIRECTORY" in result.stderr
+    refused = CliRunner().invoke(app, ["translate", str(model), "val.de", "--weights", "tuned.toml"]).exception
+    assert isinstance(refused, InputError)
+    assert "tuned.toml: the model has no feature 'pair:" in str(refused)
+    assert "--output-model" in refused.remedy
+    result = CliRunner().invoke(app, [*command, "--resume", "--output-model", "new"])
+    assert "--resume" not in result.stderr
+    again = CliRunner().invoke(app, ["translate", "new", "val.de", "--weights", "tuned.toml"])
+    assert again.exit_code == 0
+    assert again.stdout == CliRunner().invoke(app, ["translate", "new", "val.de"]).stdout
 
 
 def test_scores_are_rounded_once(capsys: pytest.CaptureFixture[str]) -> None:

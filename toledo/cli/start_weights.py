@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
+from toledo.cli.known_weights import hint, listed, require_known, sparse_kinds
 from toledo.errors import InputError
 from toledo.model import default_weights
-from toledo.phrases.sparse import TEMPLATES
 from toledo.search.itg import ITG_FEATURES
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
-
-MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -60,9 +57,9 @@ class Start:
                 raise InputError(error.message, file=self.initial, remedy=error.remedy) from None
             return given
         known = {*names, *own, *ITG_FEATURES, *sparse}
-        if unknown := [name for name in given if name not in known]:
-            message = f"the model has no feature {_listed(unknown)}"
-            raise InputError(message, file=self.initial, remedy=_hint(unknown, known))
+        kinds = ",".join(sparse_kinds(given))
+        remedy = f"these are sparse features: give --sparse {kinds}, or tune a model that has them"
+        require_known(given, known, self.initial, remedy)
         return _completed(given, own, self.initial)
 
 
@@ -70,7 +67,7 @@ def _completed(given: Weights, own: Weights, file: str) -> Weights:
     missing = [name for name in own if name not in given]
     if not missing:
         return given
-    log.info("%s: no weight for %s: taken from the model", file, _listed(missing))
+    log.info("%s: no weight for %s: taken from the model", file, listed(missing))
     return Weights(
         {**own, **given},
         given.frozen | own.frozen.intersection(missing),
@@ -81,19 +78,5 @@ def _completed(given: Weights, own: Weights, file: str) -> Weights:
 def _frozen(text: str, weights: Weights) -> frozenset[str]:
     names = text.replace(",", " ").split()
     if unknown := [name for name in names if name not in weights]:
-        raise InputError(f"--frozen: no weight is named {_listed(unknown)}", remedy=_hint(unknown, weights))
+        raise InputError(f"--frozen: no weight is named {listed(unknown)}", remedy=hint(unknown, weights))
     return frozenset(names)
-
-
-def _hint(unknown: Sequence[str], known: Collection[str]) -> str:
-    """What may have been meant."""
-    if kinds := {kind for name in unknown for kind in TEMPLATES if name.startswith(f"{kind}:")}:
-        return f"these are sparse features: give --sparse {','.join(sorted(kinds))}, or tune a model that has them"
-    close = {match: None for name in unknown[:MOST_NAMED] for match in get_close_matches(name, known, 2)}
-    meant = f"did you mean {' or '.join(close)}?" if close else f"there are {_listed([*known])}"
-    return f"check the name; {meant}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -233,23 +233,9 @@ def _choose_scale(
 
 
 def _load(path: Path, weights: Path | None) -> Model:
-    """The model, with other weights if there are any; weights without a feature are told."""
+    """The model, with other weights if there are any."""
+    from toledo.cli.known_weights import load_weights
     from toledo.model import Model
-    from toledo.search.itg import ITG_FEATURES
-    from toledo.weights import Weights
 
     model = Model.load(path)
-    if weights is None:
-        return model
-    given = Weights.load(weights)
-    try:
-        model = model.with_weights(given)
-    except InputError as error:
-        raise InputError(error.message, file=weights, remedy=error.remedy) from None
-    known = {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
-    if unused := [name for name in given if name not in known]:
-        import logging
-
-        listed = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
-        logging.getLogger("toledo").warning("%s: the model has no feature %s", weights, listed)
-    return model
+    return model if weights is None else load_weights(model, weights)

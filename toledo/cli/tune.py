@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ from toledo.progress import silent
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
     from toledo.model import Model
+    from toledo.weights import Weights
 
 UNTIL_COLD = 1_000_000  # rounds: it ends by itself
 WIDE = 120  # columns where no terminal says how many there are
@@ -220,6 +222,21 @@ def tune(
 
         write_report(report, [result.history for result in results])
     _print(summary, best.history.seed, as_json)
+    if model and sparse and not output_model:
+        _tell_of_sparse(model, best.weights, output)
+
+
+def _tell_of_sparse(model: Path, weights: Weights, output: Path) -> None:
+    """Say that weights of new features are of no use with the old model."""
+    from toledo.cli.known_weights import known_features
+
+    if set(weights) - known_features(_load(model)):
+        logging.getLogger(__name__).warning(
+            "%s has weights of sparse features that %s does not have: they do not go together; "
+            "the same command with --resume --output-model DIRECTORY writes the model that has them",
+            output,
+            model,
+        )
 
 
 def _load(path: Path) -> Model:
