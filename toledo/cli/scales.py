@@ -66,10 +66,8 @@ def scale_table(
     """BLEU for each scale; without `scales` for twelve that fit the norm of the weights."""
     from toledo.consensus import choose_scale
 
-    if not reference:
-        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
-    references = list(zip(*(_reference(file, len(forests), split) for file in reference), strict=True))
-    numbers = None if scales is None else _numbers(scales)
+    references = references_of(reference, len(forests), split)
+    numbers = None if scales is None else numbers_of(scales)
     return choose_scale(rule, forests, weights, references, numbers, threads=threads, progress=progress)
 
 
@@ -80,6 +78,13 @@ def described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
         return [json.dumps({"rule": rule.name, "rows": rows, "best": table.best.scale})]
     lines = [f"{row.scale:g}\t{row.score:.2f}{' *' if row is table.best else ''}" for row in table.rows]
     return ["scale\tBLEU", *lines, f"best: --scale {table.best.scale:g}"]
+
+
+def references_of(files: Sequence[str], segments: int, split: Split | None = None) -> list[tuple[Sequence[str], ...]]:
+    """The references of each segment."""
+    if not files:
+        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
+    return list(zip(*(_reference(file, segments, split) for file in files), strict=True))
 
 
 def _reference(file: str, segments: int, split: Split | None) -> list[Sequence[str]]:
@@ -95,7 +100,8 @@ def _reference(file: str, segments: int, split: Split | None) -> list[Sequence[s
     return [line if split is None else split(line) for line in lines]
 
 
-def _numbers(text: str) -> list[float]:
+def numbers_of(text: str) -> list[float]:
+    """Scales that a user gave."""
     try:
         numbers = [float(part) for part in text.replace(",", " ").split()]
     except ValueError:

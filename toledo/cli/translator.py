@@ -87,6 +87,14 @@ class Translator:
         if self._given is not None and self.targets is not None and next(self._given, None) is not None:
             raise InputError(f"more than the {lines} lines of the text", file=display_name(self.targets), remedy=PAIRS)
 
+    def lines(self, sentences: Sequence[list[str]]) -> list[str]:
+        """The translations of sentences that are all there."""
+        size = FORESTS_AT_ONCE if self.forests else LINES_AT_ONCE
+        parts = (
+            self._translate(list(sentences[first : first + size]), first) for first in range(0, len(sentences), size)
+        )
+        return [found.line for part in parts for found in part]
+
     def report(self) -> None:
         """Say how many segments have no translation."""
         if self.failed:

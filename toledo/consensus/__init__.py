@@ -10,7 +10,7 @@ from toledo.consensus.lists import WeightedTexts, best_texts, sampled_texts
 from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import GAINS, MBR, Gain, expected_gains, mbr, rank_all
 from toledo.consensus.rule import Decision, Rule, Viterbi, decide
-from toledo.consensus.scale import Candidate, ScaleTable, choose_rule, choose_scale
+from toledo.consensus.scale import Candidate, ScaleTable, choose_rule, choose_sampled_scale, choose_scale
 
 __all__ = [
     "GAINS",
@@ -27,6 +27,7 @@ __all__ = [
     "WeightedTexts",
     "best_texts",
     "choose_rule",
+    "choose_sampled_scale",
     "choose_scale",
     "decide",
     "expected_gains",
