@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.speed import Speed
+from toledo.consensus.sharpness import norm_of
 from toledo.errors import InputError
+from toledo.metrics import BLEU
+from toledo.search.itg import itg_weights
 
 runner = CliRunner()
 
@@ -168,3 +171,53 @@ def test_the_scale_of_a_rule_is_chosen_by_one_command(model: Path, tmp_path: Pat
     assert "--reference" in str(runner.invoke(app, command, input=text).exception)
     refused = runner.invoke(app, ["translate", str(model), "--scales", "1,2"], input=text)
     assert "only for --choose-scale" in str(refused.exception)
+    refused = runner.invoke(app, [*command, "--scale", "2"], input=text)
+    assert "--scale: --choose-scale tries scales" in str(refused.exception)
+
+
+@pytest.mark.parametrize("rule", ["viterbi", "max-derivation", "mbr", "consensus"])
+def test_scales_of_samples_have_the_scores_of_what_they_translate(model: Path, tmp_path: Path, rule: str) -> None:
+    """Samples drawn at one scale and weighed anew would look too good at a flat one."""
+    text, target = "das haus ist klein\nklein ist das haus\n", "the house is small\nsmall is the house\n"
+    (tmp_path / "in").write_text(text)
+    (tmp_path / "reference").write_text(target)
+    command = ["translate", str(model), str(tmp_path / "in"), "--search", "gibbs", "--decide", rule, "--quiet"]
+    command += ["--iterations", "5", "--burn-in", "5", "--seed", "3"]
+    choosing = ["--choose-scale", "--scales", "0.01,4", "--reference", str(tmp_path / "reference")]
+    result = runner.invoke(app, [*command, *choosing])
+    assert result.exit_code == 0, result.exception
+    rows = dict(line.rstrip(" *").split("\t") for line in result.stdout.splitlines()[1:3])
+    references = [[line.split()] for line in target.splitlines()]
+    for scale, score in rows.items():
+        lines = runner.invoke(app, [*command, "--scale", scale]).stdout.splitlines()
+        statistics = BLEU().corpus_statistics([line.split() for line in lines], references)
+        assert f"{BLEU().score(statistics.sum(axis=0)):.2f}" == score
+
+
+def test_the_default_scale_of_samples_goes_by_the_norm_of_the_weights(model: Path, tmp_path: Path) -> None:
+    weights = small_model().weights
+    command = ["translate", str(model), "--search", "gibbs", "--decide", "max-derivation", "--iterations", "20"]
+    found = []
+    for factor in (1.0, 8.0):
+        larger = {name: value if name == "oov" else factor * value for name, value in weights.items()}
+        replace(weights, values_by_name=larger).save(tmp_path / "w.toml")
+        lists = tmp_path / f"lists{factor:g}"
+        options = ["--weights", str(tmp_path / "w.toml"), "--n-best", str(lists)]
+        result = runner.invoke(app, [*command, *options], input="das haus ist klein\n")
+        norm = norm_of(replace(weights, values_by_name=larger), list(weights))
+        assert f"sampling at scale {4 / norm:.3g}" in result.stderr
+        assert "R-hat above 1.05: " in result.stderr
+        found.append([line.split(" ||| ")[:3] for line in lists.read_text().splitlines()])
+    assert found[0] == found[1]
+
+
+def test_weights_of_itg_search_are_told_to_other_searches(model: Path, tmp_path: Path) -> None:
+    weights = itg_weights(small_model())
+    weights.save(tmp_path / "w.toml")
+    for search, told in (("beam", 1), ("gibbs", 1), ("itg", 0)):
+        command = ["translate", str(model), "--search", search, "--weights", str(tmp_path / "w.toml")]
+        result = runner.invoke(app, command, input="das haus\n" * 3)
+        assert result.exit_code == 0, result.exception
+        message = f"--search {search} has no itg.monotone, itg.inverted: these weights are dropped"
+        assert result.stderr.count(message) == told
+        assert result.stderr.count("ITG search has no distortion") == told

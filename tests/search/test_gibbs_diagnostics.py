@@ -1,11 +1,14 @@
 """Diagnostics of chains on series whose answers are known, and on samples."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from small_models import small_model
 
+from toledo.reports.sampling import summary, write_report
 from toledo.search.gibbs import OPERATORS, GibbsSearch, GibbsSettings, diagnose
 from toledo.search.gibbs.diagnostics import effective_size, split_r_hat
 
@@ -59,3 +62,22 @@ def test_samples_are_diagnosed() -> None:
     assert json.loads(json.dumps(found.to_json()))["operators"]["retrans"]["draws"] > 0
     (empty,) = search.samples([[]], threads=1)
     assert diagnose(empty).to_json()["entropy"] == 0.0
+
+
+def test_chains_that_stay_where_they_are_are_stuck() -> None:
+    search = GibbsSearch(small_model(), GibbsSettings(iterations=40, burn_in=10))
+    found = diagnose(search.samples([["das", "haus", "ist", "klein"]], threads=1)[0])
+    stuck = [replace(found, r_hat=value) for value in (np.inf, 1e9)]
+    assert [one.to_json()["r_hat"] for one in stuck] == ["stuck", "stuck"]
+    assert replace(found, r_hat=1.25).to_json()["r_hat"] == 1.25
+    assert replace(found, r_hat=np.nan).to_json()["r_hat"] is None
+    told = summary([replace(found, r_hat=1.0), replace(found, r_hat=1.1), *stuck])
+    assert (told["suspicious"], told["stuck"], told["worst_r_hat"]) == (3, 2, "stuck")
+
+
+def test_the_page_begins_with_chains_that_are_stuck(tmp_path: Path) -> None:
+    search = GibbsSearch(small_model(), GibbsSettings(iterations=40, burn_in=10))
+    found = diagnose(search.samples([["das", "haus"]], threads=1)[0])
+    write_report(tmp_path / "page.html", [replace(found, r_hat=value) for value in (1.25, np.inf, np.nan)])
+    page = (tmp_path / "page.html").read_text()
+    assert page.index("<td>stuck</td>") < page.index("<td>1.250</td>")

@@ -17,7 +17,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     commands = re.findall(r"^    toledo (.*)", text, re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 8
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
         assert result.exit_code == 0, result.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from toledo.search.beam import SearchResult, Translation
     from toledo.search.gibbs import Diagnostics, GibbsSearch, Samples
 
+log = logging.getLogger(__name__)
+
 SAMPLING = "Sampling (--search gibbs)"
+SHARPNESS = 4.0  # scale × norm of the weights: docs/sampling.md
 
 Chains = Annotated[int, typer.Option(metavar="N", help="Runs of the sampler.", min=1, rich_help_panel=SAMPLING)]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Samples per run.", min=1, rich_help_panel=SAMPLING)]
@@ -32,6 +36,16 @@ DiagnosticsFile = Annotated[
         "--diagnostics", metavar="FILE", help="How well it sampled: .json or .html.", rich_help_panel=SAMPLING
     ),
 ]
+
+
+def default_scale(model: Model) -> float:
+    """The scale for weights of any norm: twice the weights at half the scale are the same distribution."""
+    from toledo.consensus.sharpness import norm_of
+
+    norm = norm_of(model.weights, model.feature_names)
+    scale = float(f"{SHARPNESS / norm:.3g}") if norm else SHARPNESS
+    log.info("sampling at scale %g: %g over the norm of the weights, %.3g", scale, SHARPNESS, norm)
+    return scale
 
 
 @dataclass(frozen=True)
@@ -61,11 +75,12 @@ class SamplingChoice:
 
 @dataclass
 class ObservedSearch:
-    """A sampler that takes notes of all it finds, if there is a file for them."""
+    """A sampler that takes notes of all it finds: R-hats, and everything if there is a file for it."""
 
     sampler: GibbsSearch
     path: Path | None
     notes: list[Diagnostics] = field(default_factory=list)
+    r_hats: list[float] = field(default_factory=list)
 
     @property
     def model(self) -> Model:
@@ -98,6 +113,7 @@ class ObservedSearch:
 
     def report(self) -> None:
         """Write the notes, and say in brief what they are."""
+        self._tell()
         if self.path is None:
             return
         if self.path.suffix == ".html":
@@ -111,10 +127,22 @@ class ObservedSearch:
         with atomic_writer(self.path) as stream:
             stream.write(json.dumps(content, indent=1) + "\n")
 
+    def _tell(self) -> None:
+        from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS
+
+        bad, stuck = (sum(one > limit for one in self.r_hats) for limit in (SUSPICIOUS, STUCK))
+        told = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(self.r_hats)} segments"
+        if not bad:
+            log.info("%s", told)
+            return
+        log.warning("%s%s; run longer (--iterations)", told, f", {stuck} of them stuck" if stuck else "")
+
     def _samples(self, sentences: Sequence[Sequence[str]], threads: int | None, progress: Progress) -> list[Samples]:
         from toledo.search.gibbs import diagnose
+        from toledo.search.gibbs.diagnostics import split_r_hat
 
         found = self.sampler.samples(sentences, threads, progress)
+        self.r_hats += [split_r_hat(samples.trace) for samples in found]
         if self.path is not None:
             self.notes += [diagnose(samples) for samples in found]
         return found

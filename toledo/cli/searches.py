@@ -56,6 +56,22 @@ def refuse_other_searches(context: typer.Context, search: SearchName) -> None:
     )
 
 
+def tell_of_joins(search: SearchName, model: Model) -> None:
+    """Say what weights of ITG search are to another one: it has no joins, and ITG search has no jumps to tune."""
+    from toledo.search.itg.grammar import ITG_FEATURES, itg_features
+
+    joins = [name for name in ITG_FEATURES if name in model.weights]
+    if search is SearchName.itg or not joins:
+        return
+    log.warning(
+        "--search %s has no %s: these weights are dropped. ITG search has no %s: weights tuned for it leave these as "
+        "they were before",
+        search.value,
+        ", ".join(joins),
+        ", ".join(name for name in model.feature_names if name not in itg_features(model)),
+    )
+
+
 class Search(Protocol):
     """What all searches can do. `model` has a weight for every feature of the search."""
 

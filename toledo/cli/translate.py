@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages, told
 from toledo.cli.forest import Plf, PlfValues
 from toledo.cli.rules import (
     CHOICE,
@@ -23,7 +23,16 @@ from toledo.cli.rules import (
     lattice_scale,
     named_rule,
 )
-from toledo.cli.sampling import BurnIn, Chains, DiagnosticsFile, Iterations, ObservedSearch, SamplingChoice, Seed
+from toledo.cli.sampling import (
+    BurnIn,
+    Chains,
+    DiagnosticsFile,
+    Iterations,
+    ObservedSearch,
+    SamplingChoice,
+    Seed,
+    default_scale,
+)
 from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_named, refuse_options, scale_table
 from toledo.cli.searches import (
     PopLimit,
@@ -32,9 +41,11 @@ from toledo.cli.searches import (
     SearchOption,
     SpanBeam,
     refuse_other_searches,
+    tell_of_joins,
 )
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines, write_lines
+from toledo.progress import silent
 
 if TYPE_CHECKING:
     from toledo.cli.searches import Search
@@ -43,7 +54,6 @@ if TYPE_CHECKING:
     from toledo.model import Model
     from toledo.progress import Progress
 
-SAMPLED_SCALE = 4.0  # for weights of a sum near 1, as Moses leaves them: docs/sampling.md
 SAMPLING_OPTIONS = ("chains", "iterations", "burn_in", "seed", "diagnostics")
 LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
 
@@ -100,7 +110,7 @@ def translate(
         float | None,
         typer.Option(
             help="Factor of scores; below 1 flattens.",
-            show_default="3 for consensus and lattice-mbr, else 1; 4 for gibbs",
+            show_default="3 for consensus and lattice-mbr, else 1; for gibbs 4 over the norm of the weights",
             rich_help_panel=CHOICE,
         ),
     ] = None,
@@ -166,6 +176,8 @@ def translate(
     )  # fmt: skip
     wanted.check()
     refuse_options({} if choose_scale else {"--reference": reference, "--scales": scales}, "only for --choose-scale")
+    if choose_scale:
+        refuse_options({"--scale": scale, "--diagnostics": diagnostics}, "--choose-scale tries scales, and only prints")
     if force is not None and search is not SearchName.beam:
         raise InputError("--force follows the rules of beam search", remedy="leave out --search")
     refuse_other_searches(context, search)
@@ -173,10 +185,11 @@ def translate(
     sampling = SamplingChoice(chains, iterations, burn_in, seed, diagnostics)
     _check_sampling(context, sampling, wanted, sampled)
     settings = RuleSettings(gain, hypotheses or (1000 if sampled else 200), precision, ratio, decide_density)
-    if sampled and scale is None:
-        scale = SAMPLED_SCALE
+    loaded, progress = _load(model, weights), progress_for(quiet, told if sampled else silent)
+    tell_of_joins(search, loaded)
+    if sampled and scale is None and not choose_scale:
+        scale = default_scale(loaded)
     choice = Choice(decide, settings, lattice_scale(decide, scale), sampled)
-    loaded = _load(model, weights)
     if sampled:
         chosen: Search = sampling.search(loaded, choice.scale)
     else:
@@ -184,20 +197,21 @@ def translate(
         searching.tell(loaded)
         chosen = searching.search(loaded)
     if choose_scale:
-        _choose_scale(chosen, choice, source, reference or [], scales, threads, progress_for(quiet), output)
+        chooser = sampling if sampled else chosen
+        _choose_scale(chooser, loaded, choice, source, reference or [], scales, threads, progress, output)
         return
-    translator = Translator(chosen, choice, force, threads, progress_for(quiet), wanted.forests)
+    translator = Translator(chosen, choice, force, threads, progress, wanted.forests)
     speed, lines, words = Speed(), 0, 0
     with opened(wanted, chosen.model, threads) as write:
         for block in translator.blocks(source):
             write(lines, block)
             lines += len(block)
             words += sum(len(found.source) for found in block)
-    told = speed.told(lines, words)
+    speed_told = speed.told(lines, words)
     translator.report()
     if isinstance(chosen, ObservedSearch):
         chosen.report()
-    log.info("%s", told)
+    log.info("%s", speed_told)
 
 
 def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wanted, sampled: bool) -> None:
@@ -214,7 +228,8 @@ def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wa
 
 
 def _choose_scale(
-    search: Search,
+    how: Search | SamplingChoice,
+    model: Model,
     choice: Choice,
     source: str,
     reference: list[str],
@@ -224,11 +239,16 @@ def _choose_scale(
     output: str,
 ) -> None:
     """BLEU of a rule by its scale, on text with references."""
+    from toledo.cli.sampled_scales import sampled_scale_table
     from toledo.vocabulary import split_words
 
-    forests = search.forests([split_words(line) for line in read_lines(source)], threads, progress)
+    sentences = [split_words(line) for line in read_lines(source)]
     rule = named_rule(choice.rule, choice.settings)
-    table = scale_table(rule, forests, search.model.weights, reference, scales, threads, progress)
+    if isinstance(how, SamplingChoice):
+        table = sampled_scale_table(model, how, choice, sentences, reference, scales, threads, progress)
+    else:
+        forests = how.forests(sentences, threads, progress)
+        table = scale_table(rule, forests, how.model.weights, reference, scales, threads, progress)
     write_lines(output, described(table, rule, as_json=False))
 
 

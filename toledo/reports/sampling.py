@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 
 from toledo.reports.page import Page
 from toledo.search.gibbs import OPERATORS, Diagnostics
+from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, shown_r_hat
 
 TRACES = 4
 WORST = 10
-SUSPICIOUS = 1.05  # an R-hat above it says that the chains disagree
 COLOURS = ("#b5462f", "#2f6db5", "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
 
 
 def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
     """What holds for all segments together: means, the worst, and move rates over all draws."""
     sized = [note for note in notes if note.derivations > 1]
-    hats = np.array([note.r_hat for note in sized if np.isfinite(note.r_hat)])
+    hats = np.array([note.r_hat for note in sized if not np.isnan(note.r_hat)])
     sizes = np.array([note.effective_size for note in sized if np.isfinite(note.effective_size)])
     return {
         "segments": len(notes),
@@ -30,9 +30,10 @@ def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
         "mean_translation_entropy": _mean([note.translation_entropy for note in notes]),
         "mean_derivations": _mean([note.derivations for note in notes]),
         "mean_translations": _mean([note.translations for note in notes]),
-        "median_r_hat": _rounded(np.median(hats)) if hats.size else None,
-        "worst_r_hat": _rounded(hats.max()) if hats.size else None,
+        "median_r_hat": shown_r_hat(float(np.median(hats))) if hats.size else None,
+        "worst_r_hat": shown_r_hat(float(hats.max())) if hats.size else None,
         "suspicious": int(np.count_nonzero(hats > SUSPICIOUS)),
+        "stuck": int(np.count_nonzero(hats > STUCK)),
         "median_effective_size": _rounded(np.median(sizes)) if sizes.size else None,
         "smallest_effective_size": _rounded(sizes.min()) if sizes.size else None,
         "move_rates": {name: move_rate(notes, name) for name in OPERATORS},
@@ -78,7 +79,7 @@ def _traces(notes: Sequence[Diagnostics], chosen: Sequence[int]) -> Figure:
 def _spread(notes: Sequence[Diagnostics]) -> Figure:
     figure = Figure(figsize=(8, 2.6), layout="constrained")
     shown = (
-        ("R-hat", [note.r_hat for note in notes]),
+        ("R-hat", [note.r_hat for note in notes if not note.r_hat > STUCK]),
         ("effective size", [note.effective_size for note in notes]),
         ("entropy", [note.entropy for note in notes]),
     )
@@ -89,9 +90,10 @@ def _spread(notes: Sequence[Diagnostics]) -> Figure:
 
 
 def _row(number: int, note: Diagnostics) -> list[object]:
-    values = (note.r_hat, note.effective_size, note.entropy)
+    r_hat = "stuck" if note.r_hat > STUCK else f"{note.r_hat:.3f}"
+    values = (note.effective_size, note.entropy)
     counts = (note.derivations, note.translations)
-    return [number, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
+    return [number, r_hat, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
 
 
 def _flat(found: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -99,7 +101,7 @@ def _flat(found: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _order(value: float) -> float:
-    return value if np.isfinite(value) else 0.0
+    return 0.0 if np.isnan(value) else value
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -18,6 +18,8 @@ from toledo.search.gibbs.samples import Samples
 from toledo.search.gibbs.state import MOVED, OPEN, OPERATORS
 
 MOST_POINTS = 400  # of a chain in a plot
+SUSPICIOUS = 1.05  # an R-hat above it says that the chains disagree
+STUCK = 10.0  # above it, each half has stayed where it was, and how large R-hat is says nothing more
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,10 @@ class Diagnostics:
     trace: tuple[tuple[float, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, without the trace; None where a number cannot be told."""
+        """Plain values, without the trace; None where a number cannot be told, and "stuck" for a huge R-hat."""
         found = asdict(self)
         del found["trace"]
-        return {name: _plain(value) for name, value in found.items()}
+        return {**{name: _plain(value) for name, value in found.items()}, "r_hat": shown_r_hat(self.r_hat)}
 
 
 def diagnose(samples: Samples) -> Diagnostics:
@@ -88,6 +90,11 @@ def split_r_hat(trace: NDArray[np.float64]) -> float:
     if within == 0.0:
         return 1.0 if between == 0.0 else float("inf")
     return float(np.sqrt((half - 1) / half + between / within))
+
+
+def shown_r_hat(value: float) -> float | str | None:
+    """An R-hat for people: "stuck" if it is huge, None if it cannot be told."""
+    return "stuck" if value > STUCK else _plain(value)
 
 
 def effective_size(trace: NDArray[np.float64]) -> float:
