@@ -64,10 +64,15 @@ SHARPNESS = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0)  # scales × the sum of absol
 
 @dataclass(frozen=True)
 class Condition:
-    """How weights are trained (None: MERT), and whether there are features for the most frequent target words."""
+    """How weights are trained (None: MERT), and whether there are features for the most frequent target words.
+
+    With `whole`, all of the tuning set is trained on, as MERT does, and the weights of the last round are taken, when
+    it is cold; otherwise a part is held out, and the round that is best there is taken.
+    """
 
     trainer: SamplingTrainer | None
     words: bool = False
+    whole: bool = False
 
 
 CONDITIONS = {
@@ -76,7 +81,10 @@ CONDITIONS = {
     "sentence, annealed": Condition(SamplingTrainer("expected-bleu", annealing=COOLING)),
     "corpus": Condition(SamplingTrainer("corpus-expected-bleu")),
     "corpus, annealed": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING)),
-    "corpus, annealed, words": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING, l2=5e-4), True),
+    "corpus, annealed, whole": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING), whole=True),
+    "corpus, annealed, words": Condition(
+        SamplingTrainer("corpus-expected-bleu", annealing=COOLING, l2=5e-4), words=True, whole=True
+    ),
 }
 COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
 
@@ -219,7 +227,7 @@ class Bench:
                 "seconds": time.process_time() - began,
                 "decoders": {},
             }
-            if CONDITIONS[name].trainer:
+            if CONDITIONS[name].trainer and not CONDITIONS[name].whole:
                 run["curve"] = self._curve(name, seed, tuned)
             self.runs.add(run)
         weights = replace(self.model.weights, values_by_name=run["weights"])
@@ -249,19 +257,20 @@ class Bench:
             zero |= dict.fromkeys(self._with_words.sparse.names, 0.0)
         rounds = EVERYTHING if trainer.annealing else self.effort.rounds
         settings = LoopSettings(rounds, patience=rounds, seed=seed, rule=SAMPLED["MBR"], threads=self.threads)
-        text, other = self.parts
+        whole = CONDITIONS[name].whole
+        text, other = (self.texts[self.pair.tune], None) if whole else self.parts
 
         def search(numbers: NDArray[np.int64], weights: Weights, sampler_seed: int) -> list[Forest]:
             return self.sample([text.source[i] for i in numbers], weights, self.effort.training, sampler_seed, chains=1)
 
-        return train(
-            trainer,
-            replace(start, values_by_name=zero),
-            SampledSet(search, text.references),
-            settings,
-            held_out=TuningSet(lambda weights: self._held_out(weights, checkpoint.directory), other.references),
-            checkpoint=checkpoint,
+        held_out = None
+        if other is not None:
+            held_out = TuningSet(lambda weights: self._held_out(weights, checkpoint.directory), other.references)
+        start = replace(start, values_by_name=zero)
+        result = train(
+            trainer, start, SampledSet(search, text.references), settings, held_out=held_out, checkpoint=checkpoint
         )
+        return replace(result, weights=result.history.weights(len(result.history.rounds))) if whole else result
 
     def _held_out(self, weights: Weights, folder: Path) -> list[Forest]:
         """Samples of the held-out set; what each rule makes of them is noted beside the run."""
@@ -400,7 +409,7 @@ def draw_curves(benches: Sequence[Bench], path: Path) -> None:
     """Figures 2 and 3: held-out BLEU by steps, means over seeds; one row for each pair."""
     from matplotlib.figure import Figure
 
-    names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.words]
+    names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.whole]
     figure = Figure(figsize=(3.2 * len(names), 2.8 * len(benches)), layout="constrained")
     grid = figure.subplots(len(benches), len(names), squeeze=False, sharey="row")
     for row, bench in zip(grid, benches, strict=True):
