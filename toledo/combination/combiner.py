@@ -106,12 +106,13 @@ class Combiner:
         `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
         vocabulary takes the place of the combiner's own, such as one that is biased to the outputs of this very set.
         """
-        segments = iter(outputs)
+        expander = Expander(self.settings, model or self.model, self.features, threads)
+        segments, done = iter(outputs), 0
         while block := list(islice(segments, SEGMENTS_AT_ONCE)):
-            for own in block:
-                _check(self.systems, [own])
+            _check(self.systems, block, done=done)
+            done += len(block)
             lattices = _lattices(block, self.systems, self.settings, self.vocabulary)
-            forests = self.forests(lattices, model or self.model, threads)
+            forests = self._forests(lattices, expander)
             weights = covering(self.second.weights, forests[0]).features
             decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
@@ -122,7 +123,9 @@ class Combiner:
         self, lattices: Sequence[Lattice], model: LanguageModel | None = None, threads: int | None = None
     ) -> list[Forest]:
         """The lattices of the last stage with the votes as base scores, for any decision rule."""
-        expander = Expander(self.settings, model or self.model, self.features, threads)
+        return self._forests(lattices, Expander(self.settings, model or self.model, self.features, threads))
+
+    def _forests(self, lattices: Sequence[Lattice], expander: Expander) -> list[Forest]:
         bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)
         ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
         return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
@@ -176,13 +179,16 @@ def _lattices(
     return lattices
 
 
-def _check(systems: Sequence[str], outputs: Sequence[Sequence[Output]], references: References | None = None) -> None:
+def _check(
+    systems: Sequence[str], outputs: Sequence[Sequence[Output]], references: References | None = None, done: int = 0
+) -> None:
+    """Refuse outputs of other numbers of systems or segments; `done` segments came before."""
     if not systems or len(set(systems)) != len(systems):
         raise InputError("there is no system, or two have one name", remedy="give each system a name of its own")
-    for number, own in enumerate(outputs):
+    for number, own in enumerate(outputs, start=done + 1):
         if len(own) != len(systems):
             raise InputError(
-                f"segment {number + 1} has outputs of {len(own)} systems, not of {len(systems)}",
+                f"segment {number} has outputs of {len(own)} systems, not of {len(systems)}",
                 remedy="give one of each system for each segment, an empty one if there is none",
             )
     if references is not None and (len(references) != len(outputs) or not outputs):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -96,10 +97,14 @@ class Expander:
     threads: int | None = None
     progress: Progress = silent
 
+    @cached_property
+    def bigram_model(self) -> LanguageModel | None:
+        """What scores the first stage; its tables are made once."""
+        return None if self.model is None else shortened(self.model, BIGRAMS)
+
     def to_bigrams(self, lattices: Sequence[Lattice]) -> NGramForest:
         """The first stage."""
-        model = None if self.model is None else shortened(self.model, BIGRAMS)
-        return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, model)
+        return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
     def to_order(self, bigrams: VotedForest, lattices: Sequence[Lattice], first: Stage) -> NGramForest:
         """The second stage: what the weights of the first one leave."""
