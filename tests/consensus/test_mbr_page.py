@@ -34,6 +34,8 @@ def test_the_commands_run(section: str) -> None:
     assert [len(lines) for lines in chosen[2:]] == [50, 50, 50]
     (scales,) = [lines for command, lines in results.items() if "--choose-scale" in command]
     assert scales[-1].startswith("best: --scale")
+    assert f"`{scales[-1]}`" in section
+    assert any(f"consensus test.nbest.gz {scales[-1].removeprefix('best: ')} " in command for command in results)
 
 
 def test_the_json_is_read(section: str) -> None:

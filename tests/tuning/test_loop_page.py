@@ -1,5 +1,6 @@
 """The commands and the Python of the page on tuning run as printed."""
 
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -8,6 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from toledo.cli import app
+from toledo.cli.translate import translate
+from toledo.cli.tune import tune
+from toledo.tuning.gradient import GradientTuner
+from toledo.tuning.loop import LoopSettings
+from toledo.tuning.mira import MIRA
 from toledo.weights import Weights
 
 PAGE = Path(__file__).parents[2] / "docs" / "tuning.md"
@@ -29,3 +35,16 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     capsys.readouterr()
     exec(compile(re.sub(r"^    ", "", block, flags=re.MULTILINE), str(PAGE), "exec"), {})
     assert float(capsys.readouterr().out.split()[0]) > 20
+
+
+def test_the_page_has_the_defaults_of_the_commands() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    beams, limits = (
+        [inspect.signature(command).parameters[name].default for command in (tune, translate)]
+        for name in ("beam", "pop_limit")
+    )
+    assert f"tuning has `--beam {beams[0]}`, translation\n`--beam {beams[1]}`" in text
+    assert f"a pop limit of {limits[0]}, as the first line says, and `toledo translate` with {limits[1]}" in text
+    assert f"lattices ({LoopSettings().density:g})" in text
+    assert f"look at {GradientTuner('xbleu').density:g} edges per word" in text
+    assert f"`mira` always looks at {MIRA().density:g}" in text

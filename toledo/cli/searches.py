@@ -44,7 +44,14 @@ PopLimit = Annotated[
     int, typer.Option(metavar="N", help="For beam: steps per translated word.", min=1, rich_help_panel=SEARCH)
 ]
 SpanBeam = Annotated[
-    int, typer.Option("--beam", metavar="N", help="For itg: edges kept per span.", min=1, rich_help_panel=SEARCH)
+    int,
+    typer.Option(
+        "--beam",
+        metavar="N",
+        help="For itg: edges kept per span and way to make it (in order, inverted, phrase).",
+        min=1,
+        rich_help_panel=SEARCH,
+    ),
 ]
 
 

@@ -73,7 +73,12 @@ def tune(
     n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=TUNER)] = 100,
     density: Annotated[
         float | None,
-        typer.Option(help="Edges per word kept of a lattice.", min=1, show_default="50", rich_help_panel=TUNER),
+        typer.Option(
+            help="Edges per word kept of a lattice, and looked at by expectations.",
+            min=1,
+            show_default="50 kept, 30 looked at",
+            rich_help_panel=TUNER,
+        ),
     ] = None,
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 200,
