@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from toledo.consensus.sharpness import scales_for
 from toledo.model import Model
 from toledo.progress import Progress
 from toledo.vocabulary import split_words
+
+log = logging.getLogger(__name__)
 
 
 def sampled_scale_table(
@@ -31,6 +34,7 @@ def sampled_scale_table(
     numbers = scales_for(model.weights, model.feature_names) if scales is None else numbers_of(scales)
 
     def translate(scale: float) -> list[Sequence[str]]:
+        log.info("sampling at scale %g", scale)
         at_scale = replace(choice, scale=scale)
         translator = Translator(sampling.search(model, scale), at_scale, None, threads, progress, forests=False)
         return [split_words(line) for line in translator.lines(sentences)]
