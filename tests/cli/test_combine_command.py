@@ -63,7 +63,7 @@ def test_raw_text_in_raw_text_out(folder: Path) -> None:
     assert [*result["shares"]] == ["A", "B", "C"]
     assert sum(result["shares"].values()) == pytest.approx(1.0)
     assert result["bleu"]["combination"] > max(result["bleu"][name] for name in SYSTEMS)
-    assert not (folder / "combo.tuning.toml").exists()
+    assert not (folder / "combo.tuning").exists()
     lines = combine("run", "combo", "--systems", *FILES, "-q").splitlines()
     assert len(lines) == len(REFERENCE)
     assert lines[2] == "We saw the old man in Paris."
@@ -129,6 +129,7 @@ def test_what_is_refused(folder: Path) -> None:
     assert "4 lines" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)
     assert "no system" in refusal("tune", "-r", "ref.en", *to)
+    assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", "combination=sys.A.en", *to)
     assert "nonsense" in refusal("tune", "-r", "ref.en", "--feature", "nonsense", "--systems", *FILES, *to)
     tuned()
     assert "not tuned with E" in refusal("run", "combo", "--systems", *FILES, "E=short.en")
@@ -148,7 +149,7 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
             app, ["combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1"]
         )
         assert result.exit_code != 0
-    assert (folder / "combo.tuning.toml").exists()
+    assert (folder / "combo.tuning").exists()
     assert "resume" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert tuned("--resume") == whole
     assert (folder / "combo" / "combination.toml").read_text() == saved

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -30,8 +29,6 @@ from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require
 
 if TYPE_CHECKING:
     from toledo.combination import Combiner
-    from toledo.combination.lines import CombinedLine, Lines, Outputs
-    from toledo.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +41,7 @@ STEMS = {
     "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+ENTROPIES = (1.0, 3.0)
 DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
 
 
@@ -89,7 +87,12 @@ def tune(
     skeletons: Annotated[int | None, typer.Option(help="Outputs that become skeletons.", show_default="all", min=1)] = (
         None
     ),
-    entropy: Annotated[float, typer.Option(help="Of a segment's distribution, in nats.", min=0.01)] = 3.0,
+    entropy: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Of a segment's distribution, in nats; repeat it to choose by BLEU.", show_default="1 and 3", min=0.01
+        ),
+    ] = None,
     l2: Annotated[float, typer.Option(help="Penalty for large weights.", min=0.0)] = 1e-4,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")] = False,
     as_json: Json = False,
@@ -107,32 +110,45 @@ def tune(
         toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en --output combo
     """
     set_up_messages(quiet)
-    from toledo.cli.system_outputs import named_systems
-    from toledo.combination import Combiner, Settings
+    from toledo.cli.combining import (
+        COMBINATION,
+        Work,
+        general_model,
+        read_segments,
+        reference_words,
+        system_scores,
+        tune_each,
+        warn_if_useless,
+    )  # fmt: skip
+    from toledo.cli.system_outputs import RESULT, named_systems
+    from toledo.combination import Settings
     from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
     from toledo.vocabulary import Vocabulary
 
     files = named_systems([*(systems or ()), *(more or ())])
     require_output_directory(output, DESCRIPTION)
     lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
-    segments = _read(lines, [*files.values()])
-    references = _references(lines, reference, len(segments), source)
+    segments = read_segments(lines, [*files.values()])
+    references = reference_words(lines, reference, len(segments), source)
     settings = Settings(
-        method=method.value, language=STEMS.get(language, ""), skeletons=skeletons, entropy=entropy, l2=l2,
+        method=method.value, language=STEMS.get(language, ""), skeletons=skeletons, l2=l2,
         raw=lines.language, features=tuple(feature or FEATURES),
     )  # fmt: skip
     known = as_sentences([text for texts in references for text in texts], vocabulary)
-    general = _general(lines, lm or [], lm_text or [], lm_order, known, vocabulary)
+    general = general_model(lines, lm or [], lm_text or [], lm_order, known, vocabulary)
     biased = model_of_outputs(lines, segments, vocabulary, lm_order if general is None else general.order)
     model, settings = choose_model(general, biased, known, settings, bias)
     log.info("language model: weight %.1f for the outputs", settings.bias)
-    combiner = Combiner.tune(
-        [output_words(lines, one) for one in segments], references, [*files], vocabulary, model, settings,
-        work=Path(f"{output}.tuning.toml"), resume=resume, threads=threads, progress=progress_for(quiet),
-    )  # fmt: skip
+    words = [output_words(lines, one) for one in segments]
+    work = Work(Path(f"{output}.tuning"), resume, threads, progress_for(quiet))
+    tuned = tune_each(words, references, [*files], vocabulary, model, settings, entropy or ENTROPIES, work)
+    combiner = max(tuned, key=tuned.__getitem__)
+    log.info("entropy %g is best on the tuning set", combiner.settings.entropy)
     combiner.with_model(general).save(output)
-    Path(f"{output}.tuning.toml").unlink(missing_ok=True)
-    _print_weights(combiner, _scores(lines, segments, references, combiner, threads), as_json)
+    work.remove()
+    scores = {**system_scores(words, references, combiner.systems, threads), RESULT: tuned[combiner]}
+    warn_if_useless(scores)
+    _print_weights(combiner, scores, as_json)
 
 
 @app.command()
@@ -159,10 +175,12 @@ def run(
         toledo combine run combo --systems A.en B.en C.en --decide consensus --output out.en
     """
     set_up_messages(quiet)
+    from toledo.cli.combining import combined_segments
+
     require_scale(scale)
     require_output(output)
     rule = named_rule(decide, RuleSettings(gain, hypotheses))
-    _, segments = _combined(directory, [*(systems or ()), *(more or ())], rule, scale, threads)
+    _, segments = combined_segments(directory, [*(systems or ()), *(more or ())], rule, scale, threads)
     with atomic_writer(output) as stream:
         for line in segments:
             stream.write(line.text + "\n")
@@ -187,103 +205,23 @@ def show(
         toledo combine show combo --segment 1 --segment 7 --output networks.html --systems A.en B.en C.en
     """
     set_up_messages(quiet)
+    from toledo.cli.combining import combined_segments, lines_beside, shown_segment
     from toledo.consensus import Viterbi
     from toledo.reports.networks import network_page
 
     require_output(output)
     wanted = sorted(set(segment or [1]))
-    combiner, segments = _combined(directory, [*(systems or ()), *(more or ())], Viterbi(), 1.0, threads)
-    beside = _beside(source, reference or [])
+    combiner, segments = combined_segments(directory, [*(systems or ()), *(more or ())], Viterbi(), 1.0, threads)
+    beside = lines_beside(source, reference or [])
     shown = [
-        _shown(combiner, number, line, beside) for number, line in enumerate(segments, start=1) if number in wanted
+        shown_segment(combiner, number, line, beside)
+        for number, line in enumerate(segments, start=1)
+        if number in wanted
     ]
     if len(shown) < len(wanted):
         raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 1")
     weights = combiner.second.weights
     network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
-
-
-def _read(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
-    from toledo.cli.system_outputs import read_systems
-    from toledo.combination.lines import read_outputs
-
-    segments = list(read_outputs(lines, read_systems(files)))
-    if not segments:
-        raise InputError("the outputs are empty", remedy="give files with a line for each segment")
-    return segments
-
-
-def _combined(
-    directory: Path, given: Sequence[str], rule: Any, scale: float, threads: int
-) -> tuple[Combiner, Iterator[CombinedLine]]:
-    """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first."""
-    from toledo.cli.system_outputs import in_order, named_systems, read_systems
-    from toledo.combination import Combiner
-    from toledo.combination.lines import Lines, combine_lines, model_for, read_outputs, train_truecaser
-
-    combiner = Combiner.load(directory)
-    files = in_order(named_systems(given), combiner.systems)
-    lines = Lines(combiner.settings.raw)
-    segments = read_outputs(lines, read_systems(files))
-    if not combiner.settings.bias and not lines.language:
-        return combiner, combine_lines(combiner, segments, rule, scale, threads=threads)
-    everything = _read(lines, files)
-    model = model_for(combiner, lines, everything)
-    truecaser = train_truecaser(everything) if lines.language else None
-    return combiner, combine_lines(combiner, everything, rule, scale, model=model, truecaser=truecaser, threads=threads)
-
-
-def _references(lines: Lines, files: Sequence[str], segments: int, source: str | None) -> list[list[tuple[str, ...]]]:
-    """The words of all references of each segment."""
-    from toledo.files import display_name, read_lines
-
-    texts = [list(read_lines(file)) for file in files]
-    counts = {display_name(file): len(text) for file, text in zip(files, texts, strict=True)}
-    if source is not None:
-        counts[display_name(source)] = sum(1 for _ in read_lines(source))
-    for name, count in counts.items():
-        if count != segments:
-            raise InputError(
-                f"{count} lines, but the systems have {segments}", file=name, remedy="line i belongs to segment i"
-            )
-    return [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
-
-
-def _general(
-    lines: Lines, models: Sequence[str], texts: Sequence[str], order: int, known: Any, vocabulary: Vocabulary
-) -> Any:
-    """The mixture of all given language models; None if there are none."""
-    from toledo.combination.language_models import estimate_model, mix_components
-    from toledo.combination.lines import as_sentences
-    from toledo.files import read_lines
-    from toledo.formats.arpa import read_arpa
-
-    components = [read_arpa(file, vocabulary) for file in models]
-    for file in texts:
-        words = [lines.words(lines.read(line)) for line in read_lines(file)]
-        components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
-    return mix_components(components, known).model if components else None
-
-
-def _scores(
-    lines: Lines, segments: Sequence[Outputs], references: Sequence[Any], combiner: Combiner, threads: int
-) -> dict[str, float]:
-    """BLEU of each system and of the combination on the tuning set."""
-    from toledo.combination.lines import output_words
-    from toledo.metrics import BLEU
-
-    bleu = BLEU()
-
-    def score(texts: Sequence[Sequence[str]]) -> float:
-        return bleu.score(bleu.corpus_statistics(texts, references, threads=threads).sum(axis=0))
-
-    words = [output_words(lines, one) for one in segments]
-    found = {
-        name: score([own[number][0] if own[number] else () for own in words])
-        for number, name in enumerate(combiner.systems)
-    }
-    found["combination"] = score([one.words for one in combiner.run(words, threads=threads)])
-    return found
 
 
 def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) -> None:
@@ -304,26 +242,3 @@ def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) 
     console = Console(soft_wrap=True)
     console.print(table)
     console.print(", ".join(f"{name} {value:.3g}" for name, value in weights.items()), highlight=False)
-
-
-def _beside(source: str | None, references: Sequence[str]) -> list[list[str]]:
-    """Lines to show: those of the source (or none), then those of each reference."""
-    from toledo.files import read_lines
-
-    return [list(read_lines(source)) if source else [], *(list(read_lines(file)) for file in references)]
-
-
-def _shown(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> Any:
-    """A segment for the page."""
-    from toledo.combination.paths import best_path
-    from toledo.reports.networks import Segment, columns_of
-
-    shares = combiner.second.weights.sigma
-    words = [combiner.vocabulary.add(word) for word in line.combined.words]
-    path = best_path(line.combined.lattice.networks, words, shares)
-    columns = columns_of(path, combiner.vocabulary, shares.tolist()) if path else []
-    outputs = {
-        name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
-    }
-    source, *references = ([*text[number - 1 : number], ""][0] for text in beside)
-    return Segment(number, line.text, columns, outputs, references, source)

@@ -15,6 +15,7 @@ from toledo.formats.outputs import guess_format
 
 log = logging.getLogger(__name__)
 
+RESULT = "combination"  # beside the names of systems
 PREFIX = "sys."  # of files such as sys.ONLINE.en
 
 
@@ -28,6 +29,8 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
         raise InputError(
             f"two systems have the name {', '.join(twice)}", remedy="give them names: --systems first=A.en second=B.en"
         )
+    if RESULT in names:
+        raise InputError(f"no system can be called {RESULT}", remedy=f"give it a name: first={dict(named)[RESULT]}")
     return dict(named)
 
 

@@ -1,0 +1,174 @@
+"""What `toledo combine` does between files and pages: read, tune, combine, and tell."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from toledo.cli.system_outputs import RESULT, in_order, named_systems, read_systems
+from toledo.combination import Combiner, Settings
+from toledo.combination.language_models import estimate_model, mix_components
+from toledo.combination.lines import (
+    CombinedLine,
+    Lines,
+    Outputs,
+    as_sentences,
+    combine_lines,
+    model_for,
+    read_outputs,
+    train_truecaser,
+)
+from toledo.combination.paths import best_path
+from toledo.consensus.rule import Rule
+from toledo.corpus import Sentences
+from toledo.errors import InputError
+from toledo.files import display_name, read_lines
+from toledo.formats.arpa import read_arpa
+from toledo.language_model import LanguageModel
+from toledo.metrics import BLEU
+from toledo.progress import Progress
+from toledo.reports.networks import Segment, columns_of
+from toledo.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where tuning keeps what it has, and how it works."""
+
+    directory: Path
+    resume: bool
+    threads: int
+    progress: Progress
+
+    def file(self, entropy: float) -> Path:
+        """The stages of one tuning."""
+        return self.directory / f"entropy-{entropy:g}.toml"
+
+    def remove(self) -> None:
+        """All is done."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def read_segments(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
+    """What all systems say, to all segments."""
+    segments = list(read_outputs(lines, read_systems(files)))
+    if not segments:
+        raise InputError("the outputs are empty", remedy="give files with a line for each segment")
+    return segments
+
+
+def combined_segments(
+    directory: Path, given: Sequence[str], rule: Rule, scale: float, threads: int
+) -> tuple[Combiner, Iterator[CombinedLine]]:
+    """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first."""
+    combiner = Combiner.load(directory)
+    files = in_order(named_systems(given), combiner.systems)
+    lines = Lines(combiner.settings.raw)
+    segments = read_outputs(lines, read_systems(files))
+    if not combiner.settings.bias and not lines.language:
+        return combiner, combine_lines(combiner, segments, rule, scale, threads=threads)
+    everything = read_segments(lines, files)
+    model = model_for(combiner, lines, everything)
+    truecaser = train_truecaser(everything) if lines.language else None
+    return combiner, combine_lines(combiner, everything, rule, scale, model=model, truecaser=truecaser, threads=threads)
+
+
+def reference_words(
+    lines: Lines, files: Sequence[str], segments: int, source: str | None
+) -> list[list[tuple[str, ...]]]:
+    """The words of all references of each segment."""
+    texts = [list(read_lines(file)) for file in files]
+    counts = {display_name(file): len(text) for file, text in zip(files, texts, strict=True)}
+    if source is not None:
+        counts[display_name(source)] = sum(1 for _ in read_lines(source))
+    for name, count in counts.items():
+        if count != segments:
+            raise InputError(
+                f"{count} lines, but the systems have {segments}", file=name, remedy="line i belongs to segment i"
+            )
+    return [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
+
+
+def general_model(
+    lines: Lines, models: Sequence[str], texts: Sequence[str], order: int, known: Sentences, vocabulary: Vocabulary
+) -> LanguageModel | None:
+    """The mixture of all given language models; None if there are none."""
+    components = [read_arpa(file, vocabulary) for file in models]
+    for file in texts:
+        words = [lines.words(lines.read(line)) for line in read_lines(file)]
+        components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
+    return mix_components(components, known).model if components else None
+
+
+def tune_each(
+    words: Sequence[Any],
+    references: Sequence[Any],
+    systems: Sequence[str],
+    vocabulary: Vocabulary,
+    model: LanguageModel,
+    settings: Settings,
+    entropies: Sequence[float],
+    work: Work,
+) -> dict[Combiner, float]:
+    """A combiner for each entropy, and its BLEU on the tuning set."""
+    found = {}
+    for entropy in entropies:
+        own = replace(settings, entropy=entropy)
+        combiner = Combiner.tune(
+            words, references, systems, vocabulary, model, own,
+            work=work.file(entropy), resume=work.resume, threads=work.threads, progress=work.progress,
+        )  # fmt: skip
+        found[combiner] = _bleu(
+            [one.words for one in combiner.run(words, threads=work.threads)], references, work.threads
+        )
+        log.info("entropy %g: BLEU %.2f", entropy, found[combiner])
+    return found
+
+
+def _bleu(texts: Sequence[Sequence[str]], references: Sequence[Any], threads: int) -> float:
+    return BLEU().score(BLEU().corpus_statistics(texts, references, threads=threads).sum(axis=0))
+
+
+def system_scores(
+    words: Sequence[Any], references: Sequence[Any], systems: Sequence[str], threads: int
+) -> dict[str, float]:
+    """BLEU of each system on the tuning set."""
+    best = [[own[0] if own else () for own in segment] for segment in words]
+    return {
+        name: _bleu([segment[number] for segment in best], references, threads) for number, name in enumerate(systems)
+    }
+
+
+def warn_if_useless(scores: dict[str, float]) -> None:
+    """A combination that is no better than one system is of no use."""
+    best = max((name for name in scores if name != RESULT), key=scores.__getitem__)
+    if scores[RESULT] <= scores[best] and len(scores) > 2:
+        log.warning(
+            "the combination is no better than %s alone on the tuning set: try other systems, more segments to tune on,"
+            " more text for the language model (--lm-text)",
+            best,
+        )
+
+
+def lines_beside(source: str | None, references: Sequence[str]) -> list[list[str]]:
+    """Lines to show: those of the source (or none), then those of each reference."""
+    return [list(read_lines(source)) if source else [], *(list(read_lines(file)) for file in references)]
+
+
+def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> Segment:
+    """A segment for the page."""
+    shares = combiner.second.weights.sigma
+    words = [combiner.vocabulary.add(word) for word in line.combined.words]
+    path = best_path(line.combined.lattice.networks, words, shares)
+    columns = columns_of(path, combiner.vocabulary, shares.tolist()) if path else []
+    outputs = {
+        name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
+    }
+    source, *references = ([*text[number - 1 : number], ""][0] for text in beside)
+    return Segment(number, line.text, columns, outputs, references, source)
