@@ -111,7 +111,6 @@ def tune(
     """
     set_up_messages(quiet)
     from toledo.cli.combining import (
-        COMBINATION,
         Work,
         general_model,
         read_segments,
