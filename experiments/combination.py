@@ -54,6 +54,7 @@ CONDITIONS = {
     "latBLEU": Condition(Settings(method="lattice-bleu"), biased=False),
     "nbExpBLEU": Condition(Settings(method="list-expected-bleu"), biased=False),
     "latExpBLEU": Condition(Settings(), biased=False),
+    "latExpBLEU − novel bigram": Condition(Settings(features=()), biased=False),
     "latExpBLEU + biased LM": Condition(Settings()),
     "latExpBLEU + biased LM − novel bigram": Condition(Settings(features=())),
     "latExpBLEU + biased LM + support": Condition(Settings(features=MORE)),
