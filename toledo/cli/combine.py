@@ -113,6 +113,7 @@ def tune(
     from toledo.cli.combining import (
         Work,
         general_model,
+        only_results,
         read_segments,
         reference_words,
         system_scores,
@@ -124,6 +125,7 @@ def tune(
     from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
     from toledo.vocabulary import Vocabulary
 
+    only_results()
     files = named_systems([*(systems or ()), *(more or ())])
     require_output_directory(output, DESCRIPTION)
     lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
@@ -174,8 +176,9 @@ def run(
         toledo combine run combo --systems A.en B.en C.en --decide consensus --output out.en
     """
     set_up_messages(quiet)
-    from toledo.cli.combining import combined_segments
+    from toledo.cli.combining import combined_segments, only_results
 
+    only_results()
     require_scale(scale)
     require_output(output)
     rule = named_rule(decide, RuleSettings(gain, hypotheses))
@@ -204,10 +207,11 @@ def show(
         toledo combine show combo --segment 1 --segment 7 --output networks.html --systems A.en B.en C.en
     """
     set_up_messages(quiet)
-    from toledo.cli.combining import combined_segments, lines_beside, shown_segment
+    from toledo.cli.combining import combined_segments, lines_beside, only_results, shown_segment
     from toledo.consensus import Viterbi
     from toledo.reports.networks import network_page
 
+    only_results()
     require_output(output)
     wanted = sorted(set(segment or [1]))
     combiner, segments = combined_segments(directory, [*(systems or ()), *(more or ())], Viterbi(), 1.0, threads)

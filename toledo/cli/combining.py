@@ -55,6 +55,11 @@ class Work:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def only_results() -> None:
+    """Language models are estimated on the way: nobody wants to know their discounts."""
+    logging.getLogger("toledo.language_model").setLevel(logging.WARNING)
+
+
 def read_segments(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
     """What all systems say, to all segments."""
     segments = list(read_outputs(lines, read_systems(files)))
