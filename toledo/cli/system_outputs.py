@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import read_lines
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
-from toledo.formats.outputs import guess_format
+from toledo.formats.outputs import guess_format, side_by_side
 
 log = logging.getLogger(__name__)
 
@@ -58,17 +57,7 @@ def in_order(systems: Mapping[str, str], wanted: Sequence[str]) -> list[str | No
 def read_systems(files: Sequence[str | None]) -> Iterator[list[list[str]]]:
     """For each segment, what each system says: one line, an n-best list (Moses' or JSONL), or nothing."""
     present = [file for file in files if file is not None]
-    for number, said in enumerate(zip_longest(*map(_hypotheses, present))):
-        if None in said:
-            short, long = (
-                next(display_name(file) for file, one in zip(present, said, strict=True) if (one is None) == ended)
-                for ended in (True, False)
-            )
-            raise InputError(
-                f"{number} segments, but {long} has more",
-                file=short,
-                remedy="line i of each file must belong to segment i; an empty line is a system with nothing to say",
-            )
+    for said in side_by_side([_hypotheses(file) for file in present], present):
         rest = iter(said)
         yield [[] if file is None else next(rest) for file in files]
 

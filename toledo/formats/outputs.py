@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import BinaryIO, Literal, get_args
+from typing import BinaryIO, Literal, TypeVar, get_args
 
 from toledo.errors import InputError
 from toledo.files import BYTE_ORDER_MARK, GZIP_MARK, STANDARD_STREAM, display_name, read_bytes_lines
@@ -20,6 +20,7 @@ from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest, read_plain_nbest
 
 OutputFormat = Literal["nbest", "jsonl", "text"]
+Said = TypeVar("Said")
 
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
@@ -94,10 +95,16 @@ def _empty(file: str | Path) -> InputError:
 
 
 def _joined(sources: Sequence[Iterator[NBestList]], files: Sequence[str | Path]) -> Iterator[NBestList]:
-    for segment, lists in enumerate(zip_longest(*sources)):
-        if None in lists:
+    for segment, lists in enumerate(side_by_side(sources, files)):
+        yield NBestList(segment, tuple(entry for some in lists for entry in some.entries))
+
+
+def side_by_side(sources: Sequence[Iterator[Said]], files: Sequence[str | Path]) -> Iterator[tuple[Said, ...]]:
+    """What each file has for a segment; all must have as many segments."""
+    for segment, said in enumerate(zip_longest(*sources)):
+        if None in said:
             short, long = (
-                next(display_name(file) for file, some in zip(files, lists, strict=True) if (some is None) == ended)
+                next(display_name(file) for file, one in zip(files, said, strict=True) if (one is None) == ended)
                 for ended in (True, False)
             )
             raise InputError(
@@ -105,4 +112,4 @@ def _joined(sources: Sequence[Iterator[NBestList]], files: Sequence[str | Path])
                 file=short,
                 remedy="segment i of each file must belong together; look for lost or added line ends",
             )
-        yield NBestList(segment, tuple(entry for some in lists for entry in some.entries))
+        yield said
