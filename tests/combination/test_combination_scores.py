@@ -11,7 +11,7 @@ from oracle import derivations, probabilities
 from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
 from toledo.combination.ascent import Ascent, scale_for_entropy
-from toledo.combination.expansion import expand, pruned, shortened
+from toledo.combination.expansion import expand, pruned
 from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
 from toledo.combination.path_lists import ListAscent, Paths
@@ -172,6 +172,18 @@ def test_entropies_are_those_of_all_paths_and_the_scale_meets_a_target() -> None
     assert distribution(problem.voted.forest.shape, scale * scores).entropy().mean() == pytest.approx(1.5, abs=0.02)
 
 
+def test_an_entropy_out_of_reach_leaves_weights_a_say() -> None:
+    problem, _, _ = small_problem()
+    shape = problem.voted.forest.shape
+    scores = problem.voted.scores(problem.start)
+    most = distribution(shape, 0.0 * scores).entropy().mean()
+    scale = scale_for_entropy(problem.voted, problem.start, 100.0)
+    assert distribution(shape, scale * scores).entropy().mean() == pytest.approx(0.8 * most, abs=0.02)
+    alone = lattice_of([["a", "b"]], Vocabulary())
+    voted = with_votes(expand([alone.forest], [alone], 2, None).forest, [alone])
+    assert scale_for_entropy(voted, uniform(["A"], Weights(dict.fromkeys(FEATURES, 0.0))), 3.0) == 1.0
+
+
 def test_ascent_finds_better_weights_for_any_number_of_threads() -> None:
     problem, _, _ = small_problem()
     how = Ascent(entropy=1.0, steps=5, rounds=1)
@@ -197,12 +209,6 @@ def test_pruned_lattices_expand_to_longer_ngrams_with_the_same_votes() -> None:
         ways = [tree for tree in derivations(old.forest) if tree.words == chosen.words]
         totals = [old.voted(problem.start.sigma)[list(tree.edges)].sum() for tree in ways]
         assert np.isclose(part.voted(problem.start.sigma)[list(chosen.edges)].sum(), totals).any()
-
-
-def test_a_shortened_model_has_fewer_orders() -> None:
-    _, _, model = small_problem(model_order=3)
-    assert shortened(model, 2).order == 2
-    assert shortened(model, 5) is model
 
 
 def test_shares_must_add_up_and_be_complete() -> None:

@@ -21,6 +21,7 @@ from toledo.objectives import XBLEU, Objective
 from toledo.tuning.maximum import Limits, Maximum, maximise
 
 SMALLEST_SCALE, LARGEST_SCALE, CLOSE = 1e-3, 1e3, 0.01
+REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,21 @@ class Ascent:
 def scale_for_entropy(
     voted: VotedForest, weights: CombinationWeights, target: float, threads: int | None = None
 ) -> float:
-    """The γ at which the mean entropy of a segment is the target, or comes closest to it."""
+    """The γ at which the mean entropy of a segment is the target.
+
+    Where few systems, or systems that agree, leave too few paths for it, the target is a part of what there can be;
+    where there is but one path for each segment, γ is 1.
+    """
     scores = voted.scores(weights, threads)
+
+    def entropy(scale: float) -> float:
+        return float(distribution(voted.forest.shape, scale * scores, threads).entropy().mean())
+
+    most = entropy(0.0)
+    if most < CLOSE:
+        return 1.0
     low, high = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
     while high - low > CLOSE:
         middle = 0.5 * (low + high)
-        entropy = distribution(voted.forest.shape, math.exp(middle) * scores, threads).entropy().mean()
-        low, high = (middle, high) if entropy > target else (low, middle)
+        low, high = (middle, high) if entropy(math.exp(middle)) > min(target, REACHABLE * most) else (low, middle)
     return math.exp(0.5 * (low + high))

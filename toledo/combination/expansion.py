@@ -19,21 +19,11 @@ from toledo.forest.ngrams import NGramForest, join_ngrams, localise, rescore
 from toledo.forest.pruning import prune_by_posterior
 from toledo.forest.structure import Forest, Scores
 from toledo.kernels import map_chunks
-from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.query import LanguageModel
 from toledo.progress import Progress, silent
 
 LANGUAGE_MODEL = "lm"
 SEGMENTS_AT_ONCE = 4
-
-
-def shortened(model: LanguageModel, order: int) -> LanguageModel:
-    """The model with n-grams up to an order only."""
-    if order >= model.order:
-        return model
-    orders = list(model.ngrams.orders[:order])
-    orders[-1] = replace(orders[-1], backoffs=np.empty(0, np.float32))
-    return LanguageModel(BackoffModel(tuple(orders)))
 
 
 def expand(

@@ -17,8 +17,9 @@ import numpy as np
 
 from toledo.combination.ascent import Ascent
 from toledo.combination.downhill import Downhill
-from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned, shortened
+from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned
 from toledo.combination.features import Feature, SparseNGramFeatures, named_feature
+from toledo.combination.language_models import cut_order
 from toledo.combination.lattice import FEATURES, Lattice
 from toledo.combination.path_lists import ListAscent
 from toledo.combination.problem import Problem, References
@@ -100,7 +101,7 @@ class Expander:
     @cached_property
     def bigram_model(self) -> LanguageModel | None:
         """What scores the first stage; its tables are made once."""
-        return None if self.model is None else shortened(self.model, BIGRAMS)
+        return None if self.model is None else cut_order(self.model, BIGRAMS)
 
     def to_bigrams(self, lattices: Sequence[Lattice]) -> NGramForest:
         """The first stage."""
