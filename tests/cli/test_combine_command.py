@@ -1,13 +1,16 @@
 """`toledo combine` from the outside: raw and tokenised text, systems that are missing, silent or alone."""
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.combination import Combiner
+from toledo.combination.tuning import Expander
 from toledo.errors import InputError
 
 REFERENCE = [
@@ -94,10 +97,38 @@ def test_systems_that_are_missing_or_silent(folder: Path) -> None:
     assert combine("run", "combo", "--systems", *FILES, "-q").splitlines()[0] == SYSTEMS["A"][0]
     (folder / "sys.A.en").write_text("\n" * len(REFERENCE))
     assert combine("run", "combo", "--systems", *FILES, "-q").splitlines()[0] == ""
+    (folder / "sys.C.en").write_text("\n" * len(REFERENCE))
+    assert combine("run", "combo", "--systems", *FILES, "-q").splitlines() == [""] * len(REFERENCE)
+    combine("show", "combo", "--systems", *FILES, "-q", "-o", "page.html")
+
+
+@pytest.mark.parametrize(("options", "bias"), [
+    (("--lm-order", 2), 1.0), (("--bias", 0.5), 1.0), (("--bias", 1, "--lm-text", "ref.en", "--lm-order", 2), 1.0),
+    (("--bias", 0.5, "--lm-text", "ref.en", "--lm-order", 3), 0.5), (("--bias", 0), 0.0),
+])  # fmt: skip
+def test_run_has_the_language_model_that_was_tuned_with(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...], bias: float
+) -> None:
+    used: list[list[int]] = []
+    whole = Expander.to_order
+
+    def watched(expander: Expander, *given: object) -> object:
+        used.append([order.scores.size for order in expander.model.ngrams.orders] if expander.model else [])
+        return whole(expander, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Expander, "to_order", watched)
+    result = tuned(*options)
+    assert result["bias"] == bias
+    assert ("lm" in result["weights"]) == bool(used[0])
+    assert bool(used[0]) == (options != ("--bias", 0))
+    before = len(used)
+    combine("run", "combo", "--systems", *FILES, "-q")
+    assert len(used) > before
+    assert used == [used[0]] * len(used)  # of the same outputs, it is the same model
 
 
 def test_one_system_is_its_own_combination() -> None:
-    tuned(systems=FILES[:1])
+    tuned("--entropy", 1, "--entropy", 1, systems=FILES[:1])
     assert combine("run", "combo", "--systems", FILES[0], "-q").splitlines() == SYSTEMS["A"]
 
 
@@ -110,14 +141,32 @@ def test_lists_vote_by_rank(folder: Path) -> None:
     assert len(combine("run", "combo", *given).splitlines()) == len(REFERENCE)
 
 
-def test_the_picture(folder: Path) -> None:
+def test_scores_rank_a_list(folder: Path) -> None:
+    lists = [
+        {"id": number, "hypotheses": [{"text": SYSTEMS["B"][number], "score": -2.0}, {"text": line, "score": -1.0}]}
+        for number, line in enumerate(SYSTEMS["A"])
+    ]
+    (folder / "D.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lists))
+    plain = tuned()
+    assert tuned(systems=["A=D.jsonl", *FILES[1:]])["bleu"]["A"] == plain["bleu"]["A"]
+
+
+def test_the_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tuned()
     given = ("--systems", *FILES, "-r", "ref.en", "-q")
+    whole, combined = Combiner.run, []
+
+    def counted(combiner: Combiner, outputs: Iterable[Any], *others: Any, **options: Any) -> Iterator[Any]:
+        combined.extend(some := list(outputs))
+        return whole(combiner, some, *others, **options)
+
+    monkeypatch.setattr(Combiner, "run", counted)
     combine("show", "combo", "--segment", 2, "--segment", 5, "-o", "page.html", *given)
     text = (folder / "page.html").read_text()
     assert "Segment 2" in text
     assert "Segment 5" in text
     assert text.count("<polyline") == 2
+    assert len(combined) == 2  # and no others
     assert "no segment 9" in refusal("show", "combo", "--segment", 9, "-o", "page.html", *given)
 
 
@@ -130,6 +179,13 @@ def test_what_is_refused(folder: Path) -> None:
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)
     assert "no system" in refusal("tune", "-r", "ref.en", *to)
     assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", "combination=sys.A.en", *to)
+    (folder / "empty.en").write_text("\n" * len(REFERENCE))
+    assert "empty.en: the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)
+    assert "the outputs are empty" in refusal("tune", "-r", "ref.en", "--systems", "empty.en", *to)
+    (folder / "odd.en").write_text("a </s>\n" * len(REFERENCE))
+    assert "word </s>" in refusal("tune", "--tokenised", "-r", "ref.en", "--systems", *FILES, "odd.en", *to)
+    for language in ("english", ""):
+        assert "no language" in refusal("tune", "-r", "ref.en", "--language", language, "--systems", *FILES, *to)
     assert "nonsense" in refusal("tune", "-r", "ref.en", "--feature", "nonsense", "--systems", *FILES, *to)
     tuned()
     assert "not tuned with E" in refusal("run", "combo", "--systems", *FILES, "E=short.en")
@@ -149,7 +205,10 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
             app, ["combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1"]
         )
         assert result.exit_code != 0
-    assert (folder / "combo.tuning").exists()
+    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1.toml"]
+    (folder / "combo.tuning" / "notes").write_text("of somebody else")
     assert "resume" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
+    assert "resume" in refusal("tune", "-r", "ref.en", "--entropy", 3, "--systems", *FILES, "-o", "combo", "-q")
     assert tuned("--resume") == whole
+    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["notes"]
     assert (folder / "combo" / "combination.toml").read_text() == saved

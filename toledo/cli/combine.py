@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,6 +42,7 @@ STEMS = {
     "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+LANGUAGE = re.compile(r"[a-z]{2,3}")  # a code of ISO 639
 ENTROPIES = (1.0, 3.0)
 DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
 
@@ -127,7 +129,11 @@ def tune(
 
     only_results()
     files = named_systems([*(systems or ()), *(more or ())])
+    if not LANGUAGE.fullmatch(language):
+        raise InputError(f"no language {language!r}", remedy="give its code, such as --language de")
     require_output_directory(output, DESCRIPTION)
+    work = Work(Path(f"{output}.tuning"), resume, threads, progress_for(quiet))
+    work.require_new()
     lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
     segments = read_segments(lines, [*files.values()])
     references = reference_words(lines, reference, len(segments), source)
@@ -141,7 +147,6 @@ def tune(
     model, settings = choose_model(general, biased, known, settings, bias)
     log.info("language model: weight %.1f for the outputs", settings.bias)
     words = [output_words(lines, one) for one in segments]
-    work = Work(Path(f"{output}.tuning"), resume, threads, progress_for(quiet))
     tuned = tune_each(words, references, [*files], vocabulary, model, settings, entropy or ENTROPIES, work)
     combiner = max(tuned, key=tuned.__getitem__)
     log.info("entropy %g is best on the tuning set", combiner.settings.entropy)
@@ -214,13 +219,10 @@ def show(
     only_results()
     require_output(output)
     wanted = sorted(set(segment or [1]))
-    combiner, segments = combined_segments(directory, [*(systems or ()), *(more or ())], Viterbi(), 1.0, threads)
+    given = [*(systems or ()), *(more or ())]
+    combiner, segments = combined_segments(directory, given, Viterbi(), 1.0, threads, wanted)
     beside = lines_beside(source, reference or [])
-    shown = [
-        shown_segment(combiner, number, line, beside)
-        for number, line in enumerate(segments, start=1)
-        if number in wanted
-    ]
+    shown = [shown_segment(combiner, number, line, beside) for number, line in zip(wanted, segments, strict=False)]
     if len(shown) < len(wanted):
         raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 1")
     weights = combiner.second.weights
@@ -242,6 +244,6 @@ def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) 
     for name, score in scores.items():
         share = stage.weights.shares.get(name)
         table.add_row(name, f"{score:.2f}", "" if share is None else f"{share:.3f}")
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, markup=False)
     console.print(table)
     console.print(", ".join(f"{name} {value:.3g}" for name, value in weights.items()), highlight=False)

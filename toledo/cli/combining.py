@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from toledo.combination.lines import (
     CombinedLine,
     Lines,
     Outputs,
+    any_words,
     as_sentences,
     combine_lines,
     model_for,
@@ -50,9 +51,19 @@ class Work:
         """The stages of one tuning."""
         return self.directory / f"entropy-{entropy:g}.toml"
 
+    def require_new(self) -> None:
+        """Refuse to begin where an interrupted tuning is, before any work is done."""
+        if self.directory.exists() and not self.resume:
+            raise InputError(
+                "holds an interrupted tuning", file=self.directory, remedy="go on with --resume, or remove it"
+            )
+
     def remove(self) -> None:
         """All is done."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        for file in self.directory.glob("entropy-*.toml"):
+            file.unlink()
+        with suppress(OSError):  # somebody keeps other things there
+            self.directory.rmdir()
 
 
 def only_results() -> None:
@@ -63,25 +74,31 @@ def only_results() -> None:
 def read_segments(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
     """What all systems say, to all segments."""
     segments = list(read_outputs(lines, read_systems(files)))
-    if not segments:
+    if not any_words(segments):
         raise InputError("the outputs are empty", remedy="give files with a line for each segment")
     return segments
 
 
 def combined_segments(
-    directory: Path, given: Sequence[str], rule: Rule, scale: float, threads: int
+    directory: Path, given: Sequence[str], rule: Rule, scale: float, threads: int, wanted: Container[int] | None = None
 ) -> tuple[Combiner, Iterator[CombinedLine]]:
-    """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first."""
+    """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first.
+
+    Only segments that are `wanted`, by number from 1, are combined.
+    """
     combiner = Combiner.load(directory)
     files = in_order(named_systems(given), combiner.systems)
     lines = Lines(combiner.settings.raw)
     segments = read_outputs(lines, read_systems(files))
-    if not combiner.settings.bias and not lines.language:
-        return combiner, combine_lines(combiner, segments, rule, scale, threads=threads)
-    everything = read_segments(lines, files)
-    model = model_for(combiner, lines, everything)
-    truecaser = train_truecaser(everything) if lines.language else None
-    return combiner, combine_lines(combiner, everything, rule, scale, model=model, truecaser=truecaser, threads=threads)
+    model, truecaser = combiner.model, None
+    if combiner.settings.bias or lines.language:
+        everything = list(segments)
+        segments = iter(everything)
+        if any_words(everything):
+            model = model_for(combiner, lines, everything)
+            truecaser = train_truecaser(everything) if lines.language else None
+    chosen = (one for number, one in enumerate(segments, start=1) if wanted is None or number in wanted)
+    return combiner, combine_lines(combiner, chosen, rule, scale, model=model, truecaser=truecaser, threads=threads)
 
 
 def reference_words(
@@ -97,7 +114,10 @@ def reference_words(
             raise InputError(
                 f"{count} lines, but the systems have {segments}", file=name, remedy="line i belongs to segment i"
             )
-    return [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
+    references = [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
+    if not any(text for own in references for text in own):
+        raise InputError("the references are empty", file=display_name(files[0]), remedy="give texts to compare with")
+    return references
 
 
 def general_model(
@@ -116,14 +136,14 @@ def tune_each(
     references: Sequence[Any],
     systems: Sequence[str],
     vocabulary: Vocabulary,
-    model: LanguageModel,
+    model: LanguageModel | None,
     settings: Settings,
     entropies: Sequence[float],
     work: Work,
 ) -> dict[Combiner, float]:
     """A combiner for each entropy, and its BLEU on the tuning set."""
     found = {}
-    for entropy in entropies:
+    for entropy in dict.fromkeys(entropies):
         own = replace(settings, entropy=entropy)
         combiner = Combiner.tune(
             words, references, systems, vocabulary, model, own,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from toledo.errors import InputError
 from toledo.files import read_lines
+from toledo.formats.hypotheses import Entry
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.formats.outputs import guess_format, side_by_side
@@ -70,4 +71,12 @@ def _hypotheses(file: str) -> Iterator[list[str]]:
             yield [line] if line.strip() else []
     else:
         for some in read_jsonl(file) if form == "jsonl" else read_nbest(file):
-            yield [" ".join(entry.words) for entry in some.entries if entry.words]
+            yield [" ".join(entry.words) for entry in _ranked(some.entries) if entry.words]
+
+
+def _ranked(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Best first: by their scores, if all have one; otherwise in the order of the file."""
+    scores = {place: entry.score for place, entry in enumerate(entries) if entry.score is not None}
+    if len(scores) < len(entries):
+        return entries
+    return [entries[place] for place in sorted(scores, key=lambda place: -scores[place])]

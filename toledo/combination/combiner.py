@@ -150,7 +150,8 @@ class Combiner:
         content, arrays = storage.load(directory, DESCRIPTION)
         file = Path(directory) / DESCRIPTION
         stages, systems = content.get("stages"), content.get("systems")
-        if content.get("format") != FORMAT or not isinstance(stages, list) or len(stages) != 2 or not systems:
+        known = content.get("format") == FORMAT and {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys()
+        if not known or not isinstance(stages, list) or len(stages) != 2 or not systems:
             raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
         vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
         ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}

@@ -21,10 +21,12 @@ from toledo.combination.truecasing import LatticeTruecaser
 from toledo.combination.tuning import Settings
 from toledo.consensus.rule import Rule, Viterbi
 from toledo.corpus import Sentences, sentences_from
+from toledo.errors import InputError
 from toledo.language_model import LanguageModel
-from toledo.vocabulary import Vocabulary, split_words
+from toledo.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
 
 Outputs = Sequence[Sequence[Written]]  # of each system for a segment, best first
+SHOWN = 60  # characters of a line in a message
 
 
 class CombinedLine(NamedTuple):
@@ -46,7 +48,15 @@ class Lines:
 
     def read(self, line: str) -> Written:
         """The words of a line and how they were written."""
-        return self._raw.read(line) if self._raw else Written(tuple(split_words(line)), None)
+        if self._raw:
+            return self._raw.read(line)
+        words = tuple(split_words(line))
+        if reserved := {RESERVED[BEGIN], RESERVED[END]}.intersection(words):
+            raise InputError(
+                f"the reserved word {min(reserved)} stands in the line {line[:SHOWN]!r}",
+                remedy="remove or escape it (toledo text escape)",
+            )
+        return Written(words, None)
 
     def words(self, one: Written) -> tuple[str, ...]:
         """The words that are combined."""
@@ -73,6 +83,11 @@ def output_words(lines: Lines, outputs: Outputs) -> list[list[tuple[str, ...]]]:
     return [[lines.words(one) for one in own] for own in outputs]
 
 
+def any_words(segments: Sequence[Outputs]) -> bool:
+    """Whether any system says anything."""
+    return any(one.words for outputs in segments for own in outputs for one in own[:1])
+
+
 def model_of_outputs(lines: Lines, segments: Sequence[Outputs], vocabulary: Vocabulary, order: int) -> LanguageModel:
     """A language model of the best outputs of all systems."""
     texts = [lines.words(own[0]) for outputs in segments for own in outputs if own and own[0].words]
@@ -91,13 +106,22 @@ def choose_model(
     references: Sentences,
     settings: Settings,
     bias: float | None,
-) -> tuple[LanguageModel, Settings]:
-    """The mixture to tune with, and settings that say how it was made; without a `bias` perplexity chooses it."""
+) -> tuple[LanguageModel | None, Settings]:
+    """The mixture to tune with, and settings that say how it was made; without a `bias` perplexity chooses it.
+
+    A bias of 0 is without the model of the outputs; then there is no language model unless a `general` one is given.
+    """
     if general is None:
-        return biased, replace(settings, bias=1.0)
-    weight = likely_bias(general, biased, references) if bias is None else bias
-    mixture = add_bias(general, biased, weight) if weight else general
-    return mixture, replace(settings, bias=weight)
+        weight = 0.0 if bias == 0.0 else 1.0
+    else:
+        weight = likely_bias(general, biased, references) if bias is None else bias
+    return _mixture(general, biased, weight), replace(settings, bias=weight, lm_order=biased.order)
+
+
+def _mixture(general: LanguageModel | None, biased: LanguageModel, weight: float) -> LanguageModel | None:
+    if weight == 0.0:
+        return general
+    return biased if general is None or weight == 1.0 else add_bias(general, biased, weight)
 
 
 def model_for(combiner: Combiner, lines: Lines, segments: Sequence[Outputs]) -> LanguageModel | None:
@@ -105,9 +129,8 @@ def model_for(combiner: Combiner, lines: Lines, segments: Sequence[Outputs]) -> 
     bias, general = combiner.settings.bias, combiner.model
     if not bias:
         return general
-    order = general.order if general else combiner.settings.order
-    biased = model_of_outputs(lines, segments, combiner.vocabulary, order)
-    return biased if general is None else add_bias(general, biased, bias)
+    biased = model_of_outputs(lines, segments, combiner.vocabulary, combiner.settings.lm_order)
+    return _mixture(general, biased, bias)
 
 
 def train_truecaser(segments: Sequence[Outputs]) -> LatticeTruecaser:

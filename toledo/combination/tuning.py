@@ -19,7 +19,7 @@ from toledo.combination.ascent import Ascent
 from toledo.combination.downhill import Downhill
 from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned
 from toledo.combination.features import Feature, SparseNGramFeatures, named_feature
-from toledo.combination.language_models import cut_order
+from toledo.combination.language_models import ORDER, cut_order
 from toledo.combination.lattice import FEATURES, Lattice
 from toledo.combination.path_lists import ListAscent
 from toledo.combination.problem import Problem, References
@@ -46,8 +46,8 @@ class Settings:
     `language` is that of stems, `skeletons` how many outputs become skeletons (all, if None), `features` those of
     n-grams, of which each stage uses the ones of its order. Weights for each system as a skeleton are only tuned if
     `skeleton_weights`. `threshold` is the posterior below which edges are pruned after the first stage. `bias` is the
-    weight of a language model of the outputs in the mixture that scores lattices, and `raw` the code of the language of
-    raw text, empty if lines are tokenised (`toledo.combination.lines` sees to both).
+    weight of a language model of the outputs, of order `lm_order`, in the mixture that scores lattices, and `raw` the
+    code of the language of raw text, empty if lines are tokenised (`toledo.combination.lines` sees to both).
     """
 
     method: Method = "lattice-expected-bleu"
@@ -63,6 +63,7 @@ class Settings:
     steps: int = 25
     rounds: int = 1
     bias: float = 0.0
+    lm_order: int = ORDER
     raw: str = ""
 
     def __post_init__(self) -> None:
