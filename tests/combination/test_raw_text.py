@@ -51,3 +51,14 @@ def test_a_line_of_the_systems_comes_back(raw_text: RawText) -> None:
 
 def test_unknown_blanks_do_not_vote(raw_text: RawText) -> None:
     assert raw_text.write(("a", "/", "b"), [Written(("a", "/", "b"), None)]) == raw_text.write(("a", "/", "b"))
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_characters_are_words_where_there_are_no_blanks(language: str) -> None:
+    own = RawText(language)
+    line = "昨日、アメリカへ「Python 3」を持って行った。"
+    read = own.read(line)
+    assert read.words[:7] == ("昨", "日", "、", "アメリカ", "へ", "「", "Python")
+    assert own.write(read.words, [read]) == line
+    assert own.write(("昨", "日", "、", "アメリカ", "へ", "2", "回", "。")) == "昨日、アメリカへ2回。"
+    assert own.read("我有 3 本书。").blanks == (False, False, True, True, False, False)

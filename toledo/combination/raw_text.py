@@ -2,10 +2,12 @@
 
 Words are those of the Moses scripts: punctuation normalised, tokenised, nothing escaped. What tokenisation forgets,
 where blanks stood, is kept beside them, so that the combined words can be written as the systems would write them.
+Japanese and Chinese have no blanks: there each character is a word, but for words in Katakana and other alphabets.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,6 +19,11 @@ from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 from toledo.vocabulary import split_words
 
 HIDDEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
+UNSPACED = ("ja", "zh")
+CHARACTER = re.compile(
+    "[\u30a0-\u30ff]+|[\u3001-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+    "|[\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # wide punctuation
+)
 
 
 @dataclass(frozen=True)
@@ -39,11 +46,13 @@ class RawText:
         self._normaliser = MosesPunctNormalizer(lang=language)
         self._tokeniser = MosesTokenizer(lang=language)
         self._detokeniser = MosesDetokenizer(lang=language)
+        self._unspaced = language in UNSPACED
 
     def read(self, line: str) -> Written:
         """The words of a line."""
         plain = self._normaliser.normalize(_visible(line))
-        words = tuple(split_words(str(self._tokeniser.tokenize(plain, return_str=True, escape=False))))
+        text = str(self._tokeniser.tokenize(plain, return_str=True, escape=False))
+        words = tuple(split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text))
         return Written(words, _blanks(plain, words))
 
     def write(self, words: Sequence[str], outputs: Iterable[Written] = ()) -> str:
@@ -59,7 +68,8 @@ class RawText:
         parts = list(words[:1])
         for (left, right), blank in zip(pairwise(words), blanks[1:], strict=True):
             vote = votes[left.lower(), right.lower()]
-            parts.append(" " + right if vote > 0 or (vote == 0 and blank) else right)
+            usual = blank and not (self._unspaced and (CHARACTER.match(left[-1]) or CHARACTER.match(right)))
+            parts.append(" " + right if vote > 0 or (vote == 0 and usual) else right)
         return "".join(parts)
 
 
