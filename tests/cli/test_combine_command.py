@@ -165,7 +165,7 @@ def test_the_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (folder / "page.html").read_text()
     assert "Segment 2" in text
     assert "Segment 5" in text
-    assert text.count("<polyline") == 2
+    assert text.count("<polyline") >= 2
     assert len(combined) == 2  # and no others
     assert "no segment 9" in refusal("show", "combo", "--segment", 9, "-o", "page.html", *given)
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 
@@ -79,3 +80,11 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert "&lt;a&gt; reference" in text
     assert "two &amp; a half" in text
     assert "<a>" not in text
+    assert text.count("<polyline") == 1
+    long = [column for column in columns for _ in range(20)]
+    network_page("Networks", [Segment(1, "", long, {}, skeleton="three")], shares, {}).write(page)
+    text = page.read_text(encoding="utf-8")
+    assert "Skeleton: the output of three." in text
+    widths = [float(width) for width in re.findall(r'<svg style="max-width: none" [^>]*? width="(\d+)"', text)]
+    assert len(widths) > 1  # a wide network goes on below
+    assert max(widths) < 1000

@@ -17,7 +17,11 @@ from toledo.vocabulary import Vocabulary
 
 NOTHING = "–"
 LINE, BOX, GAP, MARGIN, DOT, STEP, PADDING, NUMBER = 40.0, 26.0, 10.0, 12.0, 2.6, 5.8, 14.0, 26.0
-COLOURS = ("#3b6fb6", "#c8452f", "#4f9d57", "#8a5bb0", "#c28a1d", "#2a9aa8", "#b54d86", "#7a7a7a", "#8c5a3c", "#5c8a8a")
+ROW = 920.0  # as wide as a page
+COLOURS = (
+    "#3b6fb6", "#c8452f", "#4f9d57", "#8a5bb0", "#c28a1d", "#2a9aa8", "#b54d86", "#7a7a7a", "#8c5a3c", "#1d3f73",
+    "#e88f7d", "#9fd08f", "#c9a8e8", "#f0c95a", "#8fdbe3", "#f2a3cd", "#bdbdbd", "#5b7d1e", "#7a1f1f", "#000000",
+)  # fmt: skip
 STYLE = """
   text { font: 13px "Helvetica Neue", Helvetica, Arial, "Noto Sans", sans-serif; fill: #22304a; text-anchor: middle; }
   .votes { font-size: 9px; fill: #66728a; }
@@ -48,6 +52,7 @@ class Segment:
     outputs: Mapping[str, str]
     references: Sequence[str] = ()
     source: str = ""
+    skeleton: str = ""
 
 
 def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float]) -> list[list[ShownArc]]:
@@ -89,13 +94,19 @@ def network_page(
     """All segments that were asked for, and what the systems and features weigh."""
     page = Page(title)
     systems = list(shares)
-    page.paragraph("The dot of a system marks the words that it votes for; its share is what the vote is worth.")
+    page.paragraph(
+        "The dot of a system marks the words that it votes for; its share is what the vote is worth, and the number at"
+        " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of the"
+        " result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
+    )
     page.markup(_legend(shares))
     for segment in segments:
         page.heading(f"Segment {segment.number}")
-        page.paragraph(segment.text)
-        page.markup(f'<div style="overflow-x: auto">{_natural(network_svg(segment.columns, systems))}</div>')
-        rows = [["source", segment.source]] if segment.source else []
+        if segment.skeleton:
+            page.paragraph(f"Skeleton: the output of {segment.skeleton}.")
+        for part in _rows(segment.columns):
+            page.markup(f'<div style="overflow-x: auto">{_natural(network_svg(part, systems))}</div>')
+        rows = [["combination", segment.text], *([["source", segment.source]] if segment.source else [])]
         rows += [["reference", text] for text in segment.references]
         page.table(["", "text"], [*rows, *([name, text] for name, text in segment.outputs.items())])
     page.heading("Weights")
@@ -106,6 +117,20 @@ def network_page(
 def _natural(svg: str) -> str:
     """A wide picture is scrolled rather than made too small to read."""
     return svg.replace("<svg ", '<svg style="max-width: none" ', 1)
+
+
+def _rows(columns: Sequence[Sequence[ShownArc]]) -> list[Sequence[Sequence[ShownArc]]]:
+    """A network in pieces that are as wide as a page."""
+    rows: list[list[Sequence[ShownArc]]] = [[]]
+    left = ROW
+    for column in columns:
+        width = max(map(_width, column), default=0.0) + GAP
+        if width > left and rows[-1]:
+            rows.append([])
+            left = ROW
+        rows[-1].append(column)
+        left -= width
+    return [*rows]
 
 
 def _width(one: ShownArc) -> float:
