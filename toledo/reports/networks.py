@@ -96,8 +96,8 @@ def network_page(
     systems = list(shares)
     page.paragraph(
         "The dot of a system marks the words that it votes for; its share is what the vote is worth, and the number at"
-        " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of the"
-        " result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
+        " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of"
+        " the result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
     )
     page.markup(_legend(shares))
     for segment in segments:
