@@ -76,7 +76,7 @@ def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tm
     given = Checkpoint(work, {}, resume=True)
     first, second = given.load()
     configuration = {line.split(" = ")[0] for line in work.read_text().splitlines() if " = " in line}
-    assert {"entropy", "outputs", "references", "systems"} <= configuration
+    assert {"entropy", "outputs", "references", "systems", '"words match by"'} <= configuration
     with pytest.raises(InputError, match="a tuning of 2 stages"):
         tuned(work=work)
     text = work.read_text()
@@ -149,6 +149,19 @@ def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
     for wrong in ({"method": "magic"}, {"features": ("old.bigram",)}, {"threshold": 0.0}):
         with pytest.raises(InputError):
             Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_segment_that_is_too_long_is_named(combiner: Combiner) -> None:
+    with pytest.raises(InputError, match="segment 18: outputs of up to 9000 words"):
+        list(combiner.run([*[SEGMENTS[2]] * 17, [["la"] * 9000, ["a"], []]]))
+
+
+def test_large_lattices_are_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    tuned(replace(QUICK, steps=1))
+    assert "skeletons" not in caplog.text
+    monkeypatch.setattr("toledo.combination.combiner.MANY_EDGES", 10)
+    tuned(replace(QUICK, steps=1))
+    assert "--skeletons 3" in caplog.text
 
 
 def test_paths_stand_side_by_side_with_their_scores() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from oracle import derivations
 from small_outputs import NAMES, SEGMENTS, lattice_of, outputs
 
+from toledo.combination.expansion import expand
 from toledo.combination.incremental import NULL
-from toledo.combination.lattice import NO_ARC, WAY_IN
+from toledo.combination.lattice import NO_ARC, WAY_IN, bigram_edges
 from toledo.combination.matching import EDIT, PARTIAL, Matcher
 from toledo.combination.network import build_networks, distinct_hypotheses, heuristic_priors
 from toledo.errors import InputError
@@ -138,6 +139,13 @@ def test_paths_of_the_lattice_are_those_of_its_networks(own: list[list[str]]) ->
             )  # fmt: skip
         expected += texts
     assert found == (expected or Counter({(): 1}))
+
+
+def test_the_size_of_an_expanded_lattice_is_known_before() -> None:
+    for own in SEGMENTS:
+        lattice = lattice_of(own, Vocabulary())
+        inner = expand([lattice.forest], [lattice], 2, None).forest.features[:, :2].sum()
+        assert inner <= bigram_edges(lattice) <= 1.5 * inner  # the same word twice is one context
 
 
 def test_edges_know_their_arcs_and_features() -> None:

@@ -10,6 +10,7 @@ A combiner is a directory: `combination.toml` with settings and weights, and its
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -18,7 +19,7 @@ from typing import Any
 
 from toledo import storage
 from toledo.combination.features import Feature
-from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.lattice import Lattice, bigram_edges, join_networks
 from toledo.combination.matching import Matcher
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
 from toledo.combination.problem import References
@@ -33,8 +34,11 @@ from toledo.language_model.query import LanguageModel
 from toledo.progress import Progress, silent
 from toledo.vocabulary import Vocabulary
 
+log = logging.getLogger(__name__)
+
 DESCRIPTION, FORMAT = "combination.toml", 1
 SEGMENTS_AT_ONCE = 16  # that are read before the first is written
+MANY_EDGES = 20_000_000  # some ten gigabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,7 @@ class Combiner:
         """
         _check(systems, outputs, references)
         lattices = _lattices(outputs, tuple(systems), settings, vocabulary)
+        _warn_if_large(lattices)
         expander = Expander(settings, model, tuple(features), threads, progress)
         checkpoint = None
         if work is not None:
@@ -111,7 +116,7 @@ class Combiner:
         while block := list(islice(segments, SEGMENTS_AT_ONCE)):
             _check(self.systems, block, done=done)
             done += len(block)
-            lattices = _lattices(block, self.systems, self.settings, self.vocabulary)
+            lattices = _lattices(block, self.systems, self.settings, self.vocabulary, done - len(block))
             forests = self._forests(lattices, expander)
             weights = covering(self.second.weights, forests[0]).features
             decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
@@ -169,15 +174,32 @@ def _settings(table: Any, file: Path) -> Settings:
 
 
 def _lattices(
-    outputs: Sequence[Sequence[Output]], systems: tuple[str, ...], settings: Settings, vocabulary: Vocabulary
+    outputs: Sequence[Sequence[Output]],
+    systems: tuple[str, ...],
+    settings: Settings,
+    vocabulary: Vocabulary,
+    done: int = 0,
 ) -> list[Lattice]:
     matcher = Matcher(settings.language, settings.synonyms)
     lattices = []
-    for own in outputs:
+    for number, own in enumerate(outputs, start=done + 1):
         hypotheses = distinct_hypotheses(own, vocabulary)
-        networks = build_networks(hypotheses, vocabulary, matcher, skeletons=settings.skeletons)
+        try:
+            networks = build_networks(hypotheses, vocabulary, matcher, skeletons=settings.skeletons)
+        except InputError as error:
+            raise InputError(f"segment {number}: {error.message}", remedy=error.remedy) from None
         lattices.append(join_networks(networks, hypotheses, systems, vocabulary))
     return lattices
+
+
+def _warn_if_large(lattices: Sequence[Lattice]) -> None:
+    """Say what helps before memory runs out."""
+    edges = sum(map(bigram_edges, lattices))
+    if edges > MANY_EDGES:
+        log.warning(
+            "large lattices, of about %d million edges: fewer skeletons (--skeletons 3) need less time and memory",
+            edges // 1_000_000,
+        )
 
 
 def _check(

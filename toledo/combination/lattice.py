@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +103,20 @@ def join_networks(
     )
     network_of = np.repeat(np.arange(len(parts), dtype=np.int32), [part.words.size for part in parts])
     return Lattice(forest, votes, tuple(networks), network_of, columns, hypotheses)
+
+
+def bigram_edges(lattice: Lattice) -> int:
+    """About how many edges the lattice will have once nodes are split by their last word."""
+    no_word = lattice.forest.features[1 : 1 + lattice.column_of.size, FEATURES.index("null")] > 0.0
+    edges = contexts = 0
+    for column, arcs in groupby(zip(lattice.column_of.tolist(), no_word.tolist(), strict=True), key=itemgetter(0)):
+        if column == WAY_IN:
+            contexts = 1
+            continue
+        nulls = [null for _, null in arcs]
+        edges += contexts * len(nulls)
+        contexts = len(nulls) - sum(nulls) + (contexts if any(nulls) else 0)
+    return edges
 
 
 def _part(network: ConfusionNetwork, arcs: Arcs, prior: float) -> _Part:

@@ -21,6 +21,7 @@ from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned
 from toledo.combination.features import Feature, SparseNGramFeatures, named_feature
 from toledo.combination.language_models import ORDER, cut_order
 from toledo.combination.lattice import FEATURES, Lattice
+from toledo.combination.matching import Matcher
 from toledo.combination.path_lists import ListAscent
 from toledo.combination.problem import Problem, References
 from toledo.combination.scores import CombinationWeights, VotedForest, uniform, with_votes
@@ -174,6 +175,7 @@ def configuration_of(
         "references": hashlib.sha256(repr(references).encode()).hexdigest(),
         "language model": model.hexdigest(),
         "more features": " ".join(extra),
+        "words match by": Matcher(settings.language, settings.synonyms).signature,
     }
 
 
