@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from toledo.combination.casings import NOTHING, Casings, capitalised, casing_shares, count_casings
 from toledo.combination.truecasing import LatticeTruecaser
 from toledo.corpus import sentences_from
-from toledo.errors import InputError
 from toledo.text import sentence_starts
 
 TEXT = [
@@ -96,16 +95,3 @@ def test_the_result_does_not_depend_on_what_came_before(truecaser: LatticeTrueca
     before = truecaser.restore(words)
     truecaser.restore(["quite", "new"], [["Quite", "New", "WORDS"]])
     assert truecaser.restore(words) == before
-
-
-def test_saving(truecaser: LatticeTruecaser, tmp_path) -> None:
-    truecaser.restore(["unseen"], [["Unseen"]])
-    truecaser.save(tmp_path / "case")
-    again = LatticeTruecaser.load(tmp_path / "case")
-    words, outputs = ["in", "may", "we", "may", "visit", "apple", "in", "new", "york"], [["In", "New", "York"]]
-    assert again.restore(words, outputs) == truecaser.restore(words, outputs)
-    assert again.model_weight == truecaser.model_weight
-    file = tmp_path / "case" / "truecaser.toml"
-    file.write_text(file.read_text().replace("format = 1", "format = 7"))
-    with pytest.raises(InputError, match="not a truecaser"):
-        LatticeTruecaser.load(tmp_path / "case")

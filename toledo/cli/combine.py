@@ -95,7 +95,9 @@ def tune(
             help="Of a segment's distribution, in nats; repeat it to choose by BLEU.", show_default="1 and 3", min=0.01
         ),
     ] = None,
-    l2: Annotated[float, typer.Option(help="Penalty for large weights.", min=0.0)] = 1e-4,
+    l2: Annotated[
+        float, typer.Option(help="Penalty for uneven shares and weights far from the start.", min=0.0)
+    ] = 1e-4,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,

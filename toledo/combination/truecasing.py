@@ -17,22 +17,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo import storage
 from toledo.combination.casings import NOTHING, Casings, CasingTable, casing_shares, count_casings
 from toledo.corpus import sentences_from
-from toledo.errors import InputError
 from toledo.forest import Forest, from_confusion_network, rescore, viterbi
 from toledo.language_model import LanguageModel, estimate
 from toledo.text import sentence_starts
 from toledo.vocabulary import Vocabulary
 
-DESCRIPTION = "truecaser.toml"
-FORMAT = 1
 ORDER = 3
 SHARE, MODEL = "casing", "lm"
 
@@ -88,29 +83,3 @@ class LatticeTruecaser:
             if first:
                 casings.first[word] = first
         return table
-
-    def save(self, directory: str | Path) -> None:
-        """Write a directory atomically; one that is there already is replaced whole."""
-        trained = Vocabulary(self.vocabulary.words(range(self.inside.size)))
-        arrays = {f"vocabulary.{name}": array for name, array in trained.to_arrays().items()}
-        arrays.update({f"ngrams.{name}": array for name, array in self.model.to_arrays().items()})
-        arrays.update({"inside": self.inside, "first": self.first})
-        storage.save(directory, DESCRIPTION, {"format": FORMAT, "model_weight": self.model_weight}, arrays)
-
-    @classmethod
-    def load(cls, directory: str | Path) -> LatticeTruecaser:
-        """What `save` wrote."""
-        content, arrays = storage.load(directory, DESCRIPTION)
-        needed = {"vocabulary.bytes", "vocabulary.offsets", "inside", "first"}
-        if content.get("format") != FORMAT or not needed <= arrays.keys():
-            raise _damaged(directory)
-        vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
-        ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
-        model = LanguageModel.from_arrays(ngrams, len(vocabulary))
-        if arrays["inside"].shape != (len(vocabulary),) or arrays["first"].shape != (len(vocabulary),):
-            raise _damaged(directory)
-        return cls(model, vocabulary, arrays["inside"], arrays["first"], float(content.get("model_weight", 0.0)))
-
-
-def _damaged(directory: str | Path) -> InputError:
-    return InputError("not a truecaser of this version", file=Path(directory) / DESCRIPTION, remedy="train it again")
