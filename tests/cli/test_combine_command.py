@@ -178,6 +178,7 @@ def test_what_is_refused(folder: Path) -> None:
     assert "4 lines" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)
     assert "no system" in refusal("tune", "-r", "ref.en", *to)
+    assert "only once" in refusal("tune", "-r", "ref.en", "--systems", "A=-", "B=-", *to)
     assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", "combination=sys.A.en", *to)
     (folder / "empty.en").write_text("\n" * len(REFERENCE))
     assert "empty.en: the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.files import read_lines
+from toledo.files import STANDARD_STREAM, read_lines
 from toledo.formats.hypotheses import Entry
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
@@ -31,6 +31,8 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
         )
     if RESULT in names:
         raise InputError(f"no system can be called {RESULT}", remedy=f"give it a name: first={dict(named)[RESULT]}")
+    if [file for _, file in named].count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
     return dict(named)
 
 
