@@ -146,7 +146,7 @@ def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
         Combiner.tune(SEGMENTS, REFERENCES, ["A", "A", "B"], Vocabulary())
     with pytest.raises(InputError, match="references for 2"):
         Combiner.tune(SEGMENTS, REFERENCES[:2], NAMES, Vocabulary())
-    for wrong in ({"method": "magic"}, {"features": ("old.bigram",)}, {"threshold": 0.0}):
+    for wrong in ({"method": "magic"}, {"features": ("old.bigram",)}, {"threshold": 0.0}, {"features": ("support.5",)}):
         with pytest.raises(InputError):
             Settings(**wrong)  # type: ignore[arg-type]
 

@@ -76,7 +76,10 @@ class Settings:
             raise InputError(
                 "a threshold, an order or a number of skeletons of no use", remedy="the threshold is between 0 and 1"
             )
-        _ = self.ascent, [named_feature(name) for name in self.features]
+        for feature in map(named_feature, self.features):
+            if feature.order > self.order:
+                raise InputError(f"{feature.name}, but n-grams have {self.order} words at most", remedy="leave it out")
+        _ = self.ascent
 
     @property
     def ascent(self) -> Ascent:
