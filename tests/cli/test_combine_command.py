@@ -193,6 +193,24 @@ def test_what_is_refused(folder: Path) -> None:
     assert "ref.en" in refusal("run", "ref.en", "--systems", *FILES)
 
 
+def warnings(*arguments: object) -> str:
+    result = CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stderr
+
+
+def test_what_looks_like_a_mistake_is_told(folder: Path) -> None:
+    given = ("tune", "-r", "ref.en", "-o", "combo", "--entropy", 1, "--systems")
+    told = warnings(*given, *FILES)
+    assert "combo is ready" in told
+    assert "tokenised" not in told
+    assert "R has a BLEU of 100.0" in warnings(*given, *FILES, "R=ref.en")
+    assert "begins anew" in warnings(*given, *FILES, "--resume")
+    for file in FILES:
+        (folder / file).write_text((folder / file).read_text().replace(".", " ."))
+    assert "--tokenised" in warnings(*given, *FILES)
+
+
 def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tuned()
     saved = (folder / "combo" / "combination.toml").read_text()

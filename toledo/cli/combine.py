@@ -123,7 +123,8 @@ def tune(
         system_scores,
         tune_each,
         warn_if_useless,
-    )  # fmt: skip
+        warn_of_tokens,
+    )
     from toledo.cli.system_outputs import RESULT, named_systems
     from toledo.combination import Settings
     from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
@@ -138,6 +139,7 @@ def tune(
     work.require_new()
     lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
     segments = read_segments(lines, [*files.values()])
+    warn_of_tokens(segments, lines)
     references = reference_words(lines, reference, len(segments), source)
     settings = Settings(
         method=method.value, language=STEMS.get(language, ""), skeletons=skeletons, l2=l2,
@@ -157,6 +159,7 @@ def tune(
     scores = {**system_scores(words, references, combiner.systems, threads), RESULT: tuned[combiner]}
     warn_if_useless(scores)
     _print_weights(combiner, scores, as_json)
+    log.info("%s is ready: toledo combine run %s --systems …", output, output)
 
 
 @app.command()
@@ -202,7 +205,9 @@ def show(
     output: Annotated[Path, typer.Option("--output", "-o", help="An HTML page.")],
     systems: MoreSystems = None,
     more: Rest = None,
-    segment: Annotated[list[int] | None, typer.Option(help="Which to show, from 1; may be repeated.", min=1)] = None,
+    segment: Annotated[
+        list[int] | None, typer.Option(help="Which to show; may be repeated.", show_default="1", min=1)
+    ] = (None),
     reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="To show beside it.")] = None,
     source: Annotated[str | None, typer.Option(help="To show beside it.")] = None,
     quiet: Quiet = False,

@@ -37,6 +37,8 @@ from toledo.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
+TOO_GOOD = 95.0  # BLEU of a system
+
 
 @dataclass(frozen=True)
 class Work:
@@ -53,6 +55,8 @@ class Work:
 
     def require_new(self) -> None:
         """Refuse to begin where an interrupted tuning is, before any work is done."""
+        if self.resume and not self.directory.exists():
+            log.warning("nothing to go on with in %s: tuning begins anew", self.directory)
         if self.directory.exists() and not self.resume:
             raise InputError(
                 "holds an interrupted tuning", file=self.directory, remedy="go on with --resume, or remove it"
@@ -67,8 +71,8 @@ class Work:
 
 
 def only_results() -> None:
-    """Language models are estimated on the way: nobody wants to know their discounts."""
-    logging.getLogger("toledo.language_model").setLevel(logging.WARNING)
+    """Language models are estimated on the way: nobody wants to know their discounts, or that outputs are few."""
+    logging.getLogger("toledo.language_model").setLevel(logging.ERROR)
 
 
 def read_segments(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
@@ -170,9 +174,20 @@ def system_scores(
     }
 
 
+def warn_of_tokens(segments: Sequence[Outputs], lines: Lines) -> None:
+    """Raw text that ends in a blank and a full stop is none."""
+    best = [own[0] for outputs in segments for own in outputs if own and own[0].words]
+    apart = [one for one in best if one.blanks and one.words[-1] == "." and one.blanks[-1]]
+    if lines.language and len(apart) > len(best) / 4:
+        log.warning("the outputs look tokenised: with --tokenised their words are taken as they are")
+
+
 def warn_if_useless(scores: dict[str, float]) -> None:
     """A combination that is no better than one system is of no use."""
     best = max((name for name in scores if name != RESULT), key=scores.__getitem__)
+    if scores[best] > TOO_GOOD:
+        log.warning("%s has a BLEU of %.1f: is it a reference?", best, scores[best])
+        return
     if scores[RESULT] <= scores[best] and len(scores) > 2:
         log.warning(
             "the combination is no better than %s alone on the tuning set: try other systems, more segments to tune on,"
