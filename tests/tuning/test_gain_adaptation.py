@@ -83,13 +83,13 @@ def test_gains_belong_to_names() -> None:
     state = TrainingState()
     assert state.gains_of(("a", "b")).first.tolist() == [0.0, 0.0]
     one = Gains(*(np.array([k + 0.1, k + 0.2]) for k in range(4)))
-    state = state.after(("a", "b"), one)
+    state = state.after({}, ("a", "b"), one)
     two = Gains(*(np.array([k + 0.5, k + 0.6]) for k in range(4)))
-    state = state.after(("c", "a"), two)
+    state = state.after({}, ("c", "a"), two)
     assert (state.step, state.names) == (2, ("a", "b", "c"))
     assert state.gains.values.tolist() == [1.6, 1.2, 1.5]
     assert state.gains_of(("b", "new", "c")).squares.tolist() == [3.2, 0.0, 3.5]
-    later = state.after(("b", "c"), one)
+    later = state.after({}, ("b", "c"), one)
     assert later.gains.values.tolist() == [1.6, 1.1, 1.2]
     assert state.gains.values.tolist() == [1.6, 1.2, 1.5]  # inputs stay as they are
 

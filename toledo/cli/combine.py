@@ -44,6 +44,7 @@ STEMS = {
 }  # fmt: skip
 LANGUAGE = re.compile(r"[a-z]{2,3}")  # a code of ISO 639
 ENTROPIES = (1.0, 3.0)
+MODELS = "toledo.language_model"  # estimated on the way: nobody wants to know discounts, or that outputs are few
 DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
 
 
@@ -113,11 +114,10 @@ def tune(
 
         toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en --output combo
     """
-    set_up_messages(quiet)
+    set_up_messages(quiet, without=MODELS)
     from toledo.cli.combining import (
         Work,
         general_model,
-        only_results,
         read_segments,
         reference_words,
         system_scores,
@@ -130,7 +130,6 @@ def tune(
     from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
     from toledo.vocabulary import Vocabulary
 
-    only_results()
     files = named_systems([*(systems or ()), *(more or ())])
     if not LANGUAGE.fullmatch(language):
         raise InputError(f"no language {language!r}", remedy="give its code, such as --language de")
@@ -185,10 +184,9 @@ def run(
 
         toledo combine run combo --systems A.en B.en C.en --decide consensus --output out.en
     """
-    set_up_messages(quiet)
-    from toledo.cli.combining import combined_segments, only_results
+    set_up_messages(quiet, without=MODELS)
+    from toledo.cli.combining import combined_segments
 
-    only_results()
     require_scale(scale)
     require_output(output)
     rule = named_rule(decide, RuleSettings(gain, hypotheses))
@@ -218,12 +216,11 @@ def show(
 
         toledo combine show combo --segment 1 --segment 7 --output networks.html --systems A.en B.en C.en
     """
-    set_up_messages(quiet)
-    from toledo.cli.combining import combined_segments, lines_beside, only_results, shown_segment
+    set_up_messages(quiet, without=MODELS)
+    from toledo.cli.combining import combined_segments, lines_beside, shown_segment
     from toledo.consensus import Viterbi
     from toledo.reports.networks import network_page
 
-    only_results()
     require_output(output)
     wanted = sorted(set(segment or [1]))
     given = [*(systems or ()), *(more or ())]

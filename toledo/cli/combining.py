@@ -70,11 +70,6 @@ class Work:
             self.directory.rmdir()
 
 
-def only_results() -> None:
-    """Language models are estimated on the way: nobody wants to know their discounts, or that outputs are few."""
-    logging.getLogger("toledo.language_model").setLevel(logging.ERROR)
-
-
 def read_segments(lines: Lines, files: Sequence[str | None]) -> list[Outputs]:
     """What all systems say, to all segments."""
     segments = list(read_outputs(lines, read_systems(files)))

@@ -49,10 +49,12 @@ class _ConsoleHandler(logging.Handler):
         error_console.print(self.format(record), soft_wrap=True, markup=False, highlight=False)
 
 
-def set_up_messages(quiet: bool) -> logging.Logger:
-    """Send log messages to standard error; gives the logger for the command's own."""
-    level = logging.ERROR if quiet else logging.INFO
-    logging.basicConfig(level=level, format="%(message)s", handlers=[_ConsoleHandler()], force=True)
+def set_up_messages(quiet: bool, without: str = "") -> logging.Logger:
+    """Send log messages to standard error, but for those of one package; gives the logger for the command's own."""
+    level, handler = logging.ERROR if quiet else logging.INFO, _ConsoleHandler()
+    if without:
+        handler.addFilter(lambda record: not record.name.startswith(without))
+    logging.basicConfig(level=level, format="%(message)s", handlers=[handler], force=True)
     return logging.getLogger("toledo")
 
 
