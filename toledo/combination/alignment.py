@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from toledo.combination.matching import EDIT, PARTIAL
 from toledo.kernels import kernel
+from toledo.metrics.shifts import Places, Shift, shift_bounds, shift_candidates, shifted
 
 SKIP = np.int32(1)
 LONGEST_BLOCK, FARTHEST, CANDIDATES = 10, 50, 1000  # limits of TER's search for shifts
@@ -50,15 +51,6 @@ class Aligned(NamedTuple):
     shifts: int
 
 
-class Shift(NamedTuple):
-    """Move `length` words from `start` before word `target`; an order of tuples is the order of preference."""
-
-    gain: int
-    length: int
-    minus_start: int
-    minus_target: int
-
-
 @kernel
 def align(task: Task, shifting: bool) -> Aligned:
     """The best alignment found; a shift costs an edit as well."""
@@ -80,7 +72,7 @@ def align(task: Task, shifting: bool) -> Aligned:
         best, checked = _best_shift(task, order, places, at, tables, cost, checked)
         if best.gain < EDIT:  # which it costs
             break
-        order = _shifted(order, -best.minus_start, best.length, -best.minus_target)
+        order = shifted(order, -best.minus_start, best.length, -best.minus_target)
         shifts += 1
     return Aligned(order, places, int(cost + shifts * EDIT), shifts)
 
@@ -152,49 +144,30 @@ def _best_shift(
     cost: int,
     checked: int,
 ) -> tuple[Shift, int]:
-    """The shift that saves most (gain 0 if none saves anything), and the number of shifts tried so far.
-
-    A block must match columns word by word; some word of it must be wrong where it is, and some of the columns must not
-    have been matched. It goes before or into the words that stand at these columns now.
-    """
+    """The shift that saves most (gain 0 if none saves anything), and the number of shifts tried so far."""
     words, width = order.size, task.columns.size
-    matched = np.zeros(width, np.bool_)
-    wrong = np.ones(words, np.bool_)
+    beside = Places(
+        np.zeros((words, 2 * FARTHEST + 1), np.bool_), at, np.ones(words, np.bool_), np.ones(width, np.bool_)
+    )
     for i in range(words):
+        for j in range(max(0, i - FARTHEST), min(width, i + FARTHEST + 1)):
+            beside.matches[i, j - i + FARTHEST] = task.words[order[i], j] <= PARTIAL
         if places[i] != NO_COLUMN and task.words[order[i], places[i]] <= PARTIAL:
-            matched[places[i]], wrong[i] = True, False
+            beside.wrong[i] = beside.unmatched[places[i]] = False
     best = Shift(0, 0, 0, 0)
-    for start in range(words):
-        for goal in range(max(0, start - FARTHEST), min(width, start + FARTHEST + 1)):
-            any_wrong, any_unmatched = False, False
-            for length in range(1, min(LONGEST_BLOCK, words - start, width - goal) + 1):
-                i, j = start + length - 1, goal + length - 1
-                if task.words[order[i], j] > PARTIAL:
-                    break
-                any_wrong |= wrong[i]
-                any_unmatched |= not matched[j]
-                if not (any_wrong and any_unmatched) or start <= at[goal] < start + length:
-                    continue
-                previous = -1
-                for offset in range(-1, length):
-                    target = 0 if goal + offset < 0 else at[goal + offset] + 1
-                    if target == previous:
-                        continue
-                    previous = target
-                    after = _cost_after(task, order, tables, start, length, target)
-                    candidate = Shift(cost - after, length, -start, -target)
-                    if candidate > best:
-                        best = candidate
-                    checked += 1
-                if checked >= CANDIDATES:
-                    return best, checked
-    return best, checked
+    candidates = shift_candidates(beside, LONGEST_BLOCK, CANDIDATES - checked)
+    for start, length, target in candidates:
+        after = _cost_after(task, order, tables, start, length, target)
+        candidate = Shift(cost - after, length, -start, -target)
+        if candidate > best:
+            best = candidate
+    return best, checked + len(candidates)
 
 
 @kernel
 def _cost_after(task: Task, order: NDArray[np.int64], tables: Tables, start: int, length: int, target: int) -> int:
     """The cost after a shift: only the words between the block's old and new place are aligned anew."""
-    first, middle, last = _bounds(order.size, start, length, target)
+    first, middle, last = shift_bounds(order.size, start, length, target)
     here = tables.before[first]
     row = 0
     for part in range(2):
@@ -206,21 +179,3 @@ def _cost_after(task: Task, order: NDArray[np.int64], tables: Tables, start: int
     for j in range(1, here.size):
         best = min(best, here[j] + tables.after[last, j])
     return int(best)
-
-
-@kernel
-def _bounds(words: int, start: int, length: int, target: int) -> tuple[int, int, int]:
-    """A shift swaps two neighbouring blocks, from the first to the second and from the second to the third number.
-
-    A target inside the block is counted from its end, as TER does.
-    """
-    if target < start:
-        return target, start, start + length
-    end = target if target > start + length else min(length + target, words)
-    return start, start + length, end
-
-
-@kernel
-def _shifted(order: NDArray[np.int64], start: int, length: int, target: int) -> NDArray[np.int64]:
-    first, middle, last = _bounds(order.size, start, length, target)
-    return np.concatenate((order[:first], order[middle:last], order[first:middle], order[last:]))

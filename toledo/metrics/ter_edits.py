@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.kernels import kernel
+from toledo.metrics.shifts import Places, Shift, shift_candidates, shifted
 
 UNREACHED = np.int32(1 << 28)
 KEEP, DELETE, INSERT = np.int8(0), np.int8(1), np.int8(2)  # KEEP stands for substitutions too
@@ -42,23 +43,6 @@ class Matrix(NamedTuple):
     operations: NDArray[np.int8]
 
 
-class Alignment(NamedTuple):
-    """For each reference word the hypothesis word before which or at which it stands (−1: none), and what is wrong."""
-
-    places: NDArray[np.int64]
-    wrong_reference: NDArray[np.bool_]
-    wrong_hypothesis: NDArray[np.bool_]
-
-
-class Shift(NamedTuple):
-    """Move `length` words from `start` before `target`; an order of tuples is the order of preference."""
-
-    gain: int
-    length: int
-    minus_start: int
-    minus_target: int
-
-
 @kernel
 def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], limits: Limits) -> int:
     """Insertions, deletions, substitutions and shifts."""
@@ -76,7 +60,7 @@ def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], lim
         best, checked = _best_shift(matrix, rows, words, reference, beam, distance, limits, checked)
         if checked >= limits.candidates or best.gain <= 0:
             return shifts + distance
-        words = _shifted(words, -best.minus_start, best.length, -best.minus_target)
+        words = shifted(words, -best.minus_start, best.length, -best.minus_target)
         shifts += 1
 
 
@@ -160,28 +144,34 @@ def _distance_after(
 
 
 @kernel
-def _align(matrix: Matrix, words: NDArray[np.int32], reference: NDArray[np.int32], beam: Beam) -> Alignment:
+def _places(
+    matrix: Matrix, words: NDArray[np.int32], reference: NDArray[np.int32], beam: Beam, distance: int
+) -> Places:
     """Follow the operations back from the last cell."""
-    alignment = Alignment(
-        np.empty(reference.size, np.int64), np.zeros(reference.size, np.bool_), np.zeros(words.size, np.bool_)
+    places = Places(
+        np.zeros((words.size, 2 * distance + 1), np.bool_),
+        np.empty(reference.size, np.int64),
+        np.zeros(words.size, np.bool_),
+        np.zeros(reference.size, np.bool_),
     )
+    for word in range(words.size):
+        for place in range(max(0, word - distance), min(reference.size, word + distance + 1)):
+            places.matches[word, place - word + distance] = words[word] == reference[place]
     row, column = words.size, reference.size
     while row > 0 or column > 0:
         operation = matrix.operations[row, column - beam.low[row]] if row else INSERT
         if operation == DELETE:
             row -= 1
-            alignment.wrong_hypothesis[row] = True
+            places.wrong[row] = True
             continue
         column -= 1
-        alignment.places[column] = row - 1
+        places.words[column] = row - 1
         if operation == INSERT:
-            alignment.wrong_reference[column] = True
+            places.unmatched[column] = True
         else:
             row -= 1
-            wrong = words[row] != reference[column]
-            alignment.wrong_hypothesis[row] = wrong
-            alignment.wrong_reference[column] = wrong
-    return alignment
+            places.wrong[row] = places.unmatched[column] = words[row] != reference[column]
+    return places
 
 
 @kernel
@@ -196,48 +186,14 @@ def _best_shift(
     checked: int,
 ) -> tuple[Shift, int]:
     """The best shift (gain 0 if there is none) and the number of candidates tried so far."""
-    alignment = _align(matrix, words, reference, beam)
+    places = _places(matrix, words, reference, beam, limits.shift_distance)
     best = Shift(0, 0, 0, 0)
-    for start in range(words.size):
-        first = max(0, start - limits.shift_distance)
-        for goal in range(first, min(reference.size, start + limits.shift_distance + 1)):
-            wrong_said, wrong_meant = False, False
-            longest = min(limits.shift_size, words.size - start, reference.size - goal)
-            for length in range(1, longest + 1):
-                said, meant = start + length - 1, goal + length - 1
-                if words[said] != reference[meant]:
-                    break
-                wrong_said |= alignment.wrong_hypothesis[said]
-                wrong_meant |= alignment.wrong_reference[meant]
-                inside = start <= alignment.places[goal] < start + length
-                if not (wrong_said and wrong_meant) or inside:
-                    continue
-                previous = -1
-                for offset in range(-1, length):
-                    target = 0 if goal + offset < 0 else alignment.places[goal + offset] + 1
-                    if target == previous:
-                        continue
-                    previous = target
-                    shifted = _shifted(words, start, length, target)
-                    after = _distance_after(matrix, rows, shifted, reference, beam, min(start, target))
-                    candidate = Shift(distance - after, length, -start, -target)
-                    if candidate > best:
-                        best = candidate
-                    checked += 1
-                if checked >= limits.candidates:
-                    return best, checked
-    return best, checked
-
-
-@kernel
-def _shifted(words: NDArray[np.int32], start: int, length: int, target: int) -> NDArray[np.int32]:
-    """The words with a block moved; a target inside the block is counted from its end."""
-    result = words.copy()
-    if target < start:
-        result[target : target + length] = words[start : start + length]
-        result[target + length : start + length] = words[target:start]
-        return result
-    end = target if target > start + length else min(length + target, words.size)
-    result[start : end - length] = words[start + length : end]
-    result[end - length : end] = words[start : start + length]
-    return result
+    candidates = shift_candidates(places, limits.shift_size, limits.candidates - checked)
+    for start, length, target in candidates:
+        after = _distance_after(
+            matrix, rows, shifted(words, start, length, target), reference, beam, min(start, target)
+        )
+        candidate = Shift(distance - after, length, -start, -target)
+        if candidate > best:
+            best = candidate
+    return best, checked + len(candidates)
