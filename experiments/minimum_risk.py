@@ -27,18 +27,16 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, compare, file_name, mean_text
+from runs import Run, Runs, Text, compare, file_name, mean_text, trained_model
 
 from toledo.consensus import MBR, Candidate, LatticeMBR, MaxTranslation, Rule, Viterbi, choose_rule, decide
 from toledo.consensus.sharpness import norm_of
-from toledo.corpus import read_parallel
 from toledo.forest import Forest
 from toledo.metrics import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.gibbs import GibbsSearch, GibbsSettings
-from toledo.training import train as train_model
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
@@ -168,11 +166,7 @@ class Bench:
     @cached_property
     def model(self) -> Model:
         """The model, trained once."""
-        if not (self.work / "model").exists():
-            logging.info("%s: training", self.name)
-            corpus = read_parallel(self.folder / f"train.{self.pair.language}", self.folder / "train.en")
-            train_model(corpus, threads=self.threads).save(self.work / "model")
-        return Model.load(self.work / "model")
+        return trained_model(self.folder, self.pair.language, self.work, self.threads)
 
     @cached_property
     def texts(self) -> dict[str, Text]:

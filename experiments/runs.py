@@ -6,6 +6,7 @@ A run is a dictionary; those of `key` fields are found again, so that an experim
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.corpus import read_parallel
 from toledo.metrics import BLEU
 from toledo.metrics.significance import SEED, paired_bootstrap
+from toledo.model import Model
+from toledo.training import train
 from toledo.tuning.history import spread
 
 SAMPLES = 10_000
@@ -75,6 +79,14 @@ class Runs:
             for name, text in texts.items()
         ]
         return np.concatenate(parts)
+
+
+def trained_model(folder: Path, language: str, work: Path, threads: int) -> Model:
+    """The model of a set, trained once: with a trigram language model of the English side."""
+    if not (work / "model").exists():
+        logging.info("%s: training", folder.name)
+        train(read_parallel(folder / f"train.{language}", folder / "train.en"), threads=threads).save(work / "model")
+    return Model.load(work / "model")
 
 
 def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:

@@ -5,7 +5,7 @@ set; a *biased* model, estimated from the systems' outputs of the very set that 
 
     p(w | h) = (1 − β) p_general(w | h) + β p_biased(w | h),
 
-with β chosen on the tuning set. A mixture is one back-off model again, so a lattice is scored in one pass
+with β chosen by perplexity on the tuning set. A mixture is one back-off model again, so a lattice is scored in one pass
 (`toledo.forest.rescore`), at the price of two CPU seconds for three million n-grams. The biased model has every word of
 the outputs, so that no word of a lattice is unknown to the mixture.
 
@@ -14,8 +14,7 @@ All models share the vocabulary of the lattices. Texts are lower-cased and token
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +23,6 @@ from numpy.typing import NDArray
 from toledo.corpus import Sentences, sentences_from
 from toledo.language_model import BackoffModel, LanguageModel, estimate, interpolate, tune_weights
 from toledo.vocabulary import RESERVED, UNKNOWN
-
-log = logging.getLogger(__name__)
 
 ORDER = 5
 BIASES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))
@@ -39,14 +36,6 @@ class GeneralModel:
     model: LanguageModel
     weights: NDArray[np.float64]
     perplexity: float
-
-
-@dataclass(frozen=True)
-class ChosenBias:
-    """The weight β of the biased model with the highest gain, and the gain of each that was tried."""
-
-    weight: float
-    gains: Mapping[float, float]
 
 
 def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageModel:
@@ -67,20 +56,6 @@ def mix_components(components: Sequence[LanguageModel], references: Sentences) -
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:
     """The mixture of both in which the biased model has a weight between 0 and 1."""
     return interpolate([general, biased], [1.0 - weight, weight])
-
-
-def choose_bias(
-    general: LanguageModel,
-    biased: LanguageModel,
-    gain: Callable[[LanguageModel], float],
-    weights: Sequence[float] = BIASES,
-) -> ChosenBias:
-    """Try weights of the biased model; `gain` says how good a mixture is on the tuning set, for example its BLEU."""
-    gains = {}
-    for weight in weights:
-        gains[weight] = gain(add_bias(general, biased, weight))
-        log.info("weight %.2f of the biased language model: %.4f", weight, gains[weight])
-    return ChosenBias(max(gains, key=gains.__getitem__), gains)
 
 
 def likely_bias(general: LanguageModel, biased: LanguageModel, references: Sentences) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +44,9 @@ class Lines:
 
     language: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_raw", RawText(self.language) if self.language else None)
+    @cached_property
+    def _raw(self) -> RawText | None:
+        return RawText(self.language) if self.language else None
 
     def read(self, line: str) -> Written:
         """The words of a line and how they were written."""
@@ -68,8 +70,6 @@ class Lines:
             return " ".join(words)
         best = [own[0] for own in outputs if own]
         return self._raw.write(truecaser.restore(words, [one.words for one in best]), best)
-
-    _raw: RawText | None = None
 
 
 def read_outputs(lines: Lines, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
