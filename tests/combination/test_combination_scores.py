@@ -14,7 +14,7 @@ from toledo.combination.ascent import Ascent, scale_for_entropy
 from toledo.combination.expansion import expand, pruned
 from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
-from toledo.combination.path_lists import ListAscent, Paths
+from toledo.combination.path_lists import ListAscent, Paths, path_texts
 from toledo.combination.problem import Problem
 from toledo.combination.scores import CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.corpus import sentences_from
@@ -139,7 +139,10 @@ def test_lists_have_the_best_paths_and_gradients_are_finite_differences() -> Non
     tuner.add_paths(parts, problem.voted.scores(problem.start), found, threads=1)
     assert [len(paths) for paths in found] == [5, 5, 1]
     lists = tuner.list_problem(problem, parts, found)
-    objective = tuner.objective(lists.voted.forest, 2)
+    forest, objective = lists.voted.forest, tuner.objective(lists.voted.forest, 2)
+    words, offsets = path_texts(forest.shape, forest.yields, objective.last_edges)
+    texts = [words[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
+    assert sorted(texts) == sorted(key for paths in found for key in paths)
     for begin, part in ((begin, part) for part, begin, _ in split(lists.voted.forest)):
         own = lists.voted.scores(lists.start)[begin : begin + part.edges]
         chances = probabilities(derivations(part), own)

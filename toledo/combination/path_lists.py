@@ -21,8 +21,8 @@ from toledo.combination.stages import Stage
 from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
 from toledo.forest.joining import join, split
 from toledo.forest.kbest import k_best
-from toledo.forest.structure import Forest, Scores, Yields
-from toledo.kernels import map_chunks
+from toledo.forest.structure import Forest, Scores, Shape, Yields
+from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.objectives import Objective, without_ngrams
 from toledo.objectives.objective import Situation
@@ -101,13 +101,15 @@ class ListAscent:
         """The expected BLEU of paths that stand side by side."""
         metric = BLEU(order)
         goals = forest.shape.sentences[1:] - 1
-        last = [np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1]) for goal in goals.tolist()]
-        texts = [_text(forest, edge) for own in last for edge in own.tolist()]
+        last = [
+            np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1], dtype=np.int64)
+            for goal in goals.tolist()
+        ]
+        ends = np.concatenate(last)
         known = TextStatistics(metric, self.references, forest.vocabulary)
         segments = np.repeat(np.arange(len(last)), [own.size for own in last])
-        offsets = np.concatenate([[0], np.cumsum([text.size for text in texts])]).astype(np.int64)
-        statistics = known.of(np.concatenate([np.empty(0, np.int32), *texts]), offsets, segments)
-        return ExpectedPathStatistics(np.concatenate(last), statistics, metric)
+        words, offsets = path_texts(forest.shape, forest.yields, ends)
+        return ExpectedPathStatistics(ends, known.of(words, offsets, segments), metric)
 
 
 def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
@@ -134,13 +136,25 @@ def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
     return from_edges(chosen, goal, forest.feature_names, forest.vocabulary, names)
 
 
-def _text(forest: Forest, edge: int) -> NDArray[np.int32]:
-    """The words of the one path that ends with an edge."""
-    shape, parts = forest.shape, []
-    while True:
-        words = forest.yields.words[forest.yields.offsets[edge] : forest.yields.offsets[edge + 1]]
-        parts.append(words[words >= 0])
-        begin, end = shape.tail_offsets[edge : edge + 2]
-        if begin == end:
-            return np.concatenate(parts[::-1]).astype(np.int32)
-        edge = int(shape.head_edges[shape.tails[begin]])
+@kernel
+def path_texts(shape: Shape, yields: Yields, ends: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The words of the one path that ends with each of some edges, and where they begin and end."""
+    offsets = np.zeros(ends.size + 1, np.int64)
+    words = np.empty(0, np.int32)
+    for filling in (False, True):
+        if filling:
+            words = np.empty(offsets[-1], np.int32)
+        for path in range(ends.size):
+            edge, place, count = ends[path], offsets[path + 1], 0
+            while True:
+                for k in range(yields.offsets[edge + 1] - 1, yields.offsets[edge] - 1, -1):
+                    if yields.words[k] >= 0:
+                        count += 1
+                        if filling:
+                            words[place - count] = yields.words[k]
+                if shape.tail_offsets[edge] == shape.tail_offsets[edge + 1]:
+                    break
+                edge = np.int64(shape.head_edges[shape.tails[shape.tail_offsets[edge]]])
+            if not filling:
+                offsets[path + 1] = offsets[path] + count
+    return words, offsets
