@@ -60,7 +60,7 @@ MoreSystems = Annotated[
     list[str] | None,
     typer.Option("--systems", help="Outputs, a file for each system: A.en B.en, or NAME=FILE.", metavar="FILE..."),
 ]
-Rest = Annotated[list[str] | None, typer.Argument(help="More outputs.", show_default=False, metavar="[FILE]...")]
+Rest = Annotated[list[str] | None, typer.Argument(help="More outputs.", show_default=False, metavar="FILE")]
 Directory = Annotated[Path, typer.Argument(help="What `toledo combine tune` wrote.", show_default=False)]
 
 
