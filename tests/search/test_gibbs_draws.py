@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from toledo.model import Model
 from toledo.search.gibbs.ordering import may_swap, swap_gain, weigh_places
+from toledo.search.gibbs.resegmenting import draw_backward, draw_candidates, spread_candidates, sum_forward
 from toledo.search.gibbs.state import OPERATORS, total_score
 from toledo.search.gibbs.translating import put_window, weigh_merge_split, weigh_options, window_at
 
@@ -71,6 +72,37 @@ def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str],
             assert [one is not None for one in places] == np.isfinite(twin.chain.weights[: len(state)]).tolist()
             expected = twin.conditional([one for one in places if one is not None])
             np.testing.assert_allclose(found[[one is not None for one in places]], expected, atol=1e-5)
+
+
+@settings(max_examples=15)
+@given(models, texts, st.sampled_from([1.0, 0.3]), st.integers(0, 99))
+def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidates(
+    model: Model, words: list[str], scale: float, seed: int
+) -> None:
+    twin, draws = Twin(model, words, scale), 2000
+    (state,) = some_states(twin, seed, 1)
+    twin.put(state)
+    twin.chain.random[0] = seed
+    spread_candidates(twin.sentence.options, twin.candidates, scale)
+    stop = next((k for k in range(1, len(state)) if state[k][0] != state[k - 1][1]), len(state))
+    begin, end, options = state[0][0], state[stop - 1][1], twin.candidates.option
+    draw_candidates(twin.sentence, twin.candidates, begin, end, twin.chain.random)
+    for step in state[:stop]:
+        options[step[0], step[1] - step[0] - 1] = twin.option[step]
+    possible = [
+        phrases
+        for phrases in twin._segmentations(begin, end)
+        if all(options[step[0], step[1] - step[0] - 1] == twin.option[step] for step in phrases)
+    ]
+    assert state[:stop] in possible
+    shares = [sum(twin.candidates.log_share[twin.option[step]] for step in phrases) for phrases in possible]
+    expected = twin.conditional([(*phrases, *state[stop:]) for phrases in possible]) * np.exp(-np.array(shares))
+    counts = np.zeros(len(possible))
+    for _ in range(draws):
+        assert sum_forward(twin.sentence, twin.chain, twin.candidates, 1, stop + 1, scale)
+        size = draw_backward(twin.sentence, twin.chain, twin.candidates, stop + 1, scale)
+        counts[possible.index(tuple(twin.steps[option] for option in twin.chain.new[:size][::-1].tolist()))] += 1
+    np.testing.assert_allclose(counts / draws, expected / expected.sum(), atol=5 / np.sqrt(4 * draws))
 
 
 @settings(max_examples=40)
