@@ -74,13 +74,13 @@ def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str],
             np.testing.assert_allclose(found[[one is not None for one in places]], expected, atol=1e-5)
 
 
-@settings(max_examples=15)
-@given(models, texts, st.sampled_from([1.0, 0.3]), st.integers(0, 99))
-def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidates(
-    model: Model, words: list[str], scale: float, seed: int
-) -> None:
-    twin, draws = Twin(model, words, scale), 2000
-    (state,) = some_states(twin, seed, 1)
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+@pytest.mark.parametrize("seed", range(8))
+def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidates(scale: float, seed: int) -> None:
+    spans = [(word,) for word in "abc"] + [("a", "b"), ("b", "c"), ("a", "b", "c")]
+    content = {(span, (text * len(span),)): (0.7 * k - 1.5,) * 4 for span in spans for k, text in enumerate("XYZ")}
+    twin, draws = Twin(small_model(content, (2,), 6, False, VALUES), list("abca"), scale), 2000
+    state = [one for one in twin.states if list(one[:2]) == sorted(one[:2])][41 * seed]
     twin.put(state)
     twin.chain.random[0] = seed
     spread_candidates(twin.sentence.options, twin.candidates, scale)
@@ -102,7 +102,7 @@ def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidate
         assert sum_forward(twin.sentence, twin.chain, twin.candidates, 1, stop + 1, scale)
         size = draw_backward(twin.sentence, twin.chain, twin.candidates, stop + 1, scale)
         counts[possible.index(tuple(twin.steps[option] for option in twin.chain.new[:size][::-1].tolist()))] += 1
-    np.testing.assert_allclose(counts / draws, expected / expected.sum(), atol=5 / np.sqrt(4 * draws))
+    np.testing.assert_allclose(counts / draws, expected / expected.sum(), atol=4 / np.sqrt(4 * draws))
 
 
 @settings(max_examples=40)
