@@ -1,0 +1,325 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_refinements import ALL, hypotheses, random_model, random_space, sentence_bleu, utility
+
+from toledo.errors import InputError
+from toledo.metrics import BLEU
+from toledo.refinement.distributions import LEXICON, PHRASE, Groups, make_family, prior_values
+from toledo.refinement.expectation import ListSpace, normalised
+from toledo.refinement.growth import Growth, grown, transform
+from toledo.refinement.lists import PhraseLists
+from toledo.refinement.objective import Evidence, Objective, Parameters
+from toledo.refinement.sentence_bleu import SentenceBLEU, fit_sentence_bleu
+from toledo.refinement.softmax import SoftmaxAscent, gradient
+from toledo.refinement.word_sums import log_sums
+from toledo.weights import Weights
+
+seeds = st.integers(0, 10_000)
+
+
+def exponents_for(random, model, negative=False):
+    values = random.random(len(model.feature_names)) + 0.2
+    if negative:
+        values *= np.where(random.random(values.size) < 0.3, -1, 1)
+    return dict(zip(model.feature_names, (2.0 * values).tolist(), strict=True))
+
+
+def random_objective(seed, strength=0.0, names=ALL, negative=False):
+    random = np.random.default_rng(seed)
+    model = random_model(random)
+    space = random_space(random, model)
+    parameters = Parameters(model, names, space.used, 1)
+    return Objective(space, parameters, exponents_for(random, model, negative), strength)
+
+
+def shaken(objective, seed):
+    """Parameters that are not the prior."""
+    random, values = np.random.default_rng(seed), {}
+    for name, family in objective.parameters.families.items():
+        raw = family.prior * (0.3 + random.random(len(family)))
+        values[name] = raw / np.bincount(family.groups.of, raw, family.groups.size)[family.groups.of]
+    return values
+
+
+def probabilities(objective, values):
+    return {name: family.probabilities(values[name]) for name, family in objective.parameters.families.items()}
+
+
+@given(st.lists(st.integers(0, 12), min_size=6, max_size=6))
+def test_sentence_bleu_is_the_papers(row):
+    length, reference, *matches = row
+    row = [length, reference, *(min(match, max(length - n, 0)) for n, match in enumerate(matches))]
+    ours = SentenceBLEU(0.6, 0.4, 1.1).scores(np.array([row], np.int32))[0]
+    assert ours == pytest.approx(sentence_bleu(row, 0.6, 0.4, 1.1))
+
+
+def test_sentence_bleu_by_hand():
+    # 4 words of 5, matches 3, 1, 0, 0; priors 0.5 and 0.25; p1 = 5.5/9, p2 = 2.25/8, p3 = 5 p2²/p1 / 7, …
+    p1, p2 = 5.5 / 9, 2.25 / 8
+    p3 = 5 * (p2**2 / p1) / 7
+    p4 = 5 * (p3**2 / p2) / 6
+    expected = np.exp(1 - 5 / 4) * (p1 * p2 * p3 * p4) ** 0.25
+    assert SentenceBLEU(0.5, 0.25, 1.0).scores(np.array([[4, 5, 3, 1, 0, 0]], np.int32))[0] == pytest.approx(expected)
+
+
+def test_priors_and_length_factor_are_those_of_the_baseline():
+    fitted = fit_sentence_bleu(np.array([100, 80, 60, 30, 0, 0]), 10)
+    assert (fitted.unigrams, fitted.bigrams, fitted.length_factor) == pytest.approx((0.6, 30 / 90, 1.25))
+    with pytest.raises(InputError, match="empty"):
+        fit_sentence_bleu(np.zeros(6, np.int64), 10)
+
+
+@given(seeds)
+def test_expectation_is_that_of_all_hypotheses(seed):
+    objective = random_objective(seed, negative=True)
+    values, prior = shaken(objective, seed), prior_values(objective.parameters.families)
+    found = objective.at(values).expectation
+    model, space = objective.parameters.model, objective.space
+    total, advantages = utility(
+        model, space, objective.exponents, probabilities(objective, values), probabilities(objective, prior)
+    )
+    gains, losses = np.zeros(len(model.table)), np.zeros(len(model.table))
+    for sentence, own in zip(hypotheses(space), advantages, strict=True):
+        for (_, rows, _), advantage in zip(sentence, own, strict=True):
+            for row in rows:
+                gains[row] += advantage
+                losses[row] += max(0.0, -advantage)
+    assert found.utility == pytest.approx(total)
+    np.testing.assert_allclose(found.gains, gains, atol=1e-12)
+    np.testing.assert_allclose(found.losses, losses, atol=1e-12)
+    assert found.mean == pytest.approx(total / sum(bool(sentence) for sentence in hypotheses(space)))
+
+
+def test_best_hypotheses_are_scored_as_a_corpus():
+    objective = random_objective(3)
+    rows = []
+    for part in objective.space.parts:
+        weights = np.array([objective.exponents[name] for name in part.feature_names])
+        scores = part.arrays.features @ weights
+        for begin, end in itertools.pairwise(part.arrays.hypotheses):
+            if begin < end:
+                rows.append(part.arrays.statistics[begin + np.argmax(scores[begin:end])])
+    total = np.zeros(10)
+    for row in rows:
+        total += [row[0], row[1], *row[2:], *(max(row[0] - n, 0) for n in range(4))]
+    found = objective.at(prior_values(objective.parameters.families)).expectation
+    assert found.best == pytest.approx(BLEU().score(total))
+
+
+@given(seeds)
+def test_lexicon_features_are_sums_over_words(seed):
+    from small_refinements import pair_logs
+
+    objective = random_objective(seed)
+    values = shaken(objective, seed)
+    expected = pair_logs(objective.parameters.model, probabilities(objective, values))
+    for name in LEXICON:
+        found = log_sums(
+            objective.parameters.word_pairs[name], objective.parameters.families[name].probabilities(values[name]), 2
+        )
+        np.testing.assert_allclose(found, expected[name][objective.space.used])
+
+
+@given(seeds, st.booleans())
+def test_evidence_is_the_gradient(seed, negative):
+    """λ γ / U by central differences in log p, for each family; and the softmax gradient by those in ϑ."""
+    objective = random_objective(seed, strength=0.05, negative=negative)
+    values = shaken(objective, seed)
+    point = objective.at(values)
+    slopes = gradient(objective, values, point)
+    for name in objective.trainable:
+        family = objective.parameters.families[name]
+        for place in np.random.default_rng(seed).permutation(len(family))[:3]:
+            ends = []
+            for change in (1e-5, -1e-5):
+                logs = np.log(values[name])
+                logs[place] += change
+                shares = np.exp(logs)
+                shares /= np.bincount(family.groups.of, shares, family.groups.size)[family.groups.of]
+                ends.append(objective.at({**values, name: shares}).value)
+            assert slopes[name][place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4, abs=1e-8)
+
+
+def formula(family, shares, gains, losses, prior_weight):
+    """Formulas 14 and 15, one distribution after the other."""
+    new = shares.copy()
+    for i in range(family.groups.size):
+        own = np.flatnonzero(family.groups.of == i)
+        if not own.size:
+            continue
+        d = max(losses[own].sum(), 1.01 * max(0.0, (-gains[own] / shares[own]).max()))
+        above = gains[own] + prior_weight * family.prior[own] + d * shares[own]
+        below = gains[own].sum() + prior_weight + d
+        if below > 0:
+            new[own] = above / below
+    return new
+
+
+@given(seeds, st.sampled_from([0.0, 0.01, 1.0]))
+def test_growth_transform_is_the_formula(seed, strength):
+    objective = random_objective(seed, strength)
+    values = shaken(objective, seed)
+    point = objective.at(values)
+    new = transform(objective, values, point)
+    found = point.expectation
+    for name in PHRASE:
+        family, weight = objective.parameters.families[name], found.utility * strength / objective.exponents[name]
+        np.testing.assert_allclose(
+            new[name], formula(family, values[name], found.gains, found.losses, weight), rtol=1e-9, atol=1e-15
+        )
+    for name in ALL:
+        family = objective.parameters.families[name]
+        sums = np.bincount(family.groups.of, new[name], family.groups.size)
+        np.testing.assert_allclose(sums[np.bincount(family.groups.of, minlength=sums.size) > 0], 1.0)
+        assert (new[name] > 0).all()
+
+
+def test_growth_transform_by_hand():
+    """One source phrase with two translations, γ = (0.2, −0.1) of which −0.3 and −0.1 are losses of hypotheses."""
+    family = make_family("phrase.forward", Groups(np.zeros(2, np.int32), 1), np.array([0.5, 0.5]))
+    evidence = Evidence(np.array([0.2, -0.1]), np.array([0.3, 0.1]))
+    new = grown(family, np.array([0.6, 0.4]), evidence, prior_weight=2.0)
+    d = 0.4  # Σ max(0, −γ) = 0.4 is more than 0.1 / 0.4
+    expected = np.array([0.2 + 1.0 + d * 0.6, -0.1 + 1.0 + d * 0.4]) / (0.1 + 2.0 + d)
+    np.testing.assert_allclose(new, expected)
+
+
+def test_growth_transform_of_words_by_hand():
+    """γ of a pair of two words each goes to word pairs by p(e|f) / Σ_r p(e|f_r)."""
+    for seed in range(100):
+        objective = random_objective(seed)
+        model, used = objective.parameters.model, objective.space.used.tolist()
+        pairs = model.table.pairs
+        long = [
+            row for row in used if pairs.sources[pairs.source[row]].size == pairs.targets[pairs.target[row]].size == 2
+        ]
+        if long:
+            break
+    from small_refinements import entries
+
+    from toledo.refinement.word_sums import spread
+
+    row, name, lexicon = long[0], LEXICON[0], model.word_lexicons.forward
+    family = objective.parameters.families[name]
+    probability = family.probabilities(family.prior)
+    gains = np.zeros(len(used))
+    gains[used.index(row)] = 0.7
+    found = spread(objective.parameters.word_pairs[name], probability, gains)
+    expected = np.zeros(found.size)
+    source, target = pairs.sources[pairs.source[row]].tolist(), pairs.targets[pairs.target[row]].tolist()
+    places = [[place for f in source for place in entries(lexicon, f, e)] for e in target]
+    if all(places):
+        for own in places:
+            for place in own:
+                expected[place] += 0.7 * probability[place] / sum(probability[one] for one in own)
+    np.testing.assert_allclose(found, expected)
+
+
+@given(seeds, st.sampled_from([0.0, 0.001, 0.1]), st.sampled_from([PHRASE, LEXICON, ALL]), st.booleans())
+def test_objective_never_falls(seed, strength, names, negative):
+    objective = random_objective(seed, strength, names, negative)
+    values = prior_values(objective.parameters.families)
+    point = objective.at(values)
+    for _ in range(4):
+        step = Growth().step(objective, values, point)
+        assert step.point.value >= point.value
+        assert step.point.value == objective.at(step.values).value
+        values, point = step.values, step.point
+        for name, family in objective.parameters.families.items():
+            sums = np.bincount(family.groups.of, values[name], family.groups.size)
+            np.testing.assert_allclose(sums[sums > 0], 1.0)
+            assert (values[name] > 0).all()
+
+
+@given(seeds)
+def test_a_strong_prior_lets_nothing_move(seed):
+    objective = random_objective(seed, strength=1e12)
+    values = prior_values(objective.parameters.families)
+    new = transform(objective, values, objective.at(values))
+    for name in ALL:
+        np.testing.assert_allclose(new[name], values[name], rtol=1e-6)
+
+
+@given(seeds, st.booleans())
+def test_growth_goes_uphill_and_the_gradient_agrees(seed, negative):
+    objective = random_objective(seed, 0.001, negative=negative)
+    values = shaken(objective, seed)
+    point = objective.at(values)
+    slopes, new = gradient(objective, values, point), transform(objective, values, point)
+    for name in ALL:
+        change = np.log(new[name]) - np.log(values[name])
+        # d/dϑ · Δ log p: log p of a distribution changes by Δϑ plus a constant, along which the slope is 0.
+        assert slopes[name] @ change >= -1e-12
+
+
+@given(seeds)
+def test_lbfgs_finds_at_least_as_much(seed):
+    objective = random_objective(seed, strength=0.05)
+    values = prior_values(objective.parameters.families)
+    point = objective.at(values)
+    step = SoftmaxAscent(50).step(objective, values, point)
+    grown_value = Growth().step(objective, values, point).point.value
+    assert step.point.value >= max(point.value, grown_value) - 1e-4
+    for name, family in objective.parameters.families.items():
+        sums = np.bincount(family.groups.of, step.values[name], family.groups.size)
+        np.testing.assert_allclose(sums[sums > 0], 1.0)
+
+
+def test_threads_do_not_matter():
+    objective = random_objective(5, 0.01)
+    values = shaken(objective, 1)
+    several = replace(objective, parameters=replace(objective.parameters, threads=3))
+    one, other = objective.at(values), several.at(values)
+    assert one.value == other.value
+    np.testing.assert_array_equal(one.expectation.gains, other.expectation.gains)
+
+
+def test_groups_keep_their_mass():
+    family = make_family("phrase.forward", Groups(np.array([0, 0, 1], np.int32), 2), np.array([0.3, 0.1, 0.5]))
+    np.testing.assert_allclose(family.prior, [0.75, 0.25, 1.0])
+    np.testing.assert_allclose(family.probabilities(np.array([0.5, 0.5, 1.0])), [0.2, 0.2, 0.5])
+    assert family.divergence(family.prior) == 0.0
+    moved = family.divergence(np.array([0.5, 0.5, 1.0]))
+    assert moved == pytest.approx(0.75 * np.log(1.5) + 0.25 * np.log(0.5))
+
+
+def test_weights_are_normalised_without_frozen_ones():
+    weights = Weights({"lm": 1.0, "word.penalty": -3.0, "oov": 1.0}, frozenset({"oov"}))
+    assert normalised(weights, ["lm", "word.penalty", "oov"], 2.0) == {"lm": 0.5, "word.penalty": -1.5, "oov": 0.5}
+    with pytest.raises(InputError, match="all weights are 0"):
+        normalised(Weights({"lm": 0.0}), ["lm"], 1.0)
+
+
+def test_lists_on_disk_are_checked(tmp_path):
+    random = np.random.default_rng(1)
+    model = random_model(random)
+    part = random_space(random, model).parts[0]
+    part.save(tmp_path / "part")
+    loaded = PhraseLists.load(tmp_path / "part")
+    assert loaded.feature_names == part.feature_names
+    for one, other in zip(loaded.arrays, part.arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="not in the table"):
+        replace(part, table_size=1)
+    with pytest.raises(InputError, match="no lists"):
+        ListSpace([])
+    file = tmp_path / "part" / "lists.toml"
+    file.write_text(file.read_text().replace("format = 1", "format = 9"))
+    with pytest.raises(InputError, match="format 9"):
+        PhraseLists.load(tmp_path / "part")
+
+
+def test_what_cannot_be_trained_is_refused():
+    objective = random_objective(1)
+    model = objective.parameters.model
+    with pytest.raises(ValueError, match="cannot be trained"):
+        Parameters(model, ("lm",), objective.space.used)
+    with pytest.raises(InputError, match="no word lexicons"):
+        _ = Parameters(replace(model, word_lexicons=None), LEXICON, objective.space.used).families
+    with pytest.raises(ValueError, match="negative"):
+        replace(objective, strength=-1.0)

@@ -1,0 +1,198 @@
+"""From the lattices of a search to lists that know their phrase pairs, in parts, by threads or by processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.forest.derivation import derivation_words
+from toledo.forest.kbest import k_best
+from toledo.forest.structure import Forest, Shape, Yields
+from toledo.kernels import kernel, map_chunks
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.prepared import prepare_references
+from toledo.model import Model
+from toledo.progress import Progress, silent
+from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.sentence_bleu import COLUMNS
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.steps import NO_PHRASE, unpack
+from toledo.weights import Weights
+
+FORESTS_AT_ONCE = 16
+ROWS = "rows.toml"
+
+Texts = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some lines to translate, by which model, and where the lists go.
+
+    `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
+    it is that table.
+    """
+
+    directory: Path
+    model: Path
+    rows: Path | None
+    weights: Weights
+    sources: Texts
+    references: Texts
+    n_best: int
+    pop_limit: int
+    table_size: int
+
+
+def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
+    """Make the lists of all parts that are not there yet."""
+    missing = [part for part in parts if not part.directory.exists()]
+    with progress("translating the training text", sum(len(part.sources) for part in parts)) as advance:
+        advance(sum(len(part.sources) for part in parts) - sum(len(part.sources) for part in missing))
+        if processes == 1:
+            for part in missing:
+                _make(part, threads)
+                advance(len(part.sources))
+            return
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            for part, _ in zip(missing, pool.map(_make, missing, [1] * len(missing)), strict=True):
+                advance(len(part.sources))
+
+
+def _make(part: Part, threads: int | None) -> None:
+    """Search, take the best texts, and write them."""
+    model, rows = _load(part.model, part.rows)
+    search = BeamSearch(model.with_weights(part.weights), BeamSettings(part.pop_limit))
+    forests = search.forests(part.sources, threads)
+    lists = phrase_lists(forests, part.weights, part.references, part.n_best, rows, part.table_size, threads)
+    lists.save(part.directory)
+
+
+@lru_cache(maxsize=1)  # parts of one model come in a row
+def _load(model: Path, rows: Path | None) -> tuple[Model, NDArray[np.int32] | None]:
+    return Model.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
+
+
+def phrase_lists(
+    forests: Sequence[Forest],
+    weights: Weights,
+    references: Texts,
+    n_best: int,
+    rows: NDArray[np.int32] | None,
+    table_size: int,
+    threads: int | None = None,
+) -> PhraseLists:
+    """The best derivations of the `n_best` best texts of each sentence, beside its reference.
+
+    `rows` has the number of each phrase pair of the searched table in the trained one, of `table_size` pairs.
+    """
+
+    def work(begin: int, end: int) -> list[_List]:
+        return [_best(forest, weights, n_best, rows) for forest in forests[begin:end]]
+
+    chunks = map_chunks(work, len(forests), chunk=FORESTS_AT_ONCE, threads=threads)
+    lists = [one for chunk in chunks for one in chunk]
+    sizes = np.array([one.features.shape[0] for one in lists], np.int64)
+    vocabulary = forests[0].vocabulary
+    encoded = [[np.array([vocabulary.add(word) for word in words], np.int32)] for words in references]
+    words = np.concatenate([one.words for one in lists])
+    statistics = prepare_references(BLEU(), encoded).statistics(
+        words,
+        _offsets(np.concatenate([one.lengths for one in lists])),
+        np.repeat(np.arange(len(lists)), sizes),
+        threads,
+    )
+    arrays = ListArrays(
+        _offsets(sizes),
+        _offsets(np.concatenate([one.counts for one in lists])),
+        np.concatenate([one.pairs for one in lists]),
+        np.concatenate([one.features for one in lists]),
+        statistics[:, :COLUMNS].astype(np.int32),
+    )
+    return PhraseLists(arrays, forests[0].feature_names, table_size)
+
+
+@dataclass(frozen=True)
+class _List:
+    """The hypotheses of one sentence: texts, phrase pairs and features."""
+
+    words: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    pairs: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    features: NDArray[np.float32]
+
+
+def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32] | None) -> _List:
+    if forest.provenance is None:
+        raise ValueError("the forest does not know where its edges came from")
+    found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
+    offsets = _offsets(np.array([derivation.edges.size for derivation in found], np.int64))
+    edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
+    words, lengths = _write_words(forest.shape, forest.yields, edges, offsets)
+    pairs = np.full(forest.edges, -1, np.int64)
+    phrases = forest.provenance != NO_PHRASE
+    pairs[phrases] = unpack(forest.provenance[phrases]).pair
+    if rows is not None:
+        pairs = np.where(pairs < 0, -1, rows[np.maximum(pairs, 0)])
+    used, counts = _used(pairs, edges, offsets)
+    return _List(words, lengths, used, counts, _sum_features(forest.features, edges, offsets))
+
+
+@kernel
+def _write_words(
+    shape: Shape, yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The words of all derivations in a row, and their numbers."""
+    lengths, words, size = np.empty(offsets.size - 1, np.int64), np.empty(1024, np.int32), 0
+    for d in range(lengths.size):
+        own = derivation_words(shape, yields, edges[offsets[d] : offsets[d + 1]])
+        while size + own.size > words.size:
+            words = np.concatenate((words, np.empty_like(words)))
+        words[size : size + own.size] = own
+        size += own.size
+        lengths[d] = own.size
+    return words[:size].copy(), lengths
+
+
+@kernel
+def _used(
+    pairs: NDArray[np.int64], edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The phrase pairs of all derivations in a row, and their numbers."""
+    used, counts, size = np.empty(edges.size, np.int32), np.zeros(offsets.size - 1, np.int64), 0
+    for d in range(counts.size):
+        for k in range(offsets[d], offsets[d + 1]):
+            if pairs[edges[k]] >= 0:
+                used[size] = pairs[edges[k]]
+                size += 1
+                counts[d] += 1
+    return used[:size].copy(), counts
+
+
+@kernel
+def _sum_features(
+    features: NDArray[np.float32], edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    sums = np.empty((offsets.size - 1, features.shape[1]), np.float32)
+    total = np.empty(features.shape[1])
+    for d in range(sums.shape[0]):
+        total[:] = 0.0
+        for k in range(offsets[d], offsets[d + 1]):
+            for f in range(total.size):
+                total[f] += features[edges[k], f]
+        sums[d] = total
+    return sums
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,103 @@
+"""Held-out folds: each part of a training text is translated by a model that was trained without it.
+
+A model knows its own training text by heart: it has long phrases that occur there alone, and nearly perfect
+translations teach nothing about others. Phrase pairs of a fold's model that the whole model does not have are dropped,
+and the others numbered as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.corpus import ParallelCorpus
+from toledo.errors import InputError
+from toledo.model import Model
+from toledo.phrases.alignments import Alignments
+from toledo.phrases.filtering import select_pairs
+from toledo.phrases.look_up import find_pairs
+from toledo.phrases.table import PhraseTable
+from toledo.phrases.training import PhraseTraining
+from toledo.phrases.trie import build_trie, find_phrases
+from toledo.phrases.word_alignment import AlignmentTraining
+from toledo.progress import Progress, silent
+from toledo.refinement.collecting import ROWS
+from toledo.training import Training, train
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A model on disk, the numbers of its phrase pairs, and the lines that it has not seen."""
+
+    model: Path
+    rows: Path
+    lines: NDArray[np.int64]
+
+
+def make_folds(
+    model: Model,
+    corpus: ParallelCorpus,
+    count: int,
+    directory: Path,
+    *,
+    alignments: Alignments | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Fold]:
+    """Train the models of all folds that are not there yet. Fold f has the lines f, f + count, …"""
+    if not 2 <= count <= len(corpus):
+        raise InputError(
+            f"{count} folds of {len(corpus)} lines", remedy="choose at least 2 folds, at most one per line"
+        )
+    config = training_of(model)
+    number = np.arange(len(corpus)) % count
+    folds = []
+    for fold in range(count):
+        place = Fold(directory / f"{fold}-model", directory / f"{fold}-rows", np.flatnonzero(number == fold))
+        folds.append(place)
+        if place.model.exists() and place.rows.exists():
+            continue
+        keep = number != fold
+        given = None if alignments is None else alignments.select(keep)
+        trained = train(corpus.select(keep), config, alignments=given, threads=threads, progress=progress)
+        rows = rows_in(model.table, trained.table)
+        known = replace(trained, table=select_pairs(trained.table, rows >= 0), settings=model.settings)
+        storage.save(place.rows, ROWS, {}, {"rows": rows[rows >= 0]})
+        known.save(place.model)
+    return folds
+
+
+def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
+    """The number in `table` of each phrase pair of `other`, or -1; both must have the same vocabularies."""
+    sources = find_phrases(table.trie, other.pairs.sources.words, other.pairs.sources.offsets)
+    targets = find_phrases(build_trie(table.pairs.targets), other.pairs.targets.words, other.pairs.targets.offsets)
+    return find_pairs(
+        table.option_offsets, table.pairs.target, sources[other.pairs.source], targets[other.pairs.target]
+    )
+
+
+def training_of(model: Model) -> Training:
+    """How a model was trained."""
+    config = model.training.get("config")
+    if not isinstance(config, dict) or len(model.language_models) != 1:
+        raise InputError(
+            "it is not known how this model was trained, so there can be no others like it for folds",
+            remedy="train it with toledo train, or translate the text with the model itself (--folds 1)",
+        )
+    try:
+        return _training(config)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
+
+
+def _training(config: Mapping[str, Any]) -> Training:
+    parts = {"alignment": AlignmentTraining(**config["alignment"]), "phrases": PhraseTraining(**config["phrases"])}
+    pruning = tuple(config["lm_prune"])
+    limit = config.get("distortion_limit")
+    return Training(**{**config, **parts, "lm_prune": pruning, "distortion_limit": limit})

@@ -1,0 +1,159 @@
+"""What is maximised: O(Θ) = log U(Θ) − τ · KL(Θ⁰ ‖ Θ) (He and Deng 2012, formula 9), at fixed weights λ.
+
+Θ are the shares of some families of distributions (`toledo.refinement.distributions`). For a parameter θ_j of a family
+whose feature has the exponent λ in the posterior,
+
+    ∂ log U / ∂ log θ_j = λ γ_j / U,
+
+where γ of a phrase probability is that of its pair and γ of a word probability is what all pairs spread over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.model import Model
+from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.refinement.distributions import (
+    LEXICON,
+    PHRASE,
+    Family,
+    Values,
+    Vector,
+    lexicon_family,
+    phrase_family,
+    total_divergence,
+)
+from toledo.refinement.expectation import Expectation, Space
+from toledo.refinement.word_sums import WordPairs, log_sums, spread, word_pairs
+
+NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
+
+
+class Point(NamedTuple):
+    """O at some parameters, with what it is made of."""
+
+    value: float
+    divergence: float
+    expectation: Expectation
+
+
+class Evidence(NamedTuple):
+    """γ of each parameter of a family, signed by its exponent, and the sum of the negative parts."""
+
+    gains: Vector
+    losses: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The trained families of a model beside the phrase pairs that stand in the search spaces."""
+
+    model: Model
+    names: tuple[str, ...]
+    used: NDArray[np.int32]
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.names if name not in (*PHRASE, *LEXICON)]:
+            raise ValueError(f"{unknown[0]} cannot be trained: choose from {', '.join((*PHRASE, *LEXICON))}")
+        if missing := [name for name in self.names if name not in self.model.table.feature_names]:
+            raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """Each trained family by its name."""
+        return {
+            name: phrase_family(self.model, name) if name in PHRASE else lexicon_family(self._lexicon(name), name)
+            for name in self.names
+        }
+
+    @cached_property
+    def word_pairs(self) -> dict[str, WordPairs]:
+        """The words of all used phrase pairs, for each lexicon that is trained."""
+        return {
+            name: word_pairs(self.model.table.pairs, self.used, self._lexicon(name), name == LEXICON[0])
+            for name in self.names
+            if name in LEXICON
+        }
+
+    @cached_property
+    def prior_logs(self) -> dict[str, Vector]:
+        """The logarithm of each feature of each used pair before training."""
+        return {name: self.logs(name, family.prior) for name, family in self.families.items()}
+
+    def logs(self, name: str, shares: Vector) -> Vector:
+        """The logarithm of a feature of each used pair."""
+        if name in PHRASE:
+            return np.asarray(np.log(shares[self.used]))
+        return log_sums(self.word_pairs[name], self.families[name].probabilities(shares), self.threads)
+
+    def changes(self, values: Values, exponents: Mapping[str, float]) -> Vector:
+        """What the score of each phrase pair of the table has changed by."""
+        changes = np.zeros(len(self.model.table))
+        for name in self.names:
+            difference = self.logs(name, values[name]) - self.prior_logs[name]
+            changes[self.used] += exponents[name] * difference
+        return changes
+
+    def evidence(self, name: str, values: Values, found: Expectation, exponent: float) -> Evidence:
+        """For each parameter of a family; with a negative exponent less probability is more score."""
+        gains, losses = found.gains, found.losses
+        if exponent < 0.0:
+            gains, losses = -gains, gains + losses  # positive parts are the sum plus the negative ones
+        if name in PHRASE:
+            return Evidence(gains, losses)
+        probabilities = self.families[name].probabilities(values[name])
+        pairs = self.word_pairs[name]
+        return Evidence(*(spread(pairs, probabilities, array[self.used]) for array in (gains, losses)))
+
+    def _lexicon(self, name: str) -> Lexicon:
+        return getattr(lexicons_of(self.model), name.removeprefix("lexicon."))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """O for some search spaces, parameters, exponents and τ."""
+
+    space: Space
+    parameters: Parameters
+    exponents: Mapping[str, float]
+    strength: float
+
+    def __post_init__(self) -> None:
+        if not self.strength >= 0.0:
+            raise ValueError("τ must not be negative")
+
+    @property
+    def trainable(self) -> Sequence[str]:
+        """Families whose features have a say in posteriors."""
+        return [name for name in self.parameters.names if abs(self.exponents[name]) > NEGLIGIBLE]
+
+    def at(self, values: Values) -> Point:
+        """O at some parameters."""
+        changes = self.parameters.changes(values, self.exponents)
+        found = self.space.expect(self.exponents, changes, self.parameters.threads)
+        if not found.utility > 0.0:
+            raise InputError(
+                "no hypothesis has anything in common with its reference",
+                remedy="check that source and target lines belong together",
+            )
+        divergence = total_divergence(self.parameters.families, values) if self.strength else 0.0
+        return Point(float(np.log(found.utility)) - self.strength * divergence, divergence, found)
+
+
+def lexicons_of(model: Model) -> Lexicons:
+    """The word lexicons of a model, which lexicon training needs."""
+    if model.word_lexicons is None:
+        raise InputError(
+            "the model has no word lexicons (it was trained on given alignments, or imported)",
+            remedy="train phrase models only (--train phrase), or train the model with toledo train",
+        )
+    return model.word_lexicons

@@ -1,0 +1,100 @@
+"""The gradient twin of growth transforms: shares as softmax parameters, climbed by L-BFGS.
+
+With shares p = softmax(ϑ) in each distribution and g_j = ∂O/∂ log p_j = λ γ_j / U + τ p⁰_j,
+
+    ∂O/∂ϑ_j = g_j − p_j Σ_k g_k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from toledo.kernels import kernel
+from toledo.refinement.distributions import LOWEST_SHARE, Groups, Values, Vector
+from toledo.refinement.growth import Step
+from toledo.refinement.objective import Objective, Point
+from toledo.tuning.lbfgs import minimise
+
+FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class SoftmaxAscent:
+    """Several steps of L-BFGS at once: it learns the curvature of the objective from them."""
+
+    steps: int = 10
+
+    name = "lbfgs"
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError("at least one step")
+
+    def step(self, objective: Objective, values: Values, point: Point) -> Step:
+        """O does not fall: L-BFGS only takes steps down, here of −O."""
+        names = list(objective.trainable)
+        if not names:
+            return Step(dict(values), point, 1.0)
+        families = objective.parameters.families
+        bounds = np.cumsum([len(families[name]) for name in names])[:-1]
+        start = np.concatenate([np.log(values[name]) for name in names])
+        last: list[tuple[Vector, dict[str, Vector], Point]] = []
+
+        def unpacked(vector: Vector) -> dict[str, Vector]:
+            shares = zip(names, np.split(vector, bounds), strict=True)
+            return {**values, **{name: softmax(families[name].groups, logs) for name, logs in shares}}
+
+        def function(vector: Vector) -> tuple[float, Vector]:
+            found = unpacked(vector)
+            here = objective.at(found)
+            last[:] = [(vector, found, here)]
+            slopes = gradient(objective, found, here)
+            return -here.value, -np.concatenate([slopes[name] for name in names])
+
+        best, _ = minimise(function, start, start - FAR, start + FAR, steps=self.steps, tolerance=TOLERANCE)
+        if last and np.array_equal(last[0][0], best):
+            _, new, found = last[0]
+        else:
+            new = unpacked(best)
+            found = objective.at(new)
+        return Step(new, found, 1.0) if found.value >= point.value else Step(dict(values), point, 1.0)
+
+
+def gradient(objective: Objective, values: Values, point: Point) -> dict[str, Vector]:
+    """∂O/∂ϑ of each family that is trained."""
+    slopes = {}
+    for name in objective.trainable:
+        family, exponent = objective.parameters.families[name], objective.exponents[name]
+        gains = objective.parameters.evidence(name, values, point.expectation, exponent).gains  # signed already
+        by_log = abs(exponent) * gains / point.expectation.utility + objective.strength * family.prior
+        slopes[name] = _within_groups(family.groups, values[name], by_log)
+    return slopes
+
+
+@kernel
+def softmax(groups: Groups, logs: Vector) -> Vector:
+    """Shares of each group from any numbers."""
+    highest, totals = np.full(groups.size, -np.inf), np.zeros(groups.size)
+    for j in range(logs.size):
+        highest[groups.of[j]] = max(highest[groups.of[j]], logs[j])
+    shares = np.empty(logs.size)
+    for j in range(logs.size):
+        shares[j] = np.exp(logs[j] - highest[groups.of[j]])
+        totals[groups.of[j]] += shares[j]
+    for j in range(logs.size):
+        shares[j] = max(shares[j] / totals[groups.of[j]], LOWEST_SHARE)
+    return shares
+
+
+@kernel
+def _within_groups(groups: Groups, shares: Vector, slopes: Vector) -> Vector:
+    totals = np.zeros(groups.size)
+    for j in range(slopes.size):
+        totals[groups.of[j]] += slopes[j]
+    result = np.empty(slopes.size)
+    for j in range(slopes.size):
+        result[j] = slopes[j] - shares[j] * totals[groups.of[j]]
+    return result
