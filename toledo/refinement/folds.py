@@ -33,10 +33,10 @@ from toledo.training import Training, train
 
 @dataclass(frozen=True)
 class Fold:
-    """A model on disk, the numbers of its phrase pairs, and the lines that it has not seen."""
+    """A model on disk, the numbers of its phrase pairs (None: as they are), and the lines that it has to translate."""
 
     model: Path
-    rows: Path
+    rows: Path | None
     lines: NDArray[np.int64]
 
 
@@ -59,17 +59,23 @@ def make_folds(
     number = np.arange(len(corpus)) % count
     folds = []
     for fold in range(count):
-        place = Fold(directory / f"{fold}-model", directory / f"{fold}-rows", np.flatnonzero(number == fold))
-        folds.append(place)
-        if place.model.exists() and place.rows.exists():
+        home, rows_home = directory / f"{fold}-model", directory / f"{fold}-rows"
+        folds.append(Fold(home, rows_home, np.flatnonzero(number == fold)))
+        if home.exists() and rows_home.exists():
             continue
         keep = number != fold
-        given = None if alignments is None else alignments.select(keep)
-        trained = train(corpus.select(keep), config, alignments=given, threads=threads, progress=progress)
+        trained = train(
+            corpus.select(keep),
+            config,
+            alignments=None if alignments is None else alignments.select(keep),
+            word_lexicons=None if alignments is None else model.word_lexicons,
+            threads=threads,
+            progress=progress,
+        )
         rows = rows_in(model.table, trained.table)
         known = replace(trained, table=select_pairs(trained.table, rows >= 0), settings=model.settings)
-        storage.save(place.rows, ROWS, {}, {"rows": rows[rows >= 0]})
-        known.save(place.model)
+        storage.save(rows_home, ROWS, {}, {"rows": rows[rows >= 0]})
+        known.save(home)
     return folds
 
 

@@ -120,12 +120,13 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """O for some search spaces, parameters, exponents and τ."""
+    """O for some search spaces, parameters, exponents and τ; `only` names the families to train, None trains all."""
 
     space: Space
     parameters: Parameters
     exponents: Mapping[str, float]
     strength: float
+    only: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.strength >= 0.0:
@@ -133,8 +134,9 @@ class Objective:
 
     @property
     def trainable(self) -> Sequence[str]:
-        """Families whose features have a say in posteriors."""
-        return [name for name in self.parameters.names if abs(self.exponents[name]) > NEGLIGIBLE]
+        """Families to train, as far as their features have a say in posteriors."""
+        names = self.parameters.names if self.only is None else self.only
+        return [name for name in names if abs(self.exponents[name]) > NEGLIGIBLE]
 
     def at(self, values: Values) -> Point:
         """O at some parameters."""
