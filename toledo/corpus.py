@@ -128,9 +128,11 @@ def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = 
         done += lengths.size
 
 
-def read_parallel(source: str | Path, target: str | Path) -> ParallelCorpus:
-    """Encode a source and a target text of the same number of lines."""
-    vocabularies = Vocabulary(), Vocabulary()
+def read_parallel(
+    source: str | Path, target: str | Path, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+) -> ParallelCorpus:
+    """Encode a source and a target text of the same number of lines; vocabularies that are given grow by new words."""
+    vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     sides = read_sentences(source, vocabularies[0]), read_sentences(target, vocabularies[1])
     _require_equal_counts({display_name(source): len(sides[0]), display_name(target): len(sides[1])})
     return ParallelCorpus(*sides, *vocabularies, np.arange(1, len(sides[0]) + 1))

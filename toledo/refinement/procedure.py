@@ -3,7 +3,7 @@
     WORK/baseline        the model with the features to be trained, and tuned weights
     WORK/folds           models trained without a part of the text
     WORK/lists           n-best lists of the training text, in parts
-    WORK/refinement      history and states
+    WORK/NAME            history and states of one way to refine; several share the rest
 
 A step that is there already is not done again, so an interrupted run goes on where it was.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +66,9 @@ class ListSettings:
 class Procedure:
     """A model, its training text (in the words of the model), sets to tune and to validate on, and how.
 
-    `tuner` finds the weights of the baseline in the rounds of `rounds`, and new ones after each iteration. Without
-    `tune_baseline` the weights of the model are good enough to begin with. `configuration` is what else a result
-    depends on.
+    `tuner` finds the weights of the baseline in the rounds of `rounds`, and new ones after each iteration in at most
+    `rounds_again`: these begin near their goal. Without `tune_baseline` the weights of the model are good enough to
+    begin with. `configuration` is what else a result depends on.
     """
 
     model: Model
@@ -80,38 +80,40 @@ class Procedure:
     work: Path
     lists: ListSettings = ListSettings()
     alignments: Alignments | None = None
+    rounds_again: int = 2
     tune_baseline: bool = True
     configuration: Mapping[str, Any] | None = None
     progress: Progress = silent
 
-    def run(self, settings: Settings) -> Refined:
-        """All steps."""
-        if self.model.sparse is not None:
-            raise InputError("the model has sparse features", remedy="refine a model without them, and add them later")
-        self._require_same()
+    def run(self, settings: Settings, name: str = "refinement") -> Refined:
+        """All steps, as far as they are not done; the refinement itself is kept under a name."""
+        folder = self.work / name
         baseline = self.baseline(settings)
-        space = ListSpace(self.make_lists(baseline))
-        checkpoint = Checkpoint(self.work / "refinement", self._plain({**self._own(), "settings": repr(settings)}))
+        again = replace(self.rounds, rounds=self.rounds_again)
         return refine(
             baseline,
-            space,
+            ListSpace(self.make_lists(baseline)),
             settings,
-            tune=self.tune,
+            tune=lambda model, number: self.tune(model, folder / f"tuning-{number}", again),
             validate=self.validate,
-            checkpoint=checkpoint,
+            checkpoint=Checkpoint(folder, self._plain(repr(replace(settings, threads=None)))),
             progress=self.progress,
         )
 
     def baseline(self, settings: Settings) -> Model:
         """The model with the lexicon features that are trained, and with tuned weights."""
         directory = self.work / "baseline"
+        if self.model.sparse is not None:
+            raise InputError("the model has sparse features", remedy="refine a model without them, and add them later")
+        sums = bool(set(LEXICON) & set(settings.families)) and not has_word_sums(self.model)
+        self._require_same(sums)
         if not directory.exists():
             model = self.model
-            if set(LEXICON) & set(settings.families) and not has_word_sums(model):
+            if sums:
                 log.info("lexicon features become sums over words, as those can be trained")
                 model = with_word_sums(model, settings.threads)
             if self.tune_baseline:
-                model = self.tune(model, 0)
+                model = self.tune(model, self.work / "tuning", self.rounds)
             model.save(directory)
         return Model.load(directory)
 
@@ -127,22 +129,20 @@ class Procedure:
         collect(parts, self.lists.processes, self.rounds.threads, self.progress)
         return [PhraseLists.load(part.directory) for part in parts]
 
-    def tune(self, model: Model, number: int) -> Model:
-        """The model with weights for the tuning set; number 0 is the baseline."""
+    def tune(self, model: Model, folder: Path, rounds: LoopSettings) -> Model:
+        """The model with weights for the tuning set; rounds are kept in a folder until they have ended."""
         sentences, references = _texts(self.tuning)
 
         def search(weights: Weights) -> Sequence[Any]:
             own = BeamSearch(model.with_weights(weights), BeamSettings(self.lists.pop_limit))
             return own.forests(sentences, self.rounds.threads, self.progress)
 
-        folder = self.work / "tuning" / str(number)
-        folder.parent.mkdir(exist_ok=True)
         result = tune(
             self.tuner,
             model.weights,
             TuningSet(search, references),
-            self.rounds,
-            checkpoint=TuningCheckpoint(folder, {"number": number}, resume=True),
+            rounds,
+            checkpoint=TuningCheckpoint(folder, {}, resume=True),
             progress=self.progress,
         )
         return model.with_weights(result.weights)
@@ -179,33 +179,30 @@ class Procedure:
             len(baseline.table),
         )
 
-    def _own(self) -> dict[str, Any]:
-        """What lists and baseline depend on; threads and processes do not matter."""
-        return {
+    def _plain(self, settings: str) -> dict[str, Any]:
+        return {"settings": settings, "rounds_again": self.rounds_again}
+
+    def _require_same(self, sums: bool) -> None:
+        """Refuse a directory of other lists; threads and processes do not matter."""
+        file = self.work / CONFIGURATION
+        own = {
             "model": self.model.signature,
+            "weights": None if self.tune_baseline else dict(self.model.weights),
+            "word_sums": sums,
             "n_best": self.lists.n_best,
             "folds": self.lists.folds,
             "pop_limit": self.lists.pop_limit,
             "tuner": repr(self.tuner),
             "rounds": self.rounds.rounds,
             "seed": self.rounds.seed,
-            "tune_baseline": self.tune_baseline,
             **(self.configuration or {}),
         }
-
-    def _require_same(self) -> None:
-        file = self.work / CONFIGURATION
         if file.is_file():
-            require_same(json.loads(file.read_text(encoding="utf-8")), self._plain(self._own()), self.work)
+            require_same(json.loads(file.read_text(encoding="utf-8")), own, self.work)
             return
         self.work.mkdir(parents=True, exist_ok=True)
         with atomic_writer(file) as stream:
-            json.dump(self._own(), stream, indent=1, ensure_ascii=False)
-
-    @staticmethod
-    def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
-        plain: dict[str, Any] = json.loads(json.dumps(content))
-        return plain
+            json.dump(own, stream, indent=1, ensure_ascii=False)
 
 
 def score(

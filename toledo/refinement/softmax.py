@@ -18,7 +18,7 @@ from toledo.refinement.objective import Objective, Point
 from toledo.tuning.lbfgs import minimise
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)

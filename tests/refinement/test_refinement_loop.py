@@ -1,0 +1,278 @@
+"""The training loop on small models: schedules, selection, checkpoints; folds and lists of a whole text."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_refinements import random_model, random_space
+
+from toledo import storage
+from toledo.corpus import read_parallel, read_segments
+from toledo.errors import InputError
+from toledo.forest import k_best
+from toledo.metrics import BLEU
+from toledo.model import Model
+from toledo.phrases.training import PhraseTraining
+from toledo.refinement import collecting
+from toledo.refinement import procedure as module
+from toledo.refinement.collecting import phrase_lists
+from toledo.refinement.distributions import LEXICON, PHRASE
+from toledo.refinement.folds import make_folds, rows_in, training_of
+from toledo.refinement.history import Checkpoint
+from toledo.refinement.loop import Settings, refine
+from toledo.refinement.objective import Parameters
+from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
+from toledo.refinement.softmax import SoftmaxAscent
+from toledo.sample import write_sample
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.steps import steps_of
+from toledo.training import Training, train
+from toledo.tuning.loop import LoopSettings
+from toledo.tuning.mira import MIRA
+
+
+def scores(*values):
+    """A validation that gives these scores one after the other, then the last one again and again."""
+    left = list(values)
+    return lambda model: left.pop(0) if len(left) > 1 else left[0]
+
+
+def small(seed=1):
+    random = np.random.default_rng(seed)
+    model = with_word_sums(random_model(random))
+    return model, random_space(random, model)
+
+
+def unchanged(model, number):
+    return model
+
+
+def test_two_stages_one_after_the_other():
+    model, space = small()
+    settings = Settings("two-stage", 0.0, iterations=4, patience=2)
+    found = refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0, 2.5, 2.4, 2.0, 4.0, 0.0))
+    stages = [(one.number, one.stage, one.families) for one in found.history.iterations]
+    assert [one[1] for one in stages] == [-1, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert stages[1][2] == PHRASE
+    assert stages[5][2] == LEXICON
+    assert found.history.best.number == 6
+    # The second stage begins with the best state of the first: in it, phrase probabilities are those of iteration 2.
+    first = refine(
+        model, space, replace(settings, schedule="phrase", iterations=2), tune=unchanged, validate=scores(1, 2, 3)
+    )
+    columns = [model.table.feature_names.index(name) for name in PHRASE]
+    np.testing.assert_array_equal(found.model.table.scores[:, columns], first.model.table.scores[:, columns])
+
+
+def test_the_baseline_is_kept_if_nothing_is_better():
+    model, space = small()
+    found = refine(model, space, Settings("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))
+    assert found.history.best.number == 0
+    assert len(found.history.iterations) == 3
+    np.testing.assert_allclose(found.model.table.scores, model.table.scores, atol=1e-5)
+
+
+def test_weights_are_tuned_between_iterations():
+    model, space = small()
+    asked = []
+
+    def tune(given, number):
+        asked.append((number, given.table.scores.copy()))
+        return given.with_weights(
+            replace(given.weights, values_by_name={**given.weights, "phrase.forward": 0.1 * number})
+        )
+
+    settings = Settings("phrase", 0.0, iterations=4, tune_every=2)
+    found = refine(model, space, settings, tune=tune, validate=scores(*range(9)))
+    assert [number for number, _ in asked] == [2, 4]
+    assert not np.array_equal(asked[0][1], asked[1][1])
+    assert found.model.weights["phrase.forward"] == pytest.approx(0.4)
+    assert [one.weights["phrase.forward"] for one in found.history.iterations] == pytest.approx(
+        [0.2, 0.2, 0.2, 0.2, 0.4]
+    )
+
+
+@pytest.mark.parametrize("method", [Settings().method, SoftmaxAscent(3)])
+def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
+    model, space = small()
+    settings = Settings("two-stage", 1e-3, iterations=3, patience=2, method=method)
+
+    def validate(given):  # depends on the model alone, as a true one
+        return float(np.sin(1000 * given.table.scores.sum(dtype=np.float64)))
+
+    def tune(given, number):
+        weights = {**given.weights, "lexicon.forward": 0.2 + 0.01 * number}
+        return given.with_weights(replace(given.weights, values_by_name=weights))
+
+    whole = refine(model, space, settings, tune=tune, validate=validate)
+    for stop in range(1, len(whole.history.iterations) + 1):
+        calls = 0
+
+        def interrupted(given, stop=stop):
+            nonlocal calls
+            calls += 1
+            if calls == stop:
+                raise KeyboardInterrupt
+            return validate(given)
+
+        checkpoint = Checkpoint(tmp_path / str(stop), {"settings": "the same"})
+        with pytest.raises(KeyboardInterrupt):
+            refine(model, space, settings, tune=tune, validate=interrupted, checkpoint=checkpoint)
+        again = refine(model, space, settings, tune=tune, validate=validate, checkpoint=checkpoint)
+        np.testing.assert_array_equal(again.model.table.scores, whole.model.table.scores)
+        assert again.model.weights == whole.model.weights
+        assert [replace(one, seconds=0, tuning_seconds=0) for one in again.history.iterations] == [
+            replace(one, seconds=0, tuning_seconds=0) for one in whole.history.iterations
+        ]
+        left = {path.name for path in (tmp_path / str(stop)).iterdir()}
+        assert left == {"history.json", f"state-{again.history.best.number}", f"state-{again.history.last.number}"}
+    with pytest.raises(InputError, match="settings was the same and is now other"):
+        Checkpoint(tmp_path / "1", {"settings": "other"}).load()
+    (tmp_path / "1" / "history.json").write_text("{}")
+    with pytest.raises(InputError, match="no history"):
+        Checkpoint(tmp_path / "1", {}).load()
+
+
+def test_settings_are_checked():
+    for wrong in ({"schedule": "x"}, {"iterations": 0}, {"scale": 0.0}, {"strength": -1.0}, {"strength": np.inf}):
+        with pytest.raises(ValueError, match=r"schedule|iterations|scale|τ"):
+            Settings(**wrong)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    """A small corpus with a model of it."""
+    folder = tmp_path_factory.mktemp("sample")
+    write_sample(folder, seed=1, train=300, tune=20, test=20)
+    corpus = read_parallel(folder / "train.src", folder / "train.trg")
+    config = Training(phrases=PhraseTraining(max_length=3), distortion_limit=3)
+    train(corpus, config, threads=1).save(folder / "model")
+    return folder
+
+
+def loaded(folder):
+    model = Model.load(folder / "model")
+    vocabularies = model.source_vocabulary, model.target_vocabulary
+    return model, read_parallel(folder / "train.src", folder / "train.trg", vocabularies)
+
+
+def test_word_sums_replace_lexical_weights(sample):
+    model, _ = loaded(sample)
+    assert not has_word_sums(model)
+    changed = with_word_sums(model)
+    assert has_word_sums(changed)
+    # Training that has not moved gives back the same model.
+    parameters = Parameters(changed, PHRASE + LEXICON, np.arange(50, dtype=np.int32))
+    same = refined_model(parameters, {name: one.prior for name, one in parameters.families.items()})
+    np.testing.assert_allclose(same.table.scores, changed.table.scores, atol=1e-4)
+
+
+def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
+    model, corpus = loaded(sample)
+    folds = make_folds(model, corpus, 3, tmp_path, threads=1)
+    assert sorted(np.concatenate([fold.lines for fold in folds]).tolist()) == list(range(300))
+    for fold in folds:
+        other = Model.load(fold.model)
+        assert other.training["sentences"] == 200
+        rows = storage.load(fold.rows, "rows.toml")[1]["rows"]
+        for row in range(0, len(other.table), 97):
+            one, same = other.table[row], model.table[int(rows[row])]
+            assert (one.source, one.target) == (same.source, same.target)
+            assert one.joint_count <= same.joint_count + 1  # alignments differ a little
+        assert np.array_equal(rows, rows_in(model.table, other.table))
+    before = (folds[0].model / "model.toml").stat().st_mtime_ns
+    make_folds(model, corpus, 3, tmp_path, threads=1)
+    assert (folds[0].model / "model.toml").stat().st_mtime_ns == before
+    with pytest.raises(InputError, match="folds"):
+        make_folds(model, corpus, 1000, tmp_path)
+    assert training_of(model).phrases.max_length == 3
+    with pytest.raises(InputError, match="not known how"):
+        training_of(replace(model, training={}))
+
+
+def test_lists_are_those_of_k_best(sample):
+    model, _ = loaded(sample)
+    segments = read_segments(sample / "tune.src", [sample / "tune.trg.0"])[:5]
+    forests = BeamSearch(model, BeamSettings(20)).forests([one.words for one in segments], 1)
+    references = [one.references[0] for one in segments]
+    rows = np.arange(len(model.table), dtype=np.int32)[::-1].copy()
+    lists = phrase_lists(forests, model.weights, references, 7, rows, len(model.table), 1)
+    arrays = lists.arrays
+    h = 0
+    for forest, segment in zip(forests, segments, strict=True):
+        for derivation in islice(k_best(forest, forest.scores(model.weights), distinct=True), 7):
+            pairs = [rows[step.pair] for step in steps_of(derivation) if step.pair >= 0]
+            own = arrays.pairs[arrays.pair_offsets[h] : arrays.pair_offsets[h + 1]]
+            assert sorted(own.tolist()) == sorted(pairs)
+            np.testing.assert_allclose(arrays.features[h], list(derivation.features.values()), rtol=1e-5)
+            expected = BLEU().statistics(derivation.words, [segment.references[0]])[:6]
+            np.testing.assert_array_equal(arrays.statistics[h], expected)
+            h += 1
+    assert h == arrays.hypotheses[-1]
+
+
+def procedure(sample, work, **options):
+    model, corpus = loaded(sample)
+    return Procedure(
+        model=model,
+        corpus=corpus,
+        tuning=read_segments(sample / "tune.src", [sample / "tune.trg.0"]),
+        validation=read_segments(sample / "test.src", [sample / "test.trg.0"]),
+        tuner=MIRA(),
+        rounds=LoopSettings(rounds=1, n_best=20, threads=1),
+        work=work,
+        **{"lists": ListSettings(n_best=20, folds=2, pop_limit=20), **options},
+    )
+
+
+def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
+    settings = Settings("two-stage", 1e-4, 3.0, iterations=2, threads=1)
+    whole = procedure(sample, tmp_path / "whole").run(settings)
+    assert whole.history.iterations[1].objective[1] > whole.history.iterations[1].objective[0]
+    # Interrupted while lists are made, and then again while weights are tuned.
+    make, calls = collecting._make, []
+
+    def interrupted(part, threads):
+        calls.append(part)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        make(part, threads)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(collecting, "_make", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            procedure(sample, tmp_path / "parts").run(settings)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "tune", stop)
+        with pytest.raises(KeyboardInterrupt):
+            procedure(sample, tmp_path / "parts").run(settings)
+    again = procedure(sample, tmp_path / "parts").run(settings)
+    np.testing.assert_array_equal(again.model.table.scores, whole.model.table.scores)
+    assert dict(again.model.weights) == dict(whole.model.weights)
+    with pytest.raises(InputError, match="cannot go on: folds was 2 and is now 3"):
+        procedure(sample, tmp_path / "parts", lists=ListSettings(20, 3, 20)).run(settings)
+
+
+def test_processes_and_own_text(sample, tmp_path):
+    lists = ListSettings(n_best=10, folds=1, pop_limit=20)
+    one = procedure(sample, tmp_path / "one", lists=lists)
+    settings = Settings("phrase", iterations=1, threads=1)
+    module_size = module.SENTENCES_AT_ONCE
+    try:
+        module.SENTENCES_AT_ONCE = 150
+        threads = one.make_lists(one.baseline(settings))
+        many = procedure(sample, tmp_path / "many", lists=replace(lists, processes=2))
+        processes = many.make_lists(many.baseline(settings))
+    finally:
+        module.SENTENCES_AT_ONCE = module_size
+    assert len(threads) == len(processes) == 2
+    for left, right in zip(threads, processes, strict=True):
+        for a, b in zip(left.arrays, right.arrays, strict=True):
+            np.testing.assert_array_equal(a, b)
