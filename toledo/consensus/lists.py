@@ -7,14 +7,14 @@ so for the best derivations, which are all that is seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.consensus.distinct import number_texts
-from toledo.forest.kbest import k_best
+from toledo.forest.derivation import texts_of_derivations
+from toledo.forest.kbest import k_best_batches
 from toledo.forest.sampling import sample
 from toledo.forest.structure import Forest, Scores, check_scores
 from toledo.metrics.sequences import Sequences, offsets_of
@@ -54,8 +54,7 @@ def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
         raise ValueError("lists are made for one segment at a time")
     check_scores(forest.shape, scores)
     if forest.shape.tails.size:
-        words, totals = best_derivations(forest, scores, size)
-        return _merge(_texts(words), totals)
+        return _merge(*best_derivations(forest, scores, size))
     possible = np.flatnonzero(scores > -np.inf)
     order = possible[np.argsort(-scores[possible], kind="stable")]
     return _merge(select_texts(forest.yields.words, forest.yields.offsets, order), scores[order]).first(size)
@@ -78,17 +77,20 @@ def spell(texts: Sequences, vocabulary: Vocabulary) -> Sequences:
     return Sequences(encoded[np.arange(ends[-1]) + shifts], ends[texts.offsets])
 
 
-def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
-    """Words and scores of the best derivations: up to `size` texts, or until more would take too long."""
-    seen: set[bytes] = set()
-    words, totals = [], []
-    for derivation in islice(k_best(forest, scores), DERIVATIONS_PER_TEXT * size):
-        seen.add(derivation.word_ids.tobytes())
-        if len(seen) > size:
-            break
-        words.append(derivation.word_ids)
-        totals.append(derivation.score)
-    return words, np.array(totals, np.float64)
+def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[Sequences, NDArray[np.float64]]:
+    """Texts and scores of the best derivations: up to `size` distinct texts, or until more would take too long."""
+    texts, totals = Sequences(np.empty(0, np.int32), np.zeros(1, np.int64)), np.empty(0)
+    for batch in k_best_batches(forest, scores):
+        words, ends = texts_of_derivations(forest.shape, forest.yields, batch.edges, batch.offsets)
+        symbols = np.concatenate((texts.symbols, words))
+        texts = Sequences(symbols, np.concatenate((texts.offsets, texts.offsets[-1] + ends[1:])))
+        totals = np.concatenate((totals, batch.scores))
+        _, firsts = number_texts(texts.symbols, texts.offsets)
+        if firsts.size > size or len(texts) >= DERIVATIONS_PER_TEXT * size:
+            kept = min(int(firsts[size]) if firsts.size > size else len(texts), DERIVATIONS_PER_TEXT * size)
+            offsets = texts.offsets[: kept + 1]
+            return Sequences(texts.symbols[: offsets[-1]], offsets), totals[:kept]
+    return texts, totals
 
 
 def _texts(words: list[NDArray[np.int32]]) -> Sequences:

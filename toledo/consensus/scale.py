@@ -148,16 +148,13 @@ def _best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Score
     """The derivations that rules see who look at so many best texts, as a list with scores of its own."""
     if not forest.shape.tails.size:
         return forest, scores
-    words, totals = best_derivations(forest, scores, size)
+    texts, totals = best_derivations(forest, scores, size)
     edges = Edges(
-        heads=np.zeros(len(words), np.int32),
-        tail_offsets=np.zeros(len(words) + 1, np.int32),
+        heads=np.zeros(len(texts), np.int32),
+        tail_offsets=np.zeros(len(texts) + 1, np.int32),
         tails=np.empty(0, np.int32),
-        yields=Yields(
-            np.cumsum([0] + [some.size for some in words], dtype=np.int32),
-            np.concatenate([np.empty(0, np.int32), *words]),
-        ),
-        features=np.empty((len(words), 0), np.float32),
+        yields=Yields(texts.offsets.astype(np.int32), texts.symbols),
+        features=np.empty((len(texts), 0), np.float32),
     )
     return from_edges(edges, 0, (), forest.vocabulary), totals
 

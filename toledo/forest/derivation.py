@@ -100,3 +100,18 @@ def derivation_words(shape: Shape, yields: Yields, edges: NDArray[np.int32]) -> 
         words[size] = yields.words[place]
         size += 1
     return words[:size]
+
+
+@kernel
+def texts_of_derivations(
+    shape: Shape, yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The words of all derivations `edges[offsets[i]:offsets[i + 1]]` in a row, and where each text begins."""
+    words, ends = np.empty(1024, np.int32), np.zeros(offsets.size, np.int64)
+    for i in range(offsets.size - 1):
+        own, end = derivation_words(shape, yields, edges[offsets[i] : offsets[i + 1]]), ends[i]
+        while end + own.size > words.size:
+            words = np.concatenate((words, np.empty_like(words)))
+        words[end : end + own.size] = own
+        ends[i + 1] = end + own.size
+    return words[: ends[-1]].copy(), ends

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -61,29 +62,45 @@ class State(NamedTuple):
     stack: NDArray[np.int32]
 
 
+class Batch(NamedTuple):
+    """Some derivations in a row: derivation i has `edges[offsets[i]:offsets[i + 1]]` and `scores[i]`."""
+
+    offsets: NDArray[np.int64]
+    edges: NDArray[np.int32]
+    scores: Scores
+
+
 def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[Derivation]:
     """The derivations of a one-segment forest, best first; only the best one of each translation if `distinct`.
 
     Takes time for what is asked, not for what exists: stop iterating when you have enough.
     """
+    batches = k_best_batches(forest, scores, distinct=distinct)
+    return (
+        Derivation(forest, score, edges[begin:end])
+        for offsets, edges, found in batches
+        for score, (begin, end) in zip(found.tolist(), pairwise(offsets.tolist()), strict=True)
+    )
+
+
+def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[Batch]:
+    """The same as arrays, in batches that grow: for those who want thousands."""
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
     check_scores(forest.shape, scores)
-    return _k_best(forest, scores, distinct)
+    return _batches(forest, scores, distinct)
 
 
-def _k_best(forest: Forest, scores: Scores, distinct: bool) -> Iterator[Derivation]:
+def _batches(forest: Forest, scores: Scores, distinct: bool) -> Iterator[Batch]:
     best = best_below(forest.shape, scores)
     strings = best_strings(forest.shape, forest.yields, best) if distinct else np.empty((0, 4), np.uint64)
     problem = Problem(forest.shape, forest.yields, scores, best, strings, distinct)
     state = _empty_state(forest.shape)
-    last, batch = UNKNOWN_YET, FIRST_BATCH
+    last, size = UNKNOWN_YET, FIRST_BATCH
     while last != NONE:
-        state, last, offsets, edges, found = _next_batch(problem, state, last, batch)
-        bounds = offsets.tolist()
-        for i, score in enumerate(found.tolist()):
-            yield Derivation(forest, score, edges[bounds[i] : bounds[i + 1]])
-        batch = min(2 * batch, LARGEST_BATCH)
+        state, last, offsets, edges, found = _next_batch(problem, state, last, size)
+        yield Batch(offsets, edges, found)
+        size = min(2 * size, LARGEST_BATCH)
 
 
 def _empty_state(shape: Shape) -> State:
