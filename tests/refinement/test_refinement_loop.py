@@ -267,9 +267,9 @@ def test_processes_and_own_text(sample, tmp_path):
     module_size = module.SENTENCES_AT_ONCE
     try:
         module.SENTENCES_AT_ONCE = 150
-        threads = one.make_lists(one.baseline(settings))
+        threads = one.space(one.baseline(settings)).parts
         many = procedure(sample, tmp_path / "many", lists=replace(lists, processes=2))
-        processes = many.make_lists(many.baseline(settings))
+        processes = many.space(many.baseline(settings)).parts
     finally:
         module.SENTENCES_AT_ONCE = module_size
     assert len(threads) == len(processes) == 2

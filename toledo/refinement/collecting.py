@@ -1,4 +1,4 @@
-"""From the lattices of a search to lists that know their phrase pairs, in parts, by threads or by processes."""
+"""From a text to lists (or lattices) that know their phrase pairs, in parts, by threads or by processes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from toledo import storage
 from toledo.forest.derivation import derivation_words
 from toledo.forest.kbest import k_best
+from toledo.forest.saving import save_forest
 from toledo.forest.structure import Forest, Shape, Yields
 from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.prepared import prepare_references
 from toledo.model import Model
 from toledo.progress import Progress, silent
+from toledo.refinement.lattices import edge_pairs, pruned_lattices
 from toledo.refinement.lists import ListArrays, PhraseLists
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.search.beam import BeamSearch, BeamSettings
-from toledo.search.steps import NO_PHRASE, unpack
 from toledo.weights import Weights
 
 FORESTS_AT_ONCE = 16
@@ -39,7 +40,7 @@ class Part:
     """Some lines to translate, by which model, and where the lists go.
 
     `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
-    it is that table.
+    it is that table. With a `density` whole lattices are kept, of so many edges per word.
     """
 
     directory: Path
@@ -51,6 +52,7 @@ class Part:
     n_best: int
     pop_limit: int
     table_size: int
+    density: float | None = None
 
 
 def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
@@ -73,6 +75,9 @@ def _make(part: Part, threads: int | None) -> None:
     model, rows = _load(part.model, part.rows)
     search = BeamSearch(model.with_weights(part.weights), BeamSettings(part.pop_limit))
     forests = search.forests(part.sources, threads)
+    if part.density is not None:
+        save_forest(pruned_lattices(forests, part.weights, part.density, rows, threads), part.directory)
+        return
     lists = phrase_lists(forests, part.weights, part.references, part.n_best, rows, part.table_size, threads)
     lists.save(part.directory)
 
@@ -139,12 +144,7 @@ def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32]
     offsets = _offsets(np.array([derivation.edges.size for derivation in found], np.int64))
     edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
     words, lengths = _write_words(forest.shape, forest.yields, edges, offsets)
-    pairs = np.full(forest.edges, -1, np.int64)
-    phrases = forest.provenance != NO_PHRASE
-    pairs[phrases] = unpack(forest.provenance[phrases]).pair
-    if rows is not None:
-        pairs = np.where(pairs < 0, -1, rows[np.maximum(pairs, 0)])
-    used, counts = _used(pairs, edges, offsets)
+    used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
     return _List(words, lengths, used, counts, _sum_features(forest.features, edges, offsets))
 
 

@@ -22,15 +22,17 @@ import numpy as np
 from toledo.corpus import ParallelCorpus, Segment
 from toledo.errors import InputError
 from toledo.files import atomic_writer
+from toledo.forest.saving import load_forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.alignments import Alignments
 from toledo.progress import Progress, silent
 from toledo.refinement.collecting import Part, collect
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expectation import ListSpace
+from toledo.refinement.expectation import ListSpace, Space
 from toledo.refinement.folds import Fold, make_folds
 from toledo.refinement.history import Checkpoint, require_same
+from toledo.refinement.lattices import LatticeSpace, lattice_part
 from toledo.refinement.lists import PhraseLists
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.refined import has_word_sums, with_word_sums
@@ -50,14 +52,20 @@ Segments = Sequence[Segment]
 
 @dataclass(frozen=True)
 class ListSettings:
-    """How the training text is translated: texts per list, held-out folds (1: by the model itself), and the search."""
+    """How the training text is translated: texts per list, held-out folds (1: by the model itself), and the search.
+
+    With a `density` whole lattices are kept instead of lists, of so many edges per word.
+    """
 
     n_best: int = 100
     folds: int = 10
     pop_limit: int = 100
     processes: int = 1
+    density: float | None = None
 
     def __post_init__(self) -> None:
+        if self.density is not None and not self.density >= 1.0:
+            raise ValueError("lattices have at least one edge per word")
         if min(self.n_best, self.folds, self.pop_limit, self.processes) < 1:
             raise ValueError("texts, folds, pop limit and processes are at least 1")
 
@@ -92,7 +100,7 @@ class Procedure:
         again = replace(self.rounds, rounds=self.rounds_again)
         return refine(
             baseline,
-            ListSpace(self.make_lists(baseline)),
+            self.space(baseline),
             settings,
             tune=lambda model, number: self.tune(model, folder / f"tuning-{number}", again),
             validate=self.validate,
@@ -117,8 +125,17 @@ class Procedure:
             model.save(directory)
         return Model.load(directory)
 
-    def make_lists(self, baseline: Model) -> list[PhraseLists]:
-        """The lists of the training text, as far as they are not there."""
+    def space(self, baseline: Model) -> Space:
+        """The lists or lattices of the training text."""
+        parts, threads = self.translate(baseline), self.rounds.threads
+        if self.lists.density is None:
+            return ListSpace([PhraseLists.load(part.directory) for part in parts])
+        return LatticeSpace(
+            [lattice_part(load_forest(part.directory), part.references, part.weights, threads) for part in parts]
+        )
+
+    def translate(self, baseline: Model) -> list[Part]:
+        """Translate the parts of the training text that are not there yet."""
         folds = self._folds(baseline)
         (self.work / "lists").mkdir(exist_ok=True)
         parts = [
@@ -127,7 +144,7 @@ class Procedure:
             for begin in range(0, fold.lines.size, SENTENCES_AT_ONCE)
         ]
         collect(parts, self.lists.processes, self.rounds.threads, self.progress)
-        return [PhraseLists.load(part.directory) for part in parts]
+        return parts
 
     def tune(self, model: Model, folder: Path, rounds: LoopSettings) -> Model:
         """The model with weights for the tuning set; rounds are kept in a folder until they have ended."""
@@ -177,6 +194,7 @@ class Procedure:
             self.lists.n_best,
             self.lists.pop_limit,
             len(baseline.table),
+            self.lists.density,
         )
 
     def _plain(self, settings: str) -> dict[str, Any]:
@@ -192,6 +210,7 @@ class Procedure:
             "n_best": self.lists.n_best,
             "folds": self.lists.folds,
             "pop_limit": self.lists.pop_limit,
+            "density": self.lists.density,
             "tuner": repr(self.tuner),
             "rounds": self.rounds.rounds,
             "seed": self.rounds.seed,
