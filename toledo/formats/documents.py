@@ -12,7 +12,8 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines, write_lines
 from toledo.formats.markup import is_markup
 from toledo.formats.nist_xml import read_text_sets, write_text_sets
-from toledo.formats.text_sets import MarkedDocument, MarkedSegment, MarkedText, TextSet, joined
+from toledo.formats.text_sets import Kind, MarkedDocument, MarkedSegment, MarkedText, TextSet, joined
+from toledo.vocabulary import split_words
 
 SET = {"setid": "", "srclang": "any", "trglang": "any"}  # what scorers want to see in NIST's form
 
@@ -54,17 +55,36 @@ def read_documents(
     return DocumentText(documents)
 
 
+def with_reference(text: DocumentText, lines: Sequence[Sequence[str]]) -> DocumentText:
+    """The same documents with one more reference for each segment."""
+    documents = [
+        replace(
+            document,
+            segments=tuple(
+                replace(segment, references=(*segment.references, tuple(split_words(line))))
+                for segment, line in zip(document.segments, own, strict=True)
+            ),
+        )
+        for document, own in zip(text.documents, lines, strict=True)
+    ]
+    return replace(text, documents=documents)
+
+
 def write_translations(
-    path: str | Path, text: DocumentText, translations: Sequence[Sequence[str]], system: str = "toledo"
+    path: str | Path,
+    text: DocumentText,
+    translations: Sequence[Sequence[str]],
+    system: str = "toledo",
+    kind: Kind = "translation",
 ) -> None:
-    """Write the translations of documents, a text for each segment.
+    """Write the translations of documents, a text for each segment; `kind` says what they are in XML.
 
     A file called .xml or .sgm gets XML, of the form of the source; another one a line for each segment; standard output
     is XML if the source was.
     """
     wanted = text.marked is not None if str(path) == STANDARD_STREAM else is_markup(path)
     if wanted:
-        write_text_sets(path, _marked(text, translations, system))
+        write_text_sets(path, _marked(text, translations, system, kind))
     else:
         write_lines(path, chain.from_iterable(translations))
 
@@ -111,7 +131,7 @@ def _require_names(documents: Sequence[Document], file: str | Path) -> None:
         begun[document.identifier] = line
 
 
-def _marked(text: DocumentText, translations: Sequence[Sequence[str]], system: str) -> MarkedText:
+def _marked(text: DocumentText, translations: Sequence[Sequence[str]], system: str, kind: Kind) -> MarkedText:
     """The translations in the shape of the source; without one, segments are numbered from 1 in each document."""
     original = text.marked or _plain(text.documents)
     source = original.sets[0]
@@ -124,7 +144,7 @@ def _marked(text: DocumentText, translations: Sequence[Sequence[str]], system: s
     )
     nist = original.form == "nist"  # in the other one, the language of the source is not that of a translation
     about = {name: source.attributes.get(name, value) for name, value in SET.items()} if nist else {}
-    return replace(original, sets=(TextSet("translation", documents, system, about),))
+    return replace(original, sets=(TextSet(kind, documents, system, about),))
 
 
 def _plain(documents: Sequence[Document]) -> MarkedText:

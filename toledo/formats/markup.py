@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 from xml.sax import SAXParseException
@@ -67,6 +68,49 @@ def read_markup(path: str | Path, elements: Elements) -> None:
         raise InputError(
             f"defines the entity {error.name}, which is not allowed", file=display_name(path), remedy=ENTITY_REMEDY
         ) from None
+
+
+@dataclass
+class Element:
+    """An element with all that is in it; `text` is what stands between its tags, outside of other elements."""
+
+    name: str
+    attributes: Mapping[str, str]
+    line: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, name: str) -> list[Element]:
+        """Its children of this name."""
+        return [child for child in self.children if child.name == name]
+
+    def first(self, name: str) -> Element | None:
+        """The first of them."""
+        return next(iter(self.all(name)), None)
+
+
+def read_tree(path: str | Path) -> Element:
+    """A small XML file as a whole."""
+    tree = _Tree()
+    read_markup(path, tree)
+    return tree.open[0].children[0]
+
+
+class _Tree:
+    def __init__(self) -> None:
+        self.open = [Element("", {}, 1)]
+
+    def start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
+        element = Element(name, attributes, line)
+        self.open[-1].children.append(element)
+        self.open.append(element)
+
+    def data(self, text: str) -> None:
+        self.open[-1].text += text
+
+    def end(self, name: str, line: int) -> None:
+        closed = self.open.pop()
+        closed.text = closed.text.strip()
 
 
 def _ends(path: str | Path, endings: tuple[str, ...]) -> bool:

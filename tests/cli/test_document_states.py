@@ -1,0 +1,53 @@
+"""Interrupted searches: signals are noticed, states are kept and given back."""
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toledo.cli.document_states import SavedStates, noticed_signals
+from toledo.errors import InputError
+
+
+def test_the_first_signal_is_noticed_and_the_second_works() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with noticed_signals() as noticed:
+        signal.raise_signal(signal.SIGINT)
+        assert noticed == [signal.SIGINT]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    with noticed_signals() as noticed:
+        signal.raise_signal(signal.SIGTERM)
+    assert noticed == [signal.SIGTERM]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
+    states = [{"chosen": np.arange(3), "random": np.array([7], np.uint64)}, {"chosen": np.zeros(0, np.int32)}]
+    saved = SavedStates(str(tmp_path / "out.xml"), "digest")
+    assert saved.begin(resume=False) is None
+    with pytest.raises(InputError, match="no interrupted search"):
+        saved.begin(resume=True)
+    saved.save(states)
+    with pytest.raises(InputError, match="holds an interrupted search"):
+        saved.begin(resume=False)
+    with pytest.raises(InputError, match="of another search"):
+        SavedStates(saved.output, "other").begin(resume=True)
+    found = saved.begin(resume=True)
+    assert found is not None
+    for one, other in zip(found, states, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+    saved.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_standard_output_has_no_place() -> None:
+    saved = SavedStates("-", "digest")
+    assert saved.save([]) is None
+    with pytest.raises(InputError, match="standard output"):
+        saved.begin(resume=True)
+    saved.remove()

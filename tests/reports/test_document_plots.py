@@ -1,0 +1,33 @@
+"""Plots of document searches: what is in them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toledo.reports.documents import Course, Point, _at_all_steps, write_plots
+
+
+def course(name: str, steps: list[int], bleu: bool = True) -> Course:
+    points = (Point(k, -10.0 + k, {"lm": -5.0 - k}, 10.0 + k if bleu else None) for k in steps)
+    return Course(name, 2, tuple(points))
+
+
+def test_a_document_that_stops_keeps_its_last_value() -> None:
+    steps, values = _at_all_steps([course("a", [0, 1, 3]), course("b", [0, 2])], lambda _, point: point.score)
+    assert steps == [0, 1, 2, 3]
+    np.testing.assert_array_equal(values, [[-10, -9, -9, -7], [-10, -10, -8, -8]])
+
+
+@pytest.mark.parametrize(("bleu", "plots"), [(True, 3), (False, 1)])
+def test_pages_and_drawings(tmp_path: Path, bleu: bool, plots: int) -> None:
+    courses = [course("first <1>", [0, 256, 512], bleu), course("second", [0, 256], bleu)]
+    write_plots(tmp_path / "search.html", courses)
+    page = (tmp_path / "search.html").read_text()
+    assert page.count("<svg") == plots
+    assert "first &lt;1&gt;" in page
+    assert ("language model" in page) == bleu
+    write_plots(tmp_path / "search.svg", courses)
+    drawing = (tmp_path / "search.svg").read_text()
+    assert drawing.count("<svg") == 1
+    assert drawing.count('id="axes_') == plots

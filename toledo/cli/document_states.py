@@ -1,0 +1,108 @@
+"""Searches that were interrupted: Ctrl-C is noticed between steps, and states are kept to go on from."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM
+
+DESCRIPTION, FORMAT = "states.toml", 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@contextmanager
+def noticed_signals() -> Iterator[list[int]]:
+    """The numbers of signals that came, to be looked at between steps; the second one has its usual effect."""
+    noticed: list[int] = []
+    usual = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        noticed.append(number)
+        _restore(usual)
+
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in usual.items():
+            if handler is not signal.SIG_IGN:  # as a shell does for what runs in the background
+                signal.signal(number, notice)
+    try:
+        yield noticed
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            _restore(usual)
+
+
+def _restore(usual: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in usual.items():
+        signal.signal(number, handler)
+
+
+@dataclass(frozen=True)
+class SavedStates:
+    """Where the states of an interrupted search are kept; `digest` stands for all that its result depends on."""
+
+    output: str
+    digest: str
+
+    @property
+    def directory(self) -> Path | None:
+        """Beside the output; for standard output there is none."""
+        return None if self.output == STANDARD_STREAM else Path(f"{self.output}.states")
+
+    def begin(self, resume: bool) -> list[dict[str, NDArray[Any]]] | None:
+        """The states to go on from, or None for a new search; those of an interrupted one are not lost unasked."""
+        there = self.directory is not None and (self.directory / DESCRIPTION).is_file()
+        if not resume:
+            if there:
+                raise InputError(
+                    "holds an interrupted search", file=self.directory, remedy="go on with --resume, or remove it"
+                )
+            return None
+        if self.directory is None:
+            raise InputError("nothing is kept for standard output", remedy="give the --output FILE of before")
+        if not there:
+            raise InputError(
+                "no interrupted search to go on with", file=self.directory, remedy="leave --resume out to begin anew"
+            )
+        return self._load(self.directory)
+
+    def save(self, states: Sequence[Arrays]) -> Path | None:
+        """Keep states; gives the place, if there is one."""
+        if self.directory is not None:
+            arrays = {f"d{number}.{name}": array for number, one in enumerate(states) for name, array in one.items()}
+            content = {"format": FORMAT, "digest": self.digest, "documents": len(states)}
+            storage.save(self.directory, DESCRIPTION, content, arrays)
+        return self.directory
+
+    def remove(self) -> None:
+        """The search has come to its end."""
+        if self.directory is not None and (self.directory / DESCRIPTION).is_file():
+            for file in [*self.directory.glob("d*.npy"), self.directory / DESCRIPTION]:
+                file.unlink()
+            self.directory.rmdir()
+
+    def _load(self, directory: Path) -> list[dict[str, NDArray[Any]]]:
+        content, arrays = storage.load(directory, DESCRIPTION)
+        if content.get("format") != FORMAT or content.get("digest") != self.digest:
+            raise InputError(
+                "is of another search: the model, a text or an option is not the same",
+                file=directory,
+                remedy="give the same command again, or remove it and begin anew",
+            )
+        found: list[dict[str, NDArray[Any]]] = [{} for _ in range(content["documents"])]
+        for name, array in arrays.items():
+            number, _, rest = name.partition(".")
+            found[int(number.removeprefix("d"))][rest] = array
+        return found

@@ -1,0 +1,141 @@
+"""Plots of a document search: scores over steps, and the language model's score against BLEU.
+
+The second is that of Smith, *BLEU decoding and feature weight tuning in Docent* (2015), figures 3.1 to 3.3: three lines
+show, at each recorded step and across the documents, the smallest, the mean and the largest of both values.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from toledo.files import atomic_writer
+from toledo.reports.page import Page
+
+RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
+LANGUAGE_MODEL = "lm"
+MOST_LINES, MOST_ROWS = 60, 200
+
+
+@dataclass(frozen=True)
+class Point:
+    """A recorded state: its step, the model score, all features, and BLEU where there are references."""
+
+    step: int
+    score: float
+    features: Mapping[str, float]
+    bleu: float | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """The recorded states of a document of so many segments."""
+
+    document: str
+    segments: int
+    points: tuple[Point, ...]
+
+
+Draw = Callable[[Axes, Sequence[Course]], None]
+
+
+def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
+    """A page with plots and a table (.html), or the plots alone (.svg)."""
+    if str(path).endswith(".svg"):
+        panels = _panels(courses)
+        figure = Figure(figsize=(7, 3.5 * len(panels)), layout="constrained")
+        for axes, (_, draw) in zip(np.ravel(figure.subplots(len(panels), 1)), panels, strict=True):
+            draw(axes, courses)
+        drawing = io.StringIO()
+        figure.savefig(drawing, format="svg", metadata={"Date": None})
+        with atomic_writer(path) as stream:
+            stream.write(drawing.getvalue())
+        return
+    page = Page(title)
+    page.paragraph(f"{len(courses)} documents, {sum(one.segments for one in courses)} segments.")
+    for heading, draw in _panels(courses):
+        page.heading(heading)
+        figure = Figure(figsize=(7, 3.5), layout="constrained")
+        draw(figure.subplots(), courses)
+        page.figure(figure)
+    page.heading("Documents")
+    page.table(*_table(courses))
+    page.write(path)
+
+
+def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
+    points = [point for course in courses for point in course.points]
+    panels: list[tuple[str, Draw]] = [("Model score step by step", _draw_scores)]
+    if all(point.bleu is not None for point in points):
+        panels.append(("BLEU step by step", _draw_bleu))
+        if all(LANGUAGE_MODEL in point.features for point in points):
+            panels.append(("The language model's score against BLEU", _draw_language_model))
+    return panels
+
+
+def _draw_scores(axes: Axes, courses: Sequence[Course]) -> None:
+    _draw_courses(axes, courses, lambda course, point: point.score / course.segments)
+    axes.set(xlabel="step", ylabel="model score per segment")
+
+
+def _draw_bleu(axes: Axes, courses: Sequence[Course]) -> None:
+    _draw_courses(axes, courses, lambda _, point: _bleu(point))
+    axes.set(xlabel="step", ylabel="BLEU of the document")
+
+
+def _draw_courses(axes: Axes, courses: Sequence[Course], value: Callable[[Course, Point], float]) -> None:
+    """A thin line for each of the first documents, a thick one for the mean of all."""
+    for course in courses[:MOST_LINES]:
+        steps = [point.step for point in course.points]
+        axes.plot(steps, [value(course, point) for point in course.points], color=GREY, linewidth=0.6)
+    steps, values = _at_all_steps(courses, value)
+    axes.plot(steps, values.mean(axis=0), color=RED, marker=".", label="mean")
+    axes.set_xscale("symlog", linthresh=max(next((step for step in steps if step), 1), 1))
+    axes.legend()
+
+
+def _draw_language_model(axes: Axes, courses: Sequence[Course]) -> None:
+    """Smallest against smallest, mean against mean, largest against largest, step by step."""
+    _, bleu = _at_all_steps(courses, lambda _, point: _bleu(point))
+    _, scores = _at_all_steps(courses, lambda _, point: point.features[LANGUAGE_MODEL])
+    for name, of, colour in (("max", np.max, BLUE), ("mean", np.mean, RED), ("min", np.min, GREY)):
+        axes.plot(of(bleu, axis=0), of(scores, axis=0), color=colour, marker=".", label=name)
+    axes.set(xlabel="BLEU", ylabel="language model score of the document")
+    axes.legend()
+
+
+def _at_all_steps(
+    courses: Sequence[Course], value: Callable[[Course, Point], float]
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Values by document and step; a document that has stopped, or skipped a step, keeps its last value."""
+    steps = sorted({point.step for course in courses for point in course.points})
+    rows = np.empty((len(courses), len(steps)))
+    for row, course in zip(rows, courses, strict=True):
+        known = {point.step: value(course, point) for point in course.points}
+        last = value(course, course.points[0])
+        for place, step in enumerate(steps):
+            last = known.get(step, last)
+            row[place] = last
+    return steps, rows
+
+
+def _bleu(point: Point) -> float:
+    return 0.0 if point.bleu is None else point.bleu
+
+
+def _table(courses: Sequence[Course]) -> tuple[list[str], list[list[object]]]:
+    scored = courses[0].points[0].bleu is not None if courses else False
+    head = ["document", "segments", "steps", "score at the start", "at the end"]
+    rows: list[list[object]] = []
+    for course in courses[:MOST_ROWS]:
+        first, last = course.points[0], course.points[-1]
+        row = [course.document, course.segments, last.step, f"{first.score:.2f}", f"{last.score:.2f}"]
+        rows.append([*row, *([f"{_bleu(first):.2f}", f"{_bleu(last):.2f}"] if scored else [])])
+    return [*head, *(["BLEU at the start", "at the end"] if scored else [])], rows
