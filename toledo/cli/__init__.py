@@ -20,6 +20,7 @@ from toledo.cli import (
     exchange,
     forest,
     lm,
+    refine,
     sample,
     text,
     train,
@@ -49,6 +50,7 @@ app.command("import")(exchange.import_model)
 app.command("export")(exchange.export_model)
 app.command()(align.align)
 app.command()(tune.tune)
+app.command()(refine.refine)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(consensus.consensus)

@@ -50,8 +50,8 @@ class Settings:
     """
 
     schedule: str = "two-stage"
-    strength: float = 5e-5
-    scale: float = 1.0
+    strength: float = 1e-5
+    scale: float = 5.0
     iterations: int = 10
     patience: int = 3
     tune_every: int = 1

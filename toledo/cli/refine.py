@@ -1,0 +1,204 @@
+"""`toledo refine`: train the phrase and lexicon models of a model for the highest expected BLEU."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
+from toledo.cli.scales import refuse_named
+from toledo.cli.tuners import ObjectiveName, named_tuner
+from toledo.errors import InputError
+from toledo.files import require_output_directory
+
+if TYPE_CHECKING:
+    from toledo.refinement.history import History
+    from toledo.refinement.loop import Settings
+
+TEXTS, TRAINING, LISTS, TUNING, WORK = "Texts", "Training", "Translation of the training text", "Weights", "Work"
+WIDE = 120  # columns where no terminal says how many there are
+
+
+class Schedule(StrEnum):
+    """What to train, and in which order."""
+
+    phrase = "phrase"
+    lexicon = "lexicon"
+    both = "both"
+    two_stage = "two-stage"
+
+
+class Method(StrEnum):
+    """How to step uphill."""
+
+    growth = "growth"
+    lbfgs = "lbfgs"
+
+
+class Spaces(StrEnum):
+    """What to look at."""
+
+    lists = "lists"
+    lattices = "lattices"
+
+
+def refine(
+    context: typer.Context,
+    model: Annotated[Path, typer.Argument(help="Model directory.")],
+    source: Annotated[Path, typer.Option(help="The training text of the model, tokenised.", rich_help_panel=TEXTS)],
+    target: Annotated[Path, typer.Option(help="Line by line its translation.", rich_help_panel=TEXTS)],
+    tune_source: Annotated[Path, typer.Option(help="Text to tune weights on.", rich_help_panel=TEXTS)],
+    tune_reference: Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)],
+    validate_source: Annotated[Path, typer.Option(help="Text to choose the best iteration by.", rich_help_panel=TEXTS)],
+    validate_reference: Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model directory to write.", rich_help_panel=WORK)],
+    threads: Threads,
+    alignments: Annotated[
+        Path | None,
+        typer.Option(help="Word alignments for the models of folds (Pharaoh format).", rich_help_panel=TEXTS),
+    ] = None,
+    train: Annotated[
+        Schedule,
+        typer.Option(help="Phrase models, lexicons, both at once, or one after the other.", rich_help_panel=TRAINING),
+    ] = Schedule.two_stage,
+    tau: Annotated[
+        float, typer.Option(help="How strongly to stay near the given model (τ).", min=0, rich_help_panel=TRAINING)
+    ] = 1e-5,
+    scale: Annotated[
+        float, typer.Option(help="Sum of absolute weights in posteriors: more is sharper.", rich_help_panel=TRAINING)
+    ] = 5.0,
+    iterations: Annotated[int, typer.Option(help="At most, in a stage.", min=1, rich_help_panel=TRAINING)] = 10,
+    patience: Annotated[
+        int, typer.Option(help="End a stage after so many without a better score.", min=1, rich_help_panel=TRAINING)
+    ] = 3,
+    method: Annotated[Method, typer.Option(help="How to step uphill.", rich_help_panel=TRAINING)] = Method.growth,
+    steps: Annotated[int, typer.Option(help="Of lbfgs, in an iteration.", min=1, rich_help_panel=TRAINING)] = 10,
+    folds: Annotated[
+        int,
+        typer.Option(
+            help="Translate each of so many parts by a model trained without it; 1: by the model itself.",
+            min=1,
+            rich_help_panel=LISTS,
+        ),
+    ] = 10,
+    n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=LISTS)] = 100,
+    on: Annotated[Spaces, typer.Option(help="Lists or whole lattices.", rich_help_panel=LISTS)] = Spaces.lists,
+    density: Annotated[float, typer.Option(help="Edges per word of a lattice.", min=1, rich_help_panel=LISTS)] = 10.0,
+    pop_limit: Annotated[
+        int, typer.Option(metavar="N", help="Of all searches: steps per word.", min=1, rich_help_panel=LISTS)
+    ] = 100,
+    processes: Annotated[int, typer.Option(help="To translate with.", min=1, rich_help_panel=LISTS)] = 1,
+    objective: Annotated[
+        ObjectiveName, typer.Option(help="Tuner, as for toledo tune.", metavar="NAME", rich_help_panel=TUNING)
+    ] = ObjectiveName.expected_bleu,
+    rounds: Annotated[int, typer.Option(help="Of tuning the baseline.", min=1, rich_help_panel=TUNING)] = 10,
+    rounds_again: Annotated[int, typer.Option(help="Of tuning after an iteration.", min=1, rich_help_panel=TUNING)] = 2,
+    tune_every: Annotated[
+        int, typer.Option(help="Tune after so many iterations; 0: never.", min=0, rich_help_panel=TUNING)
+    ] = 1,
+    keep_weights: Annotated[
+        bool, typer.Option("--keep-weights", help="The weights of the model are tuned.", rich_help_panel=TUNING)
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of tuners with random numbers.", min=0, rich_help_panel=TUNING)] = 1,
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Directory for all steps.", show_default="OUTPUT.refining", rich_help_panel=WORK),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Use what is in the work directory.", rich_help_panel=WORK)
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train phrase and lexicon probabilities for the highest expected BLEU (He and Deng 2012).
+
+    The training text is translated into n-best lists, part by part by models that have not seen it. Probabilities of
+    phrases and words in good translations grow, those in bad ones shrink. After each iteration weights are tuned, and
+    the model with the best score on the validation set is written. All steps are kept in the work directory: --resume
+    continues an interrupted run to the same result, and uses lists again for another --tau, --train or --scale.
+
+    **Examples**
+
+        toledo refine model --source train.de --target train.en --tune-source val.de --tune-reference val.en \\
+            --validate-source dev.de --validate-reference dev.en --output refined
+
+        toledo refine model … --train phrase --tau 5e-5 --objective mert --output refined
+    """
+    log = set_up_messages(quiet)
+    from toledo.cli.refining import named_settings, procedure_of, settings_name
+    from toledo.model import DESCRIPTION
+
+    work = work or output.with_name(output.name + ".refining")
+    require_output_directory(output, DESCRIPTION)
+    if work.resolve() == output.resolve():
+        raise InputError("the work directory and the result are one place", remedy="name another --work directory")
+    if work.exists() and any(work.iterdir()) and not resume:
+        raise InputError(
+            "holds the steps of an earlier run",
+            file=work,
+            remedy="go on with --resume, name another --work directory, or remove this one",
+        )
+    _refuse_unused(context, method, on)
+    if not scale > 0.0:
+        raise InputError(f"--scale {scale}", remedy="choose a positive number")
+    settings = named_settings(
+        train.value, tau, scale, iterations, patience, tune_every, steps if method is Method.lbfgs else None, threads
+    )
+    procedure = procedure_of(
+        model,
+        (source, target, alignments),
+        (tune_source, tune_reference),
+        (validate_source, validate_reference),
+        tuner=named_tuner(objective),
+        lists=(n_best, folds, pop_limit, processes, density if on is Spaces.lattices else None),
+        rounds=(rounds, rounds_again, seed, threads),
+        tune_baseline=not keep_weights,
+        work=work,
+        progress=progress_for(quiet, told),
+    )
+    try:
+        refined = procedure.run(settings, settings_name(settings))
+    except KeyboardInterrupt:
+        log.warning("interrupted; to go on give the same command with --resume")
+        raise
+    refined.model.save(output)
+    _print(refined.history, settings, as_json)
+
+
+def _refuse_unused(context: typer.Context, method: Method, on: Spaces) -> None:
+    if method is not Method.lbfgs:
+        refuse_named(context, "only for --method lbfgs", "steps")
+    if on is Spaces.lists:
+        refuse_named(context, "only for --on lattices", "density")
+    else:
+        refuse_named(context, "only for --on lists", "n_best")
+
+
+def _print(history: History, settings: Settings, as_json: bool) -> None:
+    """All iterations on standard output, the best one marked."""
+    if as_json:
+        typer.echo(json.dumps(history.to_json(), ensure_ascii=False))
+        return
+    console = Console(soft_wrap=True)
+    console = console if console.is_terminal else Console(width=WIDE, soft_wrap=True)
+    table = Table("iteration", "trained", box=None, pad_edge=False, header_style="bold")
+    for name in ("objective", "expected BLEU", "best of lists", "validation BLEU", "CPU s"):
+        table.add_column(name, justify="right")
+    for one in history.iterations:
+        mark = " *" if one.number == history.best.number else ""
+        figures = ["–"] * 3
+        if one.objective and one.expected is not None and one.best is not None:
+            figures = [f"{one.objective[1]:.5f}", f"{100 * one.expected:.2f}", f"{one.best:.2f}"]
+        seconds = f"{one.seconds + one.tuning_seconds:.1f}"
+        trained = ", ".join(one.families) or "baseline"
+        table.add_row(f"{one.number}{mark}", trained, *figures, f"{one.validation:.2f}", seconds)
+    console.print(table)
+    console.print(f"* this model was written; τ = {settings.strength:g}, {history.stopped}", highlight=False)
+    if not history.best.number:
+        console.print("No iteration is better than the baseline: try another --tau or --scale.", highlight=False)
