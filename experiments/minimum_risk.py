@@ -135,6 +135,7 @@ def main() -> None:
     parser.add_argument("--decoding-iterations", type=int, default=Effort.decoding)
     parser.add_argument("--rounds", type=int, default=Effort.rounds, help="of 20 steps, without annealing")
     parser.add_argument("--sentences", type=int, help="only the first ones of each text, for a quick look")
+    parser.add_argument("--train-only", action="store_true", help="translate nothing yet; curves need no more")
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--figure", type=Path, help="only draw the figures to this file")
     options = parser.parse_args()
@@ -153,7 +154,7 @@ def main() -> None:
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             for name in options.conditions.split(";"):
                 for bench in benches:
-                    bench.run(name, seed)
+                    bench.run(name, seed, options.train_only)
     for bench in benches:
         print_tables(bench)
 
@@ -216,7 +217,7 @@ class Bench:
         """The lattices of beam search."""
         return BeamSearch(self.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
 
-    def run(self, name: str, seed: int) -> Run:
+    def run(self, name: str, seed: int, train_only: bool = False) -> Run:
         """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""
         run = self.runs.all().get((name, seed))
         if run is None:
@@ -235,6 +236,8 @@ class Bench:
             if CONDITIONS[name].trainer and not CONDITIONS[name].whole:
                 run["curve"] = self._curve(name, seed, tuned)
             self.runs.add(run)
+        if train_only:
+            return run
         weights = replace(self.model.weights, values_by_name=run["weights"])
         parts = [(tuple(OF_LATTICES), self._decide_lattices)]
         if CONDITIONS[name].trainer:
