@@ -81,6 +81,10 @@ def test_the_page_about_samples_and_what_the_sampler_cannot_do(model: Path, tmp_
         assert message in str(result.exception)
     result = runner.invoke(app, ["translate", str(model), "--chains", "3"], input=text)
     assert "only for --search gibbs" in str(result.exception)
+    short = ["translate", str(model), "--search", "gibbs", "--iterations", "1"]
+    result = runner.invoke(app, short, input=text)
+    assert "no R-hat" in result.stderr
+    assert "0 of 3 segments" not in result.stderr
 
 
 def test_forced_decoding_follows_beam_search(model: Path, tmp_path: Path) -> None:

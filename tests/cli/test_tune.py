@@ -122,7 +122,7 @@ def test_held_out_data(model: Path) -> None:
     row = result["runs"][0]
     assert row["held_out"] == row["tuning"]
     assert "held out BLEU" in run(model, *held_out, "--objective", "pro", "--rounds", 2)
-    assert "no reference" in refusal(model, "--held-out-source", "val.de", "--objective", "pro")
+    assert "no reference of the held-out set" in refusal(model, "--held-out-source", "val.de", "--objective", "pro")
 
 
 @pytest.mark.parametrize("objective", ["mert", "pro", "xbleu"])

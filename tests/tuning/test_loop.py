@@ -207,7 +207,8 @@ def test_an_error_rate_is_made_small() -> None:
 @pytest.mark.parametrize(
     ("values", "start", "message"),
     [
-        ((0.0,), 0.0, "all weights are 0"),
+        ((0.0,), 0.0, "no round is better than the start, where all weights are 0"),
+        ((0.0,), -1.0, "collapsed: all weights are 0"),
         ((-2.0,), -1.0, "2 of 2 translations are empty"),  # the others may be
         ((float("nan"),), 1.0, "the weight of a is nan"),
     ],

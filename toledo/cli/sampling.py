@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -130,6 +131,9 @@ class ObservedSearch:
     def _tell(self) -> None:
         from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS
 
+        if any(isnan(one) for one in self.r_hats):
+            log.warning("no R-hat: chains are too short to tell whether they agree; run longer (--iterations)")
+            return
         bad, stuck = (sum(one > limit for one in self.r_hats) for limit in (SUSPICIOUS, STUCK))
         told = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(self.r_hats)} segments"
         if not bad:

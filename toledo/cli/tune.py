@@ -201,6 +201,8 @@ def tune(
         loaded = with_sparse(_load(model), sparse, sparse_features)
         if held_out_reference and not held_out_source:
             raise InputError("references of a held-out set without its text", remedy="give --held-out-source FILE")
+        if held_out_source and not held_out_reference:
+            raise InputError("there is no reference of the held-out set", remedy="give --held-out-reference FILE")
         text, held_out = read_text(source, reference or []), None
         if held_out_source:
             held_out = read_text(held_out_source, held_out_reference or [])

@@ -68,6 +68,11 @@ def checked_result(history: History, segments: int, found: Sequence[Forest]) -> 
             remedy="check that the references belong to these lines, or tune on more of them",
         )
     if not any(weights.get(name, 0.0) for name in _features(found, weights) if name not in weights.frozen):
+        if not history.best:
+            raise InputError(
+                f"{what}: no round is better than the start, where all weights are 0",
+                remedy="tune longer (--rounds, --steps), or start from other weights (--initial default)",
+            )
         raise InputError(
             f"{what}: the tuning collapsed: all weights are 0",
             remedy="start from other weights (--initial default), or regularise less (--l2)",
