@@ -225,6 +225,16 @@ def test_threads_places_and_odd_sentences() -> None:
     assert other[0].features.shape != one[4].features.shape or (other[0].features != one[4].features).any()
 
 
+def test_only_iterations_after_burn_in_are_kept_and_at_the_scale() -> None:
+    settings = GibbsSettings(7, 2, 3, 2, scale=0.5, annealing=(5.0,), reheating=(2.0, 4.0), start="random")
+    plan = settings.plan()
+    first = [*[0.0] * 10, 0.1, *[0.5] * 9]
+    np.testing.assert_allclose(plan.sharpness, [*first, 0.25, 0.125, *[0.5] * 9])
+    kept = [-1, 0, -1, 0, -1, 0]
+    assert plan.chain.tolist() == [*[-1] * 14, *kept, *[-1] * 5, *(-1 if one < 0 else 1 for one in kept)]
+    assert (plan.chains, plan.samples) == (2, 3)
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong in (
         {"chains": 0}, {"iterations": 0}, {"burn_in": -1}, {"thinning": 2000}, {"scale": 0.0}, {"start": "anywhere"},

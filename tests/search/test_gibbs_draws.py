@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.model import Model
+from toledo.search.beam.arrays import NONE
 from toledo.search.gibbs.ordering import may_swap, swap_gain, weigh_places
 from toledo.search.gibbs.resegmenting import draw_backward, draw_candidates, spread_candidates, sum_forward
 from toledo.search.gibbs.state import OPERATORS, total_score
@@ -16,6 +17,8 @@ from toledo.search.gibbs.translating import put_window, weigh_merge_split, weigh
 PAPER = ("retrans", "merge-split", "reorder")
 texts = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.6, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
+SPANS = [(word,) for word in "abc"] + [("a", "b"), ("b", "c"), ("a", "b", "c")]
+CONTENT = {(span, (text * len(span),)): (0.7 * k - 1.5,) * 4 for span in SPANS for k, text in enumerate("XYZ")}
 
 
 def probabilities(weights: np.ndarray, count: int, scale: float) -> np.ndarray:
@@ -51,6 +54,30 @@ def test_translations_are_drawn_from_their_conditional(model: Model, words: list
                     assert {twin.steps[option] for option in twin.chain.new[:size].tolist()} <= set(other)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_all_of_many_translations_are_drawn_from_their_conditional(seed: int) -> None:
+    """Three options for each span, and orientations that matter."""
+    twin = Twin(small_model(CONTENT, (2,), 6, True, VALUES), list("abca"), 0.7)
+    windows = 0
+    for state in some_states(twin, seed, 12):
+        twin.put(state)
+        for middle in range(1, 4):
+            count = weigh_merge_split(twin.sentence, twin.chain, middle)
+            window = twin.merge_split(state, middle)
+            assert count == len(window)
+            if not window:
+                continue
+            found = probabilities(twin.chain.weights, count, 0.7)
+            np.testing.assert_allclose(found, twin.conditional(window), atol=1e-5)
+            place, number, begin, end = window_at(twin.sentence, twin.chain, middle)
+            for drawn, other in enumerate(window):
+                size = put_window(twin.sentence, twin.chain, begin, middle, end, drawn)
+                new = (twin.steps[option] for option in twin.chain.new[:size].tolist())
+                assert (*state[: place - 1], *new, *state[place - 1 + number :]) == other
+            windows += 1
+    assert windows > 5
+
+
 @settings(max_examples=40)
 @given(models, texts, st.integers(0, 99))
 def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str], seed: int) -> None:
@@ -77,9 +104,7 @@ def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str],
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 @pytest.mark.parametrize("seed", range(8))
 def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidates(scale: float, seed: int) -> None:
-    spans = [(word,) for word in "abc"] + [("a", "b"), ("b", "c"), ("a", "b", "c")]
-    content = {(span, (text * len(span),)): (0.7 * k - 1.5,) * 4 for span in spans for k, text in enumerate("XYZ")}
-    twin, draws = Twin(small_model(content, (2,), 6, False, VALUES), list("abca"), scale), 2000
+    twin, draws = Twin(small_model(CONTENT, (2,), 6, False, VALUES), list("abca"), scale), 2000
     state = [one for one in twin.states if list(one[:2]) == sorted(one[:2])][41 * seed]
     twin.put(state)
     twin.chain.random[0] = seed
@@ -103,6 +128,22 @@ def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidate
         size = draw_backward(twin.sentence, twin.chain, twin.candidates, stop + 1, scale)
         counts[possible.index(tuple(twin.steps[option] for option in twin.chain.new[:size][::-1].tolist()))] += 1
     np.testing.assert_allclose(counts / draws, expected / expected.sum(), atol=4 / np.sqrt(4 * draws))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_candidates_are_drawn_by_their_shares(scale: float) -> None:
+    twin, draws = Twin(small_model(CONTENT, (2,), 6, False, VALUES), list("abca"), scale), 2000
+    options, estimate = twin.sentence.options, twin.sentence.options.estimate
+    spread_candidates(options, twin.candidates, scale)
+    counts = np.zeros(options.begin.size)
+    for _ in range(draws):
+        draw_candidates(twin.sentence, twin.candidates, 0, 4, twin.chain.random)
+        counts[twin.candidates.option[twin.candidates.option != NONE]] += 1
+    for begin, end in {step[:2] for step in twin.steps}:
+        span = [twin.option[step] for step in twin.options_of(begin, end)]
+        expected = probabilities(estimate[span], len(span), scale)
+        np.testing.assert_allclose(np.exp(twin.candidates.log_share[span]), expected)
+        np.testing.assert_allclose(counts[span] / draws, expected, atol=4 / np.sqrt(4 * draws))
 
 
 @settings(max_examples=40)
