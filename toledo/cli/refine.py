@@ -96,7 +96,7 @@ def refine(
     processes: Annotated[int, typer.Option(help="To translate with.", min=1, rich_help_panel=LISTS)] = 1,
     objective: Annotated[
         ObjectiveName, typer.Option(help="Tuner, as for toledo tune.", metavar="NAME", rich_help_panel=TUNING)
-    ] = ObjectiveName.expected_bleu,
+    ] = ObjectiveName.corpus_expected_bleu,
     rounds: Annotated[int, typer.Option(help="Of tuning the baseline.", min=1, rich_help_panel=TUNING)] = 10,
     rounds_again: Annotated[int, typer.Option(help="Of tuning after an iteration.", min=1, rich_help_panel=TUNING)] = 2,
     tune_every: Annotated[

@@ -1,0 +1,154 @@
+"""One growth transform of phrase and lexicon models: CPU time and memory, by sentences and by parameters.
+
+    python benchmarks/refine.py
+    python benchmarks/refine.py --work WORK     # also the lists of a `toledo refine --work WORK`
+
+Lists are generated: 100 hypotheses of 7 phrases for each sentence, drawn so that some phrase pairs are frequent. They
+are written to disk in parts and mapped into memory, as real ones are. An iteration is one pass over all lists, the
+transform of all four families, and the pass that tells whether the objective has risen. One thread; compiled before.
+Peak memory is that of a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.model import Model, default_weights, feature_names
+from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.phrases.pairs import PhrasePairs, Phrases
+from toledo.phrases.table import PhraseTable
+from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
+from toledo.refinement.expectation import ListSpace, normalised
+from toledo.refinement.growth import Growth
+from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.objective import Objective, Parameters
+from toledo.sorting import rank_pairs
+from toledo.vocabulary import Vocabulary
+
+SIZES = ((3_625, 500_000), (7_250, 500_000), (14_500, 500_000), (29_000, 500_000), (29_000, 4_600_000))
+WORDS, LENGTH, HYPOTHESES, PHRASES = 20_000, 3, 100, 7
+AT_ONCE = 2_000
+
+Words = NDArray[np.int32]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, help="directory of a refinement with lists")
+    parser.add_argument("--one", type=int, nargs=2, help="only measure so many sentences and phrase pairs")
+    arguments = parser.parse_args()
+    if arguments.one:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(*make(Path(folder), *arguments.one))
+        return
+    print(
+        "| sentences | phrase pairs | parameters | pairs in lists | pass | transform | iteration, CPU s | peak, GiB |"
+    )
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    for sentences, pairs in SIZES:
+        subprocess.run([sys.executable, __file__, "--one", str(sentences), str(pairs)], check=True)
+    if arguments.work:
+        parts = sorted(arguments.work.glob("lists/*"))
+        measure(Model.load(arguments.work / "baseline"), ListSpace([PhraseLists.load(part) for part in parts]))
+
+
+def measure(model: Model, space: ListSpace) -> None:
+    """A row of the table."""
+    parameters = Parameters(model, PHRASE + LEXICON, space.used, 1)
+    objective = Objective(space, parameters, normalised(model.weights, model.feature_names, 5.0), 1e-5)
+    values = prior_values(parameters.families)
+    objective.at(values)  # compiled, and what is needed once
+    begin = time.process_time()
+    point = objective.at(values)
+    one_pass = time.process_time() - begin
+    Growth().step(objective, values, point)
+    begin = time.process_time()
+    step = Growth().step(objective, values, point)
+    seconds = time.process_time() - begin
+    count = sum(len(family) for family in parameters.families.values())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    tries = 1 + int(np.log2(step.caution))
+    print(
+        f"| {sum(map(len, space.parts)):,} | {len(model.table):,} | {count:,} | {space.used.size:,} | {one_pass:.2f} "
+        f"| {seconds / tries - one_pass:.2f} | {one_pass + seconds:.2f} | {peak:.2f} |",
+        flush=True,
+    )
+
+
+def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, ListSpace]:
+    """A model and lists on disk."""
+    random = np.random.default_rng(1)
+    model = make_model(random, pairs)
+    parts = []
+    for first in range(0, sentences, AT_ONCE):
+        count = min(AT_ONCE, sentences - first)
+        make_lists(random, model, count).save(folder / str(first))
+        parts.append(PhraseLists.load(folder / str(first)))
+    return model, ListSpace(parts)
+
+
+def make_lists(random: np.random.Generator, model: Model, sentences: int) -> PhraseLists:
+    hypotheses = sentences * HYPOTHESES
+    options = (len(model.table) * random.random((sentences, 3 * PHRASES)) ** 3).astype(np.int32)
+    chosen = random.integers(0, 3 * PHRASES, (sentences, HYPOTHESES, PHRASES))
+    used = np.take_along_axis(options[:, None, :], chosen, axis=2).reshape(-1)
+    lengths = random.integers(8, 18, hypotheses)
+    matches = lengths[:, None] * random.random((hypotheses, 4)).cumprod(axis=1)
+    arrays = ListArrays(
+        np.arange(sentences + 1, dtype=np.int64) * HYPOTHESES,
+        np.arange(hypotheses + 1, dtype=np.int64) * PHRASES,
+        used,
+        random.normal(-5.0, 2.0, (hypotheses, len(model.feature_names))).astype(np.float32),
+        np.column_stack([lengths, np.repeat(random.integers(8, 18, sentences), HYPOTHESES), matches]).astype(np.int32),
+    )
+    return PhraseLists(arrays, model.feature_names, len(model.table))
+
+
+def make_model(random: np.random.Generator, pairs: int) -> Model:
+    sides = [make_phrases(random, pairs // 3) for _ in range(2)]
+    drawn = [random.integers(0, len(side), int(1.05 * pairs)).astype(np.int32) for side in sides]
+    first = rank_pairs(*drawn).first[:pairs]
+    source, target = (side[first] for side in drawn)
+    table = PhraseTable.create(
+        PhrasePairs(
+            *sides,
+            source,
+            target,
+            np.ones(source.size, np.float32),
+            np.arange(source.size + 1, dtype=np.int64),
+            np.zeros((source.size, 2), np.uint8),
+        ),
+        np.log(random.random((source.size, 4))).astype(np.float32),
+        *(Vocabulary(map(str, range(WORDS))) for _ in range(2)),
+    )
+    words = [side.words.reshape(-1, LENGTH)[of].reshape(-1) for side, of in zip(sides, (source, target), strict=True)]
+    lexicons = Lexicons(make_lexicon(random, *words), make_lexicon(random, *words[::-1]))
+    return Model(table, (), default_weights(feature_names(table, 0)), word_lexicons=lexicons)
+
+
+def make_phrases(random: np.random.Generator, count: int) -> Phrases:
+    """Distinct phrases of LENGTH words."""
+    rows = np.unique(random.integers(3, WORDS, (count, LENGTH)), axis=0).astype(np.int32)
+    return Phrases(np.arange(rows.shape[0] + 1, dtype=np.int64) * LENGTH, rows.reshape(-1))
+
+
+def make_lexicon(random: np.random.Generator, given: Words, predicted: Words) -> Lexicon:
+    """Probabilities of all pairs of words that stand at the same place of some phrase pair."""
+    first = rank_pairs(given, predicted).first
+    given, predicted = given[first], predicted[first]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(given, minlength=WORDS + 3))]).astype(np.int64)
+    raw = random.random(given.size)
+    return Lexicon(offsets, predicted, (raw / np.bincount(given, raw)[given]).astype(np.float32))
+
+
+if __name__ == "__main__":
+    main()
