@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,12 @@ RandomState = NDArray[np.uint64]
 def random_state(seed: int) -> RandomState:
     """A generator, for one sentence or one chain; give each its own seed."""
     return np.array([seed & 0xFFFF_FFFF_FFFF_FFFF], np.uint64)
+
+
+def text_seed(seed: int, words: Sequence[str]) -> int:
+    """A seed for a text: its place does not matter, nor what else there is."""
+    text = "\n".join([str(seed), *words]).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 @kernel

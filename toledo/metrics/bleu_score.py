@@ -21,7 +21,7 @@ def bleu_scores(statistics: NDArray[np.float64], method: int, value: float, effe
     scores = np.empty(statistics.shape[0])
     precisions = np.empty((statistics.shape[1] - 2) // 2)
     for row in range(statistics.shape[0]):
-        scores[row] = _score(statistics[row], method, value, effective, precisions)
+        scores[row] = bleu_score(statistics[row], method, value, effective, precisions)
     return scores
 
 
@@ -35,7 +35,7 @@ def bleu_gradient(statistics: NDArray[np.float64], method: int, value: float, ef
     order = (statistics.size - 2) // 2
     gradient = np.zeros(statistics.size)
     precisions = np.empty(order)
-    score = _score(statistics, method, value, effective, precisions)
+    score = bleu_score(statistics, method, value, effective, precisions)
     if score == 0.0:
         return gradient
     hypothesis, reference = statistics[0], statistics[1]
@@ -67,9 +67,10 @@ def orders_used(statistics: NDArray[np.float64], method: int, value: float, effe
 
 
 @inner_kernel
-def _score(
+def bleu_score(
     statistics: NDArray[np.float64], method: int, value: float, effective: bool, precisions: NDArray[np.float64]
 ) -> float:
+    """The score, 0 to 100, of one row of statistics; `precisions` is scratch memory, one number for each order."""
     matched = False
     for n in range(precisions.size):
         matched |= statistics[2 + n] > 0.0

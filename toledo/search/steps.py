@@ -91,13 +91,14 @@ def word_links(table: PhraseTable, steps: Sequence[Step]) -> Links:
     """(Source position, target position) of linked words, phrase by phrase; a copied word is linked to itself."""
     links, place = [], 0
     for step in steps:
-        pairs = [(0, 0)] if step.pair == COPIED else _links(table, step.pair)
+        pairs = [(0, 0)] if step.pair == COPIED else word_links_of_pair(table, step.pair)
         links += [(step.begin + source, place + target) for source, target in pairs]
         place += len(step.words)
     return tuple(links)
 
 
-def _links(table: PhraseTable, pair: int) -> list[tuple[int, int]]:
+def word_links_of_pair(table: PhraseTable, pair: int) -> list[tuple[int, int]]:
+    """(Source position, target position) of linked words within a phrase pair, sorted."""
     pairs = table.pairs
     found = pairs.links[pairs.link_offsets[pair] : pairs.link_offsets[pair + 1]].tolist()
     return sorted((source, target) for source, target in found)

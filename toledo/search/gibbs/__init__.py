@@ -11,7 +11,6 @@ and objective works.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ from toledo.forest import Forest
 from toledo.kernels import map_chunks
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.randomness import random_state
+from toledo.randomness import random_state, text_seed
 from toledo.search.beam.arrays import NONE, Lattice, Limits
 from toledo.search.beam.lattice import SearchResult, Translation
 from toledo.search.beam.options import SentenceOptions, future_scores
@@ -90,7 +89,7 @@ class GibbsSearch:
             found = []
             for i in range(first, last):
                 options = self._weighted.options(table, *encoded[i])
-                found.append(finish(self._sample(options, _seed(self.settings.seed, sentences[i]))))
+                found.append(finish(self._sample(options, text_seed(self.settings.seed, sentences[i]))))
             return found
 
         parts = map_chunks(work, len(encoded), chunk=1, threads=threads, progress=progress, label="sampling")
@@ -102,7 +101,7 @@ class GibbsSearch:
         candidates, known = room_for_candidates(options, models), room_for_answers(options, models)
         chain = room_for_chain(sentence, known, random_state(seed))
         beam = self.settings.start == "beam"
-        start = _beam_derivation(weighted, options) if beam else random_derivation(sentence, chain)
+        start = beam_derivation(weighted, options, START_POPS) if beam else random_derivation(sentence, chain)
         set_derivation(sentence, chain, start)
         visits = run(sentence, chain, candidates, plan)
         return collect(self.model, sentence, self.settings.scale, visits, chain.tally, int(known.missed[0]))
@@ -113,9 +112,9 @@ def sentence_of(weighted: WeightedModel, options: SentenceOptions) -> Sentence:
     return Sentence(options, weighted.scoring, weighted.longest_jump, min(options.first.shape[1], WINDOW))
 
 
-def _beam_derivation(weighted: WeightedModel, options: SentenceOptions) -> NDArray[np.int32]:
-    """The options of the best derivation of a narrow beam search."""
-    limits = Limits(START_POPS, weighted.longest_jump)
+def beam_derivation(weighted: WeightedModel, options: SentenceOptions, pops: int) -> NDArray[np.int32]:
+    """The options of the best derivation that a beam search finds."""
+    limits = Limits(pops, weighted.longest_jump)
     lattice: Lattice = search_sentence(options, future_scores(options, WINDOW), weighted.scoring, limits)
     found, edge = [], int(lattice.best_edge[lattice.nodes - 1])
     while edge != NONE:
@@ -123,12 +122,6 @@ def _beam_derivation(weighted: WeightedModel, options: SentenceOptions) -> NDArr
             found.append(int(lattice.edges.options[edge]))
         edge = int(lattice.best_edge[lattice.edges.tails[edge]])
     return np.array(found[::-1], np.int32)
-
-
-def _seed(seed: int, words: Sequence[str]) -> int:
-    """A number for a sentence: its place does not matter, nor what else is translated."""
-    text = "\n".join([str(seed), *words]).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def result_of(found: Samples) -> SearchResult:

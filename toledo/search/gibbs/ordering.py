@@ -42,7 +42,7 @@ def _end_of(sentence: Sentence, option: int) -> int:
 
 
 @inlined
-def _jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
+def jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
     """The first rule alone; nothing is asked of the end of the sentence."""
     allowed = True
     if option != sentence.options.begin.size:
@@ -52,7 +52,8 @@ def _jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
 
 
 @inlined
-def _follows(sentence: Sentence, gap: int, previous: int, option: int) -> bool:
+def follows(sentence: Sentence, gap: int, previous: int, option: int) -> bool:
+    """Whether both rules allow an option after another one (or NONE), where `gap` is the first word not translated."""
     options = sentence.options
     return may_follow(gap, _end_of(sentence, previous), options.begin[option], options.end[option], sentence.limit)
 
@@ -64,11 +65,11 @@ def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
     gap, mask, previous = chain.gaps[i], chain.masks[i], chosen[i - 1]
     for k in range(i, j + 1):
         option = _swapped(chosen, i, j, k)
-        if not _follows(sentence, gap, previous, option):
+        if not follows(sentence, gap, previous, option):
             return False
         gap, mask = after_span(gap, mask, options.begin[option], options.end[option])
         previous = option
-    return _jump_allowed(sentence, previous, chosen[j + 1])  # what is translated by then is the same as before
+    return jump_allowed(sentence, previous, chosen[j + 1])  # what is translated by then is the same as before
 
 
 @inner_kernel
@@ -134,7 +135,7 @@ def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
             score += step(options, scoring, chain.known, rows, rest + k, phrase, trial_row(chain))
             chain.weights[k] = score + _ripple_rest(sentence, chain, k + 1, rest)
         if k + 1 < size:
-            if not _follows(sentence, gap, chosen[k], chosen[k + 1]):
+            if not follows(sentence, gap, chosen[k], chosen[k + 1]):
                 for later in range(k + 1, size):
                     chain.weights[later] = -math.inf
                 break
@@ -181,19 +182,19 @@ def _ripple_rest(sentence: Sentence, chain: Chain, k: int, rest: int) -> float:
 def _may_insert(sentence: Sentence, chain: Chain, place: int, phrase: int, k: int, gap: int) -> bool:
     """Whether a phrase may come after k others, which are allowed; `gap` is the first word that they leave."""
     chosen, options = chain.new, sentence.options
-    allowed = _follows(sentence, gap, chosen[k], phrase)
+    allowed = follows(sentence, gap, chosen[k], phrase)
     if allowed and k >= place:
-        allowed = _jump_allowed(sentence, phrase, chosen[k + 1])
+        allowed = jump_allowed(sentence, phrase, chosen[k + 1])
     elif allowed:
         now, mask = after_span(chain.gaps[k + 1], chain.masks[k + 1], options.begin[phrase], options.end[phrase])
         previous = phrase
         for later in range(k + 1, place):
-            if not _follows(sentence, now, previous, chosen[later]):
+            if not follows(sentence, now, previous, chosen[later]):
                 allowed = False
                 break
             now, mask = after_span(now, mask, options.begin[chosen[later]], options.end[chosen[later]])
             previous = chosen[later]
-        allowed = allowed and _jump_allowed(sentence, previous, chosen[place])
+        allowed = allowed and jump_allowed(sentence, previous, chosen[place])
     return allowed
 
 

@@ -19,7 +19,7 @@ from toledo.search.beam.arrays import Scoring, power_of_two
 from toledo.search.beam.options import LN10, SentenceOptions
 from toledo.vocabulary import END
 
-ANSWER = np.dtype([("key", np.uint64), ("score", np.float32), ("next", np.int32)], align=True)
+ANSWER = np.dtype([("key", np.uint64), ("score", np.float64), ("next", np.int32)], align=True)
 ANSWERS_PER_OPTION, FEWEST, MOST = 512, 1 << 12, 1 << 18
 
 

@@ -1,0 +1,116 @@
+"""What document search works on: the options of all sentences side by side, and the phrases chosen for each.
+
+A sentence of a document is seen as the Gibbs sampler sees it: `sentence_at` and `chain_at` give views of the arrays,
+so both score and apply a change by the same code.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import inlined, kernel
+from toledo.language_model.automaton import begin_state
+from toledo.randomness import RandomState
+from toledo.search.beam.arrays import NONE, Scoring
+from toledo.search.beam.options import SentenceOptions
+from toledo.search.gibbs.phrase_scores import PhraseScores
+from toledo.search.gibbs.state import Chain, Sentence
+
+STEPS, ACCEPTED, REJECTED = range(3)  # of `State.counters`: rejected ones since the last that was accepted
+SENTENCES, DOCUMENT, USERS, BEST = range(4)  # of `State.totals`: the first three make up the score
+PROPOSED, POSSIBLE, TAKEN = range(3)  # columns of `State.tally`
+
+
+class Text(NamedTuple):
+    """What does not change. Positions of options and spans count from the beginning of their sentence.
+
+    Sentence s has the source words `words[s]:words[s + 1]` of the document, the places `places[s]:places[s + 1]` and
+    the rows `rows[s]:rows[s + 1]`; `sentence[w]` is the sentence of source word w.
+    """
+
+    options: SentenceOptions
+    scoring: Scoring
+    limit: int
+    longest: int
+    words: NDArray[np.int64]
+    places: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    sentence: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """The phrases of all sentences, as in `Chain`; and what the search remembers.
+
+    `scores[s]` is what the sentence model gives sentence s. The best state is kept as `best_size` and `best_chosen`,
+    but for the sentences `changed[:changed_count[0]]`, which differ by now (marked in `is_changed`).
+    """
+
+    size: NDArray[np.int64]
+    chosen: NDArray[np.int32]
+    model_scores: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    gaps: NDArray[np.int32]
+    masks: NDArray[np.uint64]
+    place: NDArray[np.int64]
+    known: PhraseScores
+    random: RandomState
+    tally: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    new: NDArray[np.int32]
+    new_scores: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    best_size: NDArray[np.int64]
+    best_chosen: NDArray[np.int32]
+    changed: NDArray[np.int32]
+    changed_count: NDArray[np.int64]
+    is_changed: NDArray[np.bool_]
+
+
+@inlined
+def sentence_at(text: Text, s: int) -> Sentence:
+    """A sentence of the document."""
+    begin, end, all_options = text.words[s], text.words[s + 1], text.options
+    options = SentenceOptions(
+        all_options.begin, all_options.end, all_options.pairs, all_options.static, all_options.estimate,
+        all_options.words, all_options.word_begin, all_options.lengths,
+        all_options.first[begin:end], all_options.stop[begin:end],
+    )  # fmt: skip
+    return Sentence(options, text.scoring, text.limit, text.longest)
+
+
+@inlined
+def chain_at(text: Text, state: State, s: int) -> Chain:
+    """The phrases of a sentence."""
+    begin, end = text.places[s], text.places[s + 1]
+    return Chain(
+        state.size[s : s + 1], state.chosen[begin:end], state.model_scores[begin:end],
+        state.rows[text.rows[s] : text.rows[s + 1]], state.gaps[begin:end], state.masks[begin:end],
+        state.place[text.words[s] : text.words[s + 1]], state.known, state.random, state.tally, state.weights,
+        state.new, state.new_scores,
+    )  # fmt: skip
+
+
+@kernel
+def room_for_state(text: Text, known: PhraseScores, random: RandomState, widest: int, operations: int) -> State:
+    """A state without phrases; `widest` possibilities are weighed at once."""
+    sentences, places, models = text.words.size - 1, text.places[-1], len(text.scoring.models)
+    most = 0
+    for s in range(sentences):
+        most = max(most, text.places[s + 1] - text.places[s])
+    state = State(
+        np.zeros(sentences, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
+        np.zeros((text.rows[-1], models), np.int32), np.zeros(places, np.int32), np.zeros(places, np.uint64),
+        np.zeros(text.words[-1], np.int64), known, random, np.zeros((operations, 3), np.int64),
+        np.empty(max(widest, most)), np.full(most, NONE, np.int32), np.zeros(most), np.zeros(sentences),
+        np.zeros(3, np.int64), np.zeros(4), np.zeros(sentences, np.int64), np.full(places, NONE, np.int32),
+        np.zeros(sentences, np.int32), np.zeros(1, np.int64), np.zeros(sentences, np.bool_),
+    )  # fmt: skip
+    for s in range(sentences):
+        for m in range(models):
+            state.rows[text.rows[s], m] = begin_state(text.scoring.models[m])
+    return state

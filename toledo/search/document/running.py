@@ -1,0 +1,186 @@
+"""The loop: draw an operation, propose a change, score it, accept or reject, remember the best state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.kernels import inlined, inner_kernel
+from toledo.randomness import RandomState, next_uniform
+from toledo.search.document.arrays import (
+    ACCEPTED,
+    DOCUMENT,
+    POSSIBLE,
+    PROPOSED,
+    REJECTED,
+    STEPS,
+    TAKEN,
+    USERS,
+    State,
+    Text,
+    chain_at,
+    sentence_at,
+)
+from toledo.search.document.conditionals import regroup, reposition, retranslate
+from toledo.search.document.keeping import keep_if_best
+from toledo.search.document.models.changing import any_active, consider, reconsider
+from toledo.search.document.models.measures import Measures
+from toledo.search.document.proposing import (
+    Habits,
+    Proposal,
+    change_translation,
+    draw_below,
+    move_phrases,
+    resegment,
+    swap_phrases,
+)
+from toledo.search.document.replacing import make_change, replacement_gain
+from toledo.search.gibbs.state import Chain, Sentence
+
+OPERATIONS = ("change", "swap", "move", "resegment", "retranslate", "regroup", "reposition")
+CHANGE, SWAP, MOVE, RESEGMENT, RETRANSLATE, REGROUP, REPOSITION = range(7)
+START, PROPOSE, ACCEPT, REJECT = range(4)  # what users' models are told
+RISE = 1e-9  # less is rounding
+
+
+class Plan(NamedTuple):
+    """How to search: `until[o]` is the probability of the operations up to o; temperature 0 is hill climbing."""
+
+    until: NDArray[np.float64]
+    habits: Habits
+    temperature: float
+    max_rejected: int
+
+
+class Trial(NamedTuple):
+    """A proposal: the first `new` of `State.new` for `old` phrases of a sentence from the place `first` on.
+
+    `gain` is that of the sentence model, `document` the weighted sum of document models if the change is made.
+    """
+
+    sentence: int
+    first: int
+    old: int
+    new: int
+    operation: int
+    ratio: float
+    gain: float
+    document: float
+
+
+@inner_kernel
+def propose(sentence: Sentence, chain: Chain, plan: Plan, operation: int, word: int) -> Proposal:
+    """A change of the phrase that translates a source word: see `proposing`."""
+    place, habits = chain.place[word], plan.habits
+    if operation == CHANGE:
+        return change_translation(sentence, chain, place)
+    if operation == SWAP:
+        return swap_phrases(sentence, chain, place, habits.swap_distance_decay)
+    if operation == MOVE:
+        return move_phrases(sentence, chain, place, habits)
+    if operation == RESEGMENT:
+        return resegment(sentence, chain, place, habits.phrase_resegmentation_decay)
+    if operation == RETRANSLATE:
+        return retranslate(sentence, chain, place, plan.temperature)
+    if operation == REGROUP:
+        return regroup(sentence, chain, word, plan.temperature)
+    return reposition(sentence, chain, place, plan.temperature)
+
+
+@inner_kernel
+def draw_operation(random: RandomState, until: NDArray[np.float64]) -> int:
+    """One of the operations by their probabilities."""
+    uniform, operation = next_uniform(random), 0
+    while operation < until.size - 1 and uniform >= until[operation]:
+        operation += 1
+    return operation
+
+
+@inlined
+def try_change(text: Text, state: State, measures: Measures, plan: Plan) -> Trial:
+    """Propose a change and score it; document models have counted it, so `settle` must follow."""
+    operation = draw_operation(state.random, plan.until)
+    word = draw_below(state.random, text.words[-1])
+    s = text.sentence[word]
+    sentence, chain = sentence_at(text, s), chain_at(text, state, s)
+    first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])
+    gain, document = 0.0, state.totals[DOCUMENT]
+    state.tally[operation, PROPOSED] += 1
+    if new:
+        state.tally[operation, POSSIBLE] += 1
+        gain = replacement_gain(sentence, chain, first, old, new)
+        if any_active(measures):
+            document = consider(measures, text, state, chain, s, first, old, new)
+    return Trial(s, first, old, new, operation, ratio, gain, document)
+
+
+@inlined
+def accepts(state: State, plan: Plan, trial: Trial, users: float) -> bool:
+    """Whether to take a proposal; `users` is the weighted sum of users' models if it is made.
+
+    Hill climbing wants a rise. Otherwise it is the rule of Metropolis and Hastings; where an operation has drawn by the
+    sentence model, its gain cancels.
+    """
+    accepted = False
+    if trial.new:
+        change = trial.document - state.totals[DOCUMENT] + users - state.totals[USERS]
+        if plan.temperature == 0.0:
+            accepted = trial.gain + change > RISE
+        else:
+            weighed = change if trial.operation >= RETRANSLATE else trial.gain + change
+            drawn = math.log(1.0 - next_uniform(state.random))
+            accepted = drawn <= weighed / plan.temperature + trial.ratio
+    return accepted
+
+
+@inlined
+def settle(text: Text, state: State, measures: Measures, plan: Plan, trial: Trial, users: float) -> bool:
+    """Accept or reject a proposal; whether it was accepted."""
+    counters, s = state.counters, trial.sentence
+    counters[STEPS] += 1
+    accepted = accepts(state, plan, trial, users)
+    if accepted:
+        state.tally[trial.operation, TAKEN] += 1
+        counters[ACCEPTED] += 1
+        counters[REJECTED] = 0
+        state.totals[DOCUMENT], state.totals[USERS] = trial.document, users
+        make_change(text, state, s, trial.first, trial.old, trial.new)
+        keep_if_best(text, state, RISE)
+    else:
+        counters[REJECTED] += 1
+        if trial.new and any_active(measures):
+            reconsider(measures, text.options, chain_at(text, state, s), s, trial.first, trial.old, trial.new)
+    return accepted
+
+
+def _run_steps(
+    text: Text,
+    state: State,
+    measures: Measures,
+    plan: Plan,
+    steps: int,
+    users: Callable[..., float] | None,
+    memories: tuple[NDArray[Any], ...],
+) -> int:
+    """Take so many steps, fewer if too many are rejected in a row; gives their number.
+
+    `users` is a compiled function for all models of users, see `users`; without one that part is not compiled.
+    """
+    for done in range(steps):
+        if state.counters[REJECTED] >= plan.max_rejected:
+            return done
+        trial = try_change(text, state, measures, plan)
+        value = state.totals[USERS]
+        if users is not None and trial.new:
+            value = users(text, state, trial, memories, PROPOSE)
+        accepted = settle(text, state, measures, plan, trial, value)
+        if users is not None and trial.new:
+            users(text, state, trial, memories, ACCEPT if accepted else REJECT)
+    return steps
+
+
+run_steps = inner_kernel(_run_steps)

@@ -1,0 +1,87 @@
+"""Models of users: a Python class (easy, slow) or a compiled function (runs inside the loop).
+
+The page document-models.md shows how to write one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.search.document.arrays import Text
+from toledo.search.document.running import _run_steps
+from toledo.search.steps import Step
+
+Memories = tuple[tuple[float, NDArray[Any]], ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A proposal: in a sentence (from 0), the phrases `new` for the phrases `old`, which begin at `place` (from 0)."""
+
+    sentence: int
+    place: int
+    old: tuple[Step, ...]
+    new: tuple[Step, ...]
+
+
+@runtime_checkable
+class PythonModel(Protocol):
+    """A model as a class. After each `propose` comes either `accept` or `reject`."""
+
+    name: str
+
+    def start(self, translations: Sequence[Sequence[Step]]) -> float:
+        """The value of a whole document, phrases in target order. The object is to forget all it knew."""
+
+    def propose(self, change: Change) -> float:
+        """The value of the document if the change were made."""
+
+    def accept(self) -> None:
+        """The change was made."""
+
+    def reject(self) -> None:
+        """The change was not made."""
+
+
+@dataclass(frozen=True)
+class CompiledModel:
+    """A model as a function for compiled code: `function(text, state, change, memory, event) -> value`.
+
+    `memory(text)` makes an array that the function may use as it likes. Events are START (count everything anew),
+    PROPOSE (the value if the change were made), ACCEPT and REJECT (what became of it; the value does not matter).
+    """
+
+    name: str
+    function: Callable[..., float]
+    memory: Callable[[Text], NDArray[Any]] = lambda text: np.zeros(1)
+
+
+@cache
+def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]:
+    """One compiled function for some: the weighted sum of their values. `memories` has weight and memory of each."""
+    function = functions[0]
+    if len(functions) == 1:
+
+        def combined(text: Any, state: Any, change: Any, memories: Any, event: int) -> float:
+            return float(memories[0][0] * function(text, state, change, memories[0][1], event))
+    else:
+        rest = combine(functions[1:])
+
+        def combined(text: Any, state: Any, change: Any, memories: Any, event: int) -> float:
+            own = memories[0][0] * function(text, state, change, memories[0][1], event)
+            return float(own + rest(text, state, change, memories[1:], event))
+
+    return numba.njit(nogil=True, error_model="numpy")(combined)  # type: ignore[no-any-return]
+
+
+@cache
+def run_with_users() -> Callable[..., int]:
+    """The loop for compiled functions of users: not kept on disk, where a changed function would not be noticed."""
+    return numba.njit(nogil=True, error_model="numpy")(_run_steps)  # type: ignore[no-any-return]
