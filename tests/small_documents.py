@@ -1,0 +1,73 @@
+"""Tiny documents with every document model, for tests."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from beam_twin import Steps
+
+from toledo.corpus import Document, Segment
+from toledo.model import Model
+from toledo.search.document import (
+    LIX,
+    OVIX,
+    BLEUModel,
+    DocumentModel,
+    DocumentSearch,
+    DocumentSettings,
+    LengthParity,
+    LexicalConsistency,
+    SemanticModel,
+    SemanticSpace,
+    Snapshot,
+    TypeTokenRatio,
+)
+from toledo.weights import Weights
+
+SPACE = SemanticSpace(
+    ("x", "y", "c"), np.array([[40, -9], [7, 30], [-12, -11]], np.int32), np.linspace(-0.8, 0.5, 7) ** 3
+)
+MODELS: list[DocumentModel] = [
+    LengthParity(),
+    TypeTokenRatio(),
+    OVIX(),
+    LIX(),
+    LexicalConsistency(shortest=1, ignored=frozenset("b")),
+    SemanticModel(SPACE, context=2),
+    BLEUModel(),
+]
+FEATURE_WEIGHTS = {
+    "document.parity": 0.7,
+    "document.type-token": 2.0,
+    "document.ovix": 0.1,
+    "document.lix": -0.05,
+    "document.consistency": 1.5,
+    "document.semantic": 0.6,
+    "bleu": 0.02,
+}
+
+
+def references_of(sources: Sequence[Sequence[str]]) -> list[list[list[str]]]:
+    """One reference or two for each sentence."""
+    letters = dict(zip("abcd", "xyzd", strict=True))
+    plain = [[letters[word] for word in source] for source in sources]
+    return [[text, [*text[::-1], "x"]] if k % 2 else [text] for k, text in enumerate(plain)]
+
+
+def document_of(sources: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]] = ()) -> Document:
+    segments = [
+        Segment(i, tuple(source), tuple(tuple(text) for text in references[i]) if references else ())
+        for i, source in enumerate(sources)
+    ]
+    return Document("small", tuple(segments))
+
+
+def search_of(model: Model, settings: DocumentSettings, models: Sequence[DocumentModel] = ()) -> DocumentSearch:
+    """With weights for all models."""
+    weights = Weights({**model.weights, **FEATURE_WEIGHTS})
+    return DocumentSearch(model.with_weights(weights), settings, models)
+
+
+def state_of(snapshot: Snapshot) -> tuple[Steps, ...]:
+    return tuple(
+        tuple((step.begin, step.end, step.pair) for step in translation.steps) for translation in snapshot.translations
+    )
