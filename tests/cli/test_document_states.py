@@ -2,12 +2,15 @@
 
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from toledo.cli.document_states import SavedStates, noticed_signals
+from toledo.cli.document_states import SavedStates, noticed_signals, with_records
+from toledo.corpus import Document
 from toledo.errors import InputError
+from toledo.search.document import DocumentResult, Record, Snapshot
 
 
 def test_the_first_signal_is_noticed_and_the_second_works() -> None:
@@ -30,7 +33,12 @@ def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
     assert saved.begin(resume=False) is None
     with pytest.raises(InputError, match="no interrupted search"):
         saved.begin(resume=True)
-    saved.save(states)
+    records = (
+        Record(0, -3.5, {"lm": -1.0, "pair:a→b": 2.0}, np.arange(10), None),
+        Record(8, -2.5, {"lm": -0.5}, np.ones(10), None),
+    )
+    results = [SimpleNamespace(state=SimpleNamespace(to_arrays=lambda one=one: one), records=records) for one in states]
+    saved.save(results)
     with pytest.raises(InputError, match="holds an interrupted search"):
         saved.begin(resume=False)
     with pytest.raises(InputError, match="of another search"):
@@ -38,9 +46,14 @@ def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
     found = saved.begin(resume=True)
     assert found is not None
     for one, other in zip(found, states, strict=True):
-        assert one.keys() == other.keys()
-        for name in one:
+        for name in other:
             np.testing.assert_array_equal(one[name], other[name])
+    snapshot = Snapshot((), 0.0, {}, None)
+    document = Document("", ())
+    rest = DocumentResult(document, snapshot, snapshot, (Record(16, -1.0, {"lm": 0.0}, None, None),), 16, 0, {}, None)
+    steps = [(one.step, one.score, one.features["lm"]) for one in with_records(rest, found[1]).records]
+    assert steps == [(0, -3.5, -1.0), (8, -2.5, -0.5), (16, -1.0, 0.0)]
+    np.testing.assert_array_equal(with_records(rest, found[0]).records[0].bleu, np.arange(10))
     saved.remove()
     assert not list(tmp_path.iterdir())
 

@@ -16,6 +16,7 @@ from toledo.cli import (
     combine,
     consensus,
     demo,
+    document,
     evaluate,
     exchange,
     forest,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 
 app.add_typer(combine.app, name="combine")
+app.add_typer(document.app, name="document")
 app.add_typer(forest.app, name="forest")
 app.add_typer(lm.app, name="lm")
 app.add_typer(text.app, name="text")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
+from toledo.search.document import DocumentResult, Record
 
 DESCRIPTION, FORMAT = "states.toml", 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -49,6 +52,33 @@ def _restore(usual: Mapping[signal.Signals, Any]) -> None:
         signal.signal(number, handler)
 
 
+def with_records(result: DocumentResult, arrays: Arrays) -> DocumentResult:
+    """A result with the records that were made before an interruption."""
+    names, bleu = json.loads(arrays["record_names"].tobytes()), arrays["record_bleu"]
+    records = tuple(
+        Record(step, score, dict(zip(names, values, strict=True)), bleu[place] if bleu.size else None, None)
+        for place, (step, score, values) in enumerate(
+            zip(*(arrays[f"record_{name}"].tolist() for name in ("steps", "scores", "features")), strict=True)
+        )
+    )
+    return replace(result, records=(*records, *result.records))
+
+
+def _records(result: DocumentResult) -> dict[str, NDArray[Any]]:
+    """The recorded states, their texts left out."""
+    records = result.records
+    names = [*dict.fromkeys(name for one in records for name in one.features)]  # sparse ones are not in all
+    bleu = [one.bleu for one in records if one.bleu is not None]
+    values = [[one.features.get(name, 0.0) for name in names] for one in records]
+    return {
+        "record_names": np.frombuffer(json.dumps(names).encode(), np.uint8),
+        "record_steps": np.array([one.step for one in records], np.int64),
+        "record_scores": np.array([one.score for one in records], np.float64),
+        "record_features": np.array(values, np.float64),
+        "record_bleu": np.array(bleu, np.int64),
+    }
+
+
 @dataclass(frozen=True)
 class SavedStates:
     """Where the states of an interrupted search are kept; `digest` stands for all that its result depends on."""
@@ -78,11 +108,15 @@ class SavedStates:
             )
         return self._load(self.directory)
 
-    def save(self, states: Sequence[Arrays]) -> Path | None:
-        """Keep states; gives the place, if there is one."""
+    def save(self, results: Sequence[DocumentResult]) -> Path | None:
+        """Keep states and records; gives the place, if there is one."""
         if self.directory is not None:
-            arrays = {f"d{number}.{name}": array for number, one in enumerate(states) for name, array in one.items()}
-            content = {"format": FORMAT, "digest": self.digest, "documents": len(states)}
+            arrays = {
+                f"d{number}.{name}": array
+                for number, one in enumerate(results)
+                for name, array in {**one.state.to_arrays(), **_records(one)}.items()
+            }
+            content = {"format": FORMAT, "digest": self.digest, "documents": len(results)}
             storage.save(self.directory, DESCRIPTION, content, arrays)
         return self.directory
 

@@ -1,14 +1,20 @@
-"""`toledo import` and `toledo export`: models from and for Moses."""
+"""`toledo import` and `toledo export`: models from and for Moses, and from Docent."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toledo.cli.common import Quiet, progress_for, set_up_messages
 from toledo.errors import InputError
+
+if TYPE_CHECKING:
+    from toledo.progress import Progress
+
+log = logging.getLogger(__name__)
 
 
 def import_model(
@@ -17,28 +23,59 @@ def import_model(
     language_model: Annotated[list[Path] | None, typer.Option(help="ARPA file; may be given several times.")] = None,
     reordering_table: Annotated[Path | None, typer.Option(help="Moses reordering table (.gz).")] = None,
     moses_ini: Annotated[Path | None, typer.Option(help="Take files and weights from here.")] = None,
+    docent_config: Annotated[
+        Path | None, typer.Option(help="Take models, weights and search from this file of Docent (XML).")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a model directory from Moses' files.
+    """Make a model directory from files of Moses or Docent.
 
-    Files given here go before those that a moses.ini names. Without a moses.ini, weights are Moses' defaults.
+    Files given here go before those that a configuration names. Without one, weights are Moses' defaults. A
+    configuration of Docent also gives a file for `toledo document translate --config`: MODEL/document.toml.
 
     **Examples**
 
         toledo import --phrase-table phrase-table.gz --language-model lm.arpa.gz --output model
 
         toledo import --moses-ini mert-work/moses.ini --output model
+
+        toledo import --docent-config docent.xml --phrase-table table.gz --language-model lm.arpa --output model
     """
     from toledo.files import require_output_directory
     from toledo.formats import moses_model
     from toledo.model import DESCRIPTION
 
-    log, progress = set_up_messages(quiet), progress_for(quiet)
+    set_up_messages(quiet)
+    progress = progress_for(quiet)
     require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
+    if docent_config is not None:
+        if moses_ini or reordering_table:
+            raise InputError("a configuration of Docent names all models", remedy="leave other configurations out")
+        _import_docent(docent_config, phrase_table, language_model or [], output, progress)
+        return
     model = moses_model.import_model(phrase_table, language_model or (), reordering_table, moses_ini, progress)
     model.save(output)
     log.info("%s: %d phrase pairs", output, len(model.table))
     log.info("signature: %s", model.signature)
+
+
+def _import_docent(
+    configuration: Path, phrase_table: Path | None, language_models: list[Path], output: Path, progress: Progress
+) -> None:
+    """A model directory, and beside the model what Docent's search does."""
+    from toledo.formats.docent_config import read_docent_config
+    from toledo.formats.docent_model import document_search, import_docent
+    from toledo.formats.document_toml import CONFIGURATION, write_configuration
+
+    read = read_docent_config(configuration)
+    for note in read.notes:
+        log.warning("%s: %s", configuration, note)
+    model = import_docent(read, configuration.parent, phrase_table, language_models, progress)
+    model.save(output)
+    write_configuration(output / CONFIGURATION, document_search(read))
+    log.info("%s: %d phrase pairs", output, len(model.table))
+    log.info("signature: %s", model.signature)
+    log.info("to search as Docent: toledo document translate %s --config %s/%s", output, output, CONFIGURATION)
 
 
 def export_model(

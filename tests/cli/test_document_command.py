@@ -1,0 +1,243 @@
+"""`toledo document` from the outside: whole runs beside what they gave before, bad input, and interruptions."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_models import small_model
+from typer.testing import CliRunner, Result
+
+from toledo.cli import app
+from toledo.cli.document_runs import _Watch
+from toledo.errors import InputError
+from toledo.formats.document_toml import read_configuration
+from toledo.formats.documents import read_documents
+from toledo.weights import Weights
+
+GOLDEN = Path(__file__).parent / "golden" / "documents"
+TEXT = ["das haus ist klein", "klein ist das haus", "ist das & haus klein", "das haus", "das"]
+IDS = ["a", "a", "b", "b", "b"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    small_model().save("model")
+    Path("source.de").write_text("\n".join(TEXT) + "\n")
+    Path("source.docids").write_text("\n".join(IDS) + "\n")
+    for file in ("source.xml", "references.xml"):
+        Path(file).write_bytes((GOLDEN / file).read_bytes())
+    return tmp_path
+
+
+def document(command: str, *arguments: object) -> Result:
+    given = ["document", command, "model", *map(str, arguments), "--threads", "1"]
+    return CliRunner().invoke(app, given, catch_exceptions=False)
+
+
+def done(command: str, *arguments: object) -> str:
+    result = document(command, *arguments, "--quiet")
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refusal(command: str, *arguments: object) -> InputError:
+    with pytest.raises(InputError) as caught:
+        document(command, *arguments, "--quiet")
+    assert caught.value.remedy
+    return caught.value
+
+
+RUNS: dict[str, list[str]] = {
+    "climbing": ["translate", "--start", "random", "--steps", "600", "--seed", "3"],
+    "models": [
+        *("translate", "--model", "parity=2", "--model", "consistency=1.5", "--model", "document.lix=-0.1"),
+        *("--accept", "annealing", "--start-temperature", "2", "--end-temperature", "0.1", "--steps", "600"),
+    ],
+    "sampling": [
+        *("translate", "--accept", "sampling", "--temperature", "0.5", "--last", "--steps", "500", "--record", "250"),
+        *("--operation", "change=0.5", "--operation", "resegment=0.3", "--operation", "swap=0.2"),
+    ],
+    "bleu": ["bleu-decode", "--start", "random", "--steps", "3000", "--max-rejected", "1000"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_give_what_they_gave(name: str, folder: Path) -> None:
+    command, *options = RUNS[name]
+    given = ("source.xml", "--reference", "references.xml", *options)
+    done(command, *given, "--trace", "trace.jsonl", "--output", "out.xml")
+    assert Path("out.xml").read_text() == (GOLDEN / f"{name}.xml").read_text()
+    assert Path("trace.jsonl").read_text() == (GOLDEN / f"{name}.jsonl").read_text()
+    written = Path("out.xml.toml")
+    assert written.read_text().split("[provenance]")[0] == (GOLDEN / f"{name}.toml").read_text()
+    again = ("source.xml", "--reference", "references.xml", "--config", written, *(o for o in options if o == "--last"))
+    done("translate", *again, "--trace", "again.jsonl", "--output", "again.xml")
+    assert Path("again.xml").read_text() == Path("out.xml").read_text()
+    assert Path("again.jsonl").read_text() == Path("trace.jsonl").read_text()
+
+
+def test_text_in_text_out_and_xml_by_suffix() -> None:
+    given = ("source.de", "--docids", "source.docids", "--steps", 300)
+    lines = done("translate", *given).splitlines()
+    assert lines[0] == "the house is small"
+    assert len(lines) == len(TEXT)
+    done("translate", *given, "--output", "out.xml")
+    done("translate", "source.xml", "--steps", 300, "--output", "out.en")
+    assert Path("out.en").read_text().splitlines() == lines
+    assert '<doc docid="b" sysid="toledo">' in Path("out.xml").read_text()
+    assert done("translate", "source.xml", "--steps", 300).startswith("<?xml")
+    one = done("translate", "source.de", "--steps", 0).splitlines()
+    assert len(one) == len(TEXT)
+
+
+def test_the_summary_and_the_plot() -> None:
+    given = ("source.xml", "-r", "references.xml", "--steps", 300, "-o", "out.xml")
+    found = json.loads(done("translate", *given, "--json", "--plot", "search.html"))
+    assert (found["documents"], found["segments"], found["steps"]) == (2, 5, 600)
+    assert found["score"] == pytest.approx(sum(found["features"][name] * w for name, w in weights().items()))
+    assert 0 < found["bleu"] <= 100
+    assert sum(one["drawn"] for one in found["operations"].values()) == 600
+    assert not found["interrupted"]
+    page = Path("search.html").read_text()
+    assert page.count("<svg") == 3
+    told = document("translate", *given).stderr
+    assert f"score {found['score']:.2f}, BLEU {found['bleu']:.2f}" in told
+    assert found["signature"].split("search:")[0] in told
+
+
+def weights() -> Weights:
+    return small_model().weights
+
+
+def test_weights_and_models_from_files() -> None:
+    Weights({**weights(), "lm": 1.0, "document.parity": 3.0}).save("weights.toml")
+    Path("search.toml").write_text('[search]\nsteps = 50\nseed = 9\n[operations]\nchange = 1\n[weights]\n"lm" = 2.0\n')
+    given = ("source.xml", "--config", "search.toml", "-o", "out.xml", "--model", "ovix=0.5", "--steps", 60)
+    done("translate", *given, "--weights", "weights.toml")
+    found = read_configuration("out.xml.toml")
+    assert (found.search["steps"], found.search["seed"]) == (60, 9)
+    assert found.operations["swap"] == 0.0
+    assert (found.weights["lm"], found.weights["document.parity"], found.weights["document.ovix"]) == (1.0, 3.0, 0.5)
+    done("translate", *given)
+    assert read_configuration("out.xml.toml").weights["lm"] == 2.0
+
+
+def test_given_derivations(folder: Path) -> None:
+    lines = [
+        "the house |0-1| is |2-2| small |3-3|", "small |0-0| is |1-1| that |2-2| house |3-3|",
+        "is |0-0| the |1-1| & |2-2| house |3-3| small |4-4|", "that |0-0| house |1-1|", "the |0-0|",
+    ]  # fmt: skip
+    Path("moses").write_text("\n".join(lines) + "\n")
+    given = ("source.de", "--docids", "source.docids", "--segmentation", "moses", "--steps", 0)
+    assert done("translate", *given).splitlines()[1] == "small is that house"
+    Path("moses").write_text("\n".join(lines[:4]) + "\n")
+    assert "4 derivations for 5 segments" in refusal("translate", *given).message
+
+
+def test_a_reference_within_reach() -> None:
+    given = ("source.xml", "--pseudo-reference", "pseudo.xml", "--start", "random", "-o", "out.xml", "--steps", 3000)
+    found = json.loads(done("bleu-decode", *given, "--json"))
+    (reference,) = {part.references for one in read_documents("source.xml", ["pseudo.xml"]).documents[1:]
+                    for part in one.segments[2:]}  # fmt: skip
+    assert len(reference) == 1
+    assert found["bleu"] > 99.0
+    drawn = Path("pseudo.xml").read_text()
+    assert '<refset setid="small"' in drawn
+    again = json.loads(done("bleu-decode", *given, "--json"))
+    assert again == found
+    assert Path("pseudo.xml").read_text() == drawn
+    both = ("source.xml", "-r", "references.xml", "--pseudo-reference", "pseudo.xml")
+    assert "one kind" in refusal("bleu-decode", *both).message
+    assert "one kind" in refusal("bleu-decode", "source.xml").message
+
+
+def test_semantic_space(folder: Path) -> None:
+    words = ["house small roof", "cat dog mouse", "red blue green"]
+    lines = [f"the {words[n % 3]} is {words[n % 3]}" for n in range(60)]
+    Path("train.en").write_text("\n".join(lines) + "\n")
+    Path("train.docids").write_text("".join(f"d{n // 2}\n" for n in range(60)))
+    command = ["document", "semantic-space", "train.en", "--docids", "train.docids", "-o", "space", "-q"]
+    result = CliRunner().invoke(app, [*command, "--dimensions", "2", "--common", "2"], catch_exceptions=False)
+    assert result.exit_code == 0
+    given = ("source.xml", "--model", "semantic=1", "--steps", 100)
+    assert "semantic-space" in str(refusal("translate", *given).remedy)
+    assert "small" in done("translate", *given, "--semantic-space", "space")
+    assert "no model uses" in refusal("translate", "source.xml", "--semantic-space", "space").message
+
+
+BAD: list[tuple[list[object], str]] = [
+    (["source.xml", "--model", "parety=1"], "no model 'document.parety'"),
+    (["source.xml", "--model", "parity"], "not NAME=NUMBER"),
+    (["source.xml", "--model", "parity=x"], "'x' is no number"),
+    (["source.xml", "--model", "parity=nan"], "weight of document.parity is nan"),
+    (["source.xml", "--model", "bleu=1"], "BLEU without references"),
+    (["source.xml", "--operation", "chance=1"], "no operation 'chance'"),
+    (["source.xml", "--operation", "change=-1"], "change is -1.0"),
+    (["source.xml", "--operation", "change=0"], "weights of operations"),
+    (["source.xml", "--operation", "swap-distance-decay=1.5"], "swap-distance-decay"),
+    (["source.xml", "--temperature", "2"], "--temperature is not for hill-climbing"),
+    (["source.xml", "--accept", "sampling", "--temperature", "0"], "temperature is 0.0"),
+    (["source.xml", "--accept", "annealing", "--schedule", "4,x"], "'x' is no number"),
+    (["source.xml", "--record", "often"], "record is 'often'"),
+    (["source.xml", "--config", "bad.toml"], "no setting 'stepps'"),
+    (["source.xml", "--config", "nan.toml"], "weight of lm is nan"),
+    (["source.xml", "--weights", "nan-weights.toml"], "weight of lm is nan"),
+    (["source.xml", "--docids", "source.docids"], "documents of its own"),
+    (["source.de", "--docids", "short"], "number of lines"),
+    (["source.de", "--reference", "references.xml"], "which is text"),
+    (["source.xml", "--reference", "short"], "2 lines for 5 segments"),
+    (["cut.xml"], "not well-formed"),
+    (["source.xml", "--json"], "two results would go to standard output"),
+    (["source.xml", "--trace", "x", "-o", "x"], "two results would go to one place"),
+    (["source.xml", "--plot", "x.txt"], "no name for plots"),
+    (["source.xml", "-o", "nowhere/out"], "no such directory"),
+    (["source.xml", "--resume"], "nothing is kept for standard output"),
+    (["source.xml", "--resume", "-o", "out"], "no interrupted search"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[message for _, message in BAD])
+def test_what_is_refused(arguments: list[object], message: str, folder: Path) -> None:
+    Path("bad.toml").write_text("[search]\nstepps = 3\n")
+    Path("nan.toml").write_text('[weights]\n"lm" = nan\n')
+    Path("nan-weights.toml").write_text('[weights]\n"lm" = nan\n')
+    Path("short").write_text("a\nb\n")
+    Path("cut.xml").write_text(Path("source.xml").read_text()[:300])
+    before = {path.name for path in folder.iterdir()}
+    assert message in refusal("translate", *arguments).message
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("-r", "references.xml", "--accept", "sampling", "--steps", 50_000, "--record", 10_000)
+    given = ("translate", "source.xml", *options, "--trace", "trace.jsonl", "-o", "out.xml")
+    done(*given)
+    whole = [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")]
+    usual, asked = _Watch.__call__, []
+
+    def interrupt(self: _Watch, state: Any) -> bool:
+        asked.append(state.step)
+        if len(asked) == 12:  # in the second document
+            signal.raise_signal(signal.SIGINT)
+        return usual(self, state)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_Watch, "__call__", interrupt)
+        result = document(*given)
+    assert result.exit_code == 128 + signal.SIGINT
+    assert "--resume" in result.stderr
+    assert 0 < asked[-1] < 50_000
+    assert Path("out.xml").read_text().count("<seg") == 5
+    assert "holds an interrupted search" in refusal(*given).message
+    assert "another search" in refusal(*given, "--resume", "--seed", 2).message
+    done(*given, "--resume")
+    assert [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")] == whole
+    assert not Path("out.xml.states").exists()
+
+
+def test_help_shows_examples() -> None:
+    for command in ("translate", "bleu-decode", "semantic-space"):
+        assert "Examples" in CliRunner().invoke(app, ["document", command, "--help"]).stdout
