@@ -238,6 +238,60 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     assert not Path("out.xml.states").exists()
 
 
+def test_empty_segments_and_documents() -> None:
+    Path("text").write_text("\n\ndas haus\n\nunbekannt\n")
+    Path("ids").write_text("a\na\nb\nb\nb\n")
+    Path("reference").write_text("\n\nthe house\n\nunknown\n")
+    given = (
+        "text",
+        "--docids",
+        "ids",
+        "-r",
+        "reference",
+        "--model",
+        "parity=1",
+        "--model",
+        "lix=1",
+        "--model",
+        "ovix=1",
+    )
+    lines = done("translate", *given, "--model", "consistency=1", "--steps", 200, "--plot", "x.svg").splitlines()
+    assert lines == ["", "", "the house", "", "unbekannt"]
+    assert done("bleu-decode", "text", "--docids", "ids", "-r", "reference", "--steps", 200).splitlines()[:2] == [
+        "",
+        "",
+    ]
+
+
+def test_a_configuration_of_docent(shared_folder: Path, moses_files: Path) -> None:
+    """Its model and search, and Moses' derivations: their score is Moses' own, with the references a BLEU of 37.2."""
+    files = shared_folder / "peers" / "docent-50"
+    command = ["import", "--docent-config", str(files / "docent-config.xml"), "--output", "docent", "--quiet"]
+    with pytest.raises(InputError, match="names it") as caught:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "--phrase-table" in caught.value.remedy
+    command += ["--phrase-table", str(files / "phrase-table.gz")]
+    with pytest.raises(InputError, match=r"lm\.3\.bin.*names it") as caught:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "--language-model" in caught.value.remedy
+    command += ["--language-model", str(moses_files / "lm.3.arpa.gz")]
+    assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
+    given = [
+        *("document", "translate", "docent", files / "input.xml", "--config", "docent/document.toml", "--json", "-q"),
+        *("--segmentation", files / "moses-segmentation.txt", "-r", files / "ref50.en", "--steps", 1000, "-o", "o.xml"),
+    ]  # fmt: skip
+    found = json.loads(CliRunner().invoke(app, list(map(str, given)), catch_exceptions=False).stdout)
+    assert found["score"] == pytest.approx(-1979.17, abs=0.005)
+    assert found["bleu"] == pytest.approx(37.2, abs=0.05)
+    assert {*found["operations"]} == {"change", "swap", "resegment"}
+
+
+def test_a_configuration_of_docent_alone(folder: Path) -> None:
+    both = ["import", "--docent-config", "x.xml", "--moses-ini", "moses.ini", "--output", "new"]
+    with pytest.raises(InputError, match="names all models"):
+        CliRunner().invoke(app, both, catch_exceptions=False)
+
+
 def test_help_shows_examples() -> None:
     for command in ("translate", "bleu-decode", "semantic-space"):
         assert "Examples" in CliRunner().invoke(app, ["document", command, "--help"]).stdout
