@@ -12,6 +12,7 @@ import typer
 from toledo.cli import document_options as options
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
 from toledo.cli.document_options import option_tables
+from toledo.cli.document_tuning import tune
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Translate whole documents, with models that look beyond the sentence.")
 
 SIGNALLED = 128
+app.command()(tune)
+
 PseudoReference = Annotated[
     str | None,
     typer.Option(

@@ -77,7 +77,7 @@ def make_search(
         names.append(BLEU)
     if BLEU in names and not referenced:
         raise InputError("BLEU without references", remedy="give --reference FILE, or leave its weight out")
-    models = tuple(_document_model(name, space, model) for name in names)
+    models = tuple(named_document_model(name, space, model) for name in names)
     if space is not None and SEMANTIC not in names:
         raise InputError("a semantic space that no model uses", remedy="add --model semantic=0.1, say")
     return DocumentSearch(model, configuration.settings(), models, Weights(weights))
@@ -105,7 +105,8 @@ def read_or_draw(
     return with_reference(text, lines)
 
 
-def _document_model(name: str, space: Path | None, model: Model) -> Any:
+def named_document_model(name: str, space: Path | None, model: Model) -> Any:
+    """A document model by the name of its feature; `semantic` needs a space."""
     if name == SEMANTIC:
         if space is None:
             raise InputError(

@@ -1,0 +1,119 @@
+"""Chapter 3 of Smith (2015) on real data: search for BLEU itself, from beam search, from random, and within reach.
+
+    python experiments/bleu_decoding.py ../shared/data --work documents
+    python experiments/bleu_decoding.py ../shared/data --work documents --figure docs/figures/bleu-decoding.svg
+
+All weights are 0 but that of BLEU. Documents are those of the test part, with two references; *within reach* the
+reference is a random translation that the phrase table allows. States are recorded at steps 0, 2^8, 2^9, …; each
+finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what is there is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from document_sets import DocumentSet
+from runs import Run, Runs
+
+from toledo.corpus import Document
+from toledo.metrics import BLEU
+from toledo.search.document import BLEUModel, DocumentResult, DocumentSearch, DocumentSettings, Recording
+from toledo.weights import Weights
+
+RUNS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
+COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
+PSEUDO_SEED = 7
+
+
+def main() -> None:
+    """Do what is not there yet, then print the table or draw the figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("documents"))
+    parser.add_argument("--pairs", default="de-en")
+    parser.add_argument("--steps", type=int, default=1 << 18, help="for each document")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--documents", type=int, help="only the first ones, for a quick look")
+    parser.add_argument("--figure", type=Path, help="only draw the figure to this file")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    for pair in options.pairs.split(","):
+        one = DocumentSet.of(pair, options.data, options.work, options.threads, options.documents)
+        runs = Runs(one.work / "bleu", ("name", "steps"))
+        for name in RUNS:
+            if options.figure is None and (name, options.steps) not in runs.all():
+                runs.add(_run(one, name, options.steps))
+        _print_table(pair, list(runs.all().values()))
+        if options.figure is not None:
+            _draw(options.figure, [run for run in runs.all().values() if run["steps"] == options.steps])
+
+
+def _run(one: DocumentSet, name: str, steps: int) -> Run:
+    """Search; the course of each document is kept."""
+    documents, before = one.documents("test"), time.process_time()
+    if name == "within reach":
+        documents = [_within_reach(one, document) for document in documents]
+    weights = Weights({**dict.fromkeys(one.model.feature_names, 0.0), BLEUModel.name: 1.0})
+    settings = DocumentSettings(steps=steps, start=RUNS[name], recording=Recording("logarithmic"))
+    results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
+    seconds = time.process_time() - before
+    logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)
+    return {"name": name, "steps": steps, "seconds": seconds, "courses": [_course(result) for result in results]}
+
+
+def _course(result: DocumentResult) -> Run:
+    bleu = [BLEU().score(record.bleu.astype(np.float64)) for record in result.records if record.bleu is not None]
+    return {
+        "document": result.document.identifier,
+        "segments": len(result.document.segments),
+        "steps": [record.step for record in result.records],
+        "bleu": bleu,
+        "lm": [record.features["lm"] for record in result.records],
+    }
+
+
+def _within_reach(one: DocumentSet, document: Document) -> Document:
+    """With a random translation as its only reference."""
+    state = DocumentSearch(one.model, DocumentSettings(start="random", seed=PSEUDO_SEED)).start(document)
+    texts = [[word for step in steps for word in step.words] for steps in state.translations_of(state.present)]
+    parts = zip(document.segments, texts, strict=True)
+    return replace(document, segments=tuple(replace(part, references=(tuple(words),)) for part, words in parts))
+
+
+def _print_table(pair: str, runs: Sequence[Run]) -> None:
+    print(f"\n{pair}\n\n| search | steps | BLEU before | after | LM score before | after |\n|---|---|---|---|---|---|")
+    for run in runs:
+        courses = run["courses"]
+        bleu = [_range([course["bleu"][place] for course in courses]) for place in (0, -1)]
+        lm = [f"{np.mean([course['lm'][place] for course in courses]):.0f}" for place in (0, -1)]
+        print(f"| {run['name']} | {run['steps']:,} | {' | '.join(bleu)} | {' | '.join(lm)} |")
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{np.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def _draw(path: Path, runs: Sequence[Run]) -> None:
+    """The language model's score against BLEU: min, mean and max over documents, step by step."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.0 * len(runs), 3.4), layout="constrained")
+    for axes, run in zip(np.ravel(figure.subplots(1, len(runs))), runs, strict=True):
+        bleu, lm = (np.array([course[name] for course in run["courses"]]) for name in ("bleu", "lm"))
+        for name, colour in COLOURS.items():
+            of = getattr(np, name)
+            axes.plot(of(bleu, axis=0), of(lm, axis=0), color=colour, marker=".", label=name)
+        axes.set(xlabel="BLEU", ylabel="language model score", title=run["name"])
+        axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Sets of documents for experiments: two parts with document ids and two references, a model, and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from runs import trained_model
+
+from toledo.corpus import Document, sentences_from
+from toledo.formats.documents import read_documents
+from toledo.metrics import BLEU
+from toledo.model import Model
+from toledo.phrases.filtering import filter_for
+from toledo.phrases.sparse import sparse_features, target_words
+
+LANGUAGES = {"de-en": "de", "es-en": "es"}
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSet:
+    """A pair of languages: its folder, where its runs are kept, and how many documents of each part to take."""
+
+    pair: str
+    folder: Path
+    work: Path
+    threads: int = 1
+    most: int | None = None
+
+    @classmethod
+    def of(cls, pair: str, data: Path, work: Path, threads: int, most: int | None) -> DocumentSet:
+        """By the name of the pair."""
+        return cls(pair, data / f"bible-{pair}", work / pair, threads, most)
+
+    def documents(self, part: str) -> list[Document]:
+        """Those of a part, tune or test, with both references."""
+        folder, language = self.folder, LANGUAGES[self.pair]
+        references = [str(folder / f"{part}.en"), str(folder / f"{part}.refB.en")]
+        text = read_documents(str(folder / f"{part}.{language}"), references, folder / f"{part}.docids")
+        return list(text.documents)[: self.most]
+
+    @cached_property
+    def model(self) -> Model:
+        """Trained on the training part; of the table only what the documents need, which changes no translation."""
+        model = trained_model(self.folder, LANGUAGES[self.pair], self.work, self.threads)
+        ids = [
+            model.source_vocabulary.ids(segment.words)
+            for part in ("tune", "test")
+            for document in self.documents(part)
+            for segment in document.segments
+        ]
+        text = sentences_from(np.concatenate(ids), np.array([one.size for one in ids]))
+        return replace(model, table=filter_for(model.table, text))
+
+    def model_with_words(self, count: int) -> Model:
+        """With a feature for each of the most frequent target words."""
+        return replace(self.model, sparse=sparse_features(self.model.table, [target_words], count))
+
+
+def document_statistics(
+    documents: Sequence[Document], translations: Sequence[Sequence[Sequence[str]]]
+) -> NDArray[np.float64]:
+    """The statistics of BLEU of each document."""
+    rows = [
+        BLEU().corpus_statistics(texts, [segment.references for segment in document.segments], threads=1).sum(axis=0)
+        for document, texts in zip(documents, translations, strict=True)
+    ]
+    return np.array(rows)

@@ -1,0 +1,334 @@
+"""Chapter 4 of Smith (2015) on real data: weights for document search, and what document models do.
+
+    python experiments/documents.py ../shared/data --work documents
+    python experiments/documents.py ../shared/data --work documents --part models
+    python experiments/documents.py ../shared/data --work documents --table
+
+The data are chapters of the Bible with two references. All weights are tuned on the 60 chapters of the tuning part and
+translate the 60 unseen ones of the test part in the same way: hill climbing from what beam search finds with these
+weights, or from a random translation; or (MBR) the text of each sentence that agrees most with samples of the document
+chain, at a sharpness chosen for each weights on 20 chapters of the tuning part. Each finished run is a line of
+WORK/PAIR/runs.jsonl beside its translations, and what is there is not done again. p is that of a paired bootstrap over
+documents (10,000 samples).
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from document_sets import DocumentSet, document_statistics
+from numpy.typing import NDArray
+from runs import Run, Runs, compare, file_name, mean_text, read_lines
+
+from toledo.corpus import Document
+from toledo.metrics import BLEU
+from toledo.model import Model, default_weights
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.document import (
+    DocumentModel,
+    DocumentSearch,
+    DocumentSettings,
+    HillClimbing,
+    LengthParity,
+    LexicalConsistency,
+    SemanticModel,
+    SemanticSpace,
+    TypeTokenRatio,
+)
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.documents import (
+    Chains,
+    ChainSettings,
+    DocumentPRO,
+    DocumentTrainer,
+    RankingRound,
+    TrainingSettings,
+    consensus_texts,
+    rank_documents,
+    train_documents,
+)
+from toledo.tuning.loop import LoopSettings, TuningSet, tune
+from toledo.tuning.mert import MERT
+from toledo.weights import Weights
+
+WORDS = 300
+STEPS = {"beam": 30_000, "random": 100_000}
+MBR = "MBR"
+SHARPNESS = (5.0, 10.0, 20.0)  # of samples for MBR: the sum of absolute weights
+SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution is very flat
+CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
+TO_DECIDE = ChainSettings(states=60, every=1.0, first=20.0)
+TO_CHOOSE = 20  # documents
+CONSISTENT = (LexicalConsistency(), TypeTokenRatio())
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Expected BLEU by document chains, with word features or document models."""
+
+    trainer: DocumentTrainer
+    rounds: int
+    words: bool = False
+    models: tuple[DocumentModel, ...] = ()
+
+
+CONDITIONS: dict[str, int | DocumentPRO | Expected | None] = {
+    "default": None,
+    "MERT": 6,  # rounds
+    "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
+    "PRO": DocumentPRO("consecutive", positive=False),
+    "PRO, positive": DocumentPRO("consecutive"),
+    "PRO, all pairs": DocumentPRO("all", positive=False),
+    "PRO, all pairs, positive": DocumentPRO("all"),
+    "PRO, all pairs, positive, linear": DocumentPRO("all", every=10_000),
+    "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
+    "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
+    "expected BLEU": Expected(DocumentTrainer(steps=8), 8),
+    "expected BLEU, words": Expected(DocumentTrainer(steps=8, l2=3e-4), 8, words=True),
+    "expected BLEU, documents": Expected(DocumentTrainer(steps=8), 8, models=CONSISTENT),
+}
+FIRST = ("default", "MERT", "expected BLEU", "expected BLEU, words")
+KEY = ("condition", "seed", "start")
+
+
+def main() -> None:
+    """Do what is not there yet, then print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("documents"))
+    parser.add_argument("--pairs", default="de-en,es-en")
+    parser.add_argument("--part", choices=("tuning", "models"), default="tuning")
+    parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
+    parser.add_argument("--starts", default="beam", help="of translation: beam,random,MBR (after beam)")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--documents", type=int, help="only the first ones of each part, for a quick look")
+    parser.add_argument("--table", action="store_true", help="only print the tables")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    for pair in options.pairs.split(","):
+        one = DocumentSet.of(pair, options.data, options.work, options.threads, options.documents)
+        if options.part == "models":
+            if not options.table:
+                _run_models(one)
+            _print_models(one)
+            continue
+        if not options.table:
+            _run_conditions(one, options)
+        _print_conditions(one)
+
+
+def _run_conditions(one: DocumentSet, options: argparse.Namespace) -> None:
+    runs = Runs(one.work, KEY)
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for name in options.conditions.split(";"):
+            for start in options.starts.split(","):
+                if (name, seed, start) in runs.all() or (CONDITIONS[name] is None and seed > 1):
+                    continue
+                known = [run for key, run in runs.all().items() if key[:2] == (name, seed)]
+                tuned = known[0] if known else _tuned(one, name, seed)
+                runs.add(_translated(one, runs, {**tuned, "start": start}))
+
+
+def _tuned(one: DocumentSet, name: str, seed: int) -> Run:
+    """Weights by a condition."""
+    how, model = CONDITIONS[name], one.model
+    before = time.process_time()
+    logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
+    weights = default_weights(model.feature_names)
+    if isinstance(how, int):
+        weights = _mert(one, how, seed, weights)
+    elif isinstance(how, DocumentPRO):
+        done: list[RankingRound] = []
+        for _ in range(how.rounds):
+            own = replace(how, seed=seed)
+            done.append(
+                rank_documents(own, model, one.documents("tune"), start=weights, done=done, threads=one.threads)
+            )
+            logging.info("loss %.3f of %d pairs; BLEU %.2f", done[-1].loss, done[-1].pairs, done[-1].bleu)
+        weights = done[-1].weights
+    elif isinstance(how, Expected):
+        weights = _expected(one, name, how, seed, weights)
+    seconds = time.process_time() - before
+    return {"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds}
+
+
+def _mert(one: DocumentSet, rounds: int, seed: int, start: Weights) -> Weights:
+    """With beam search, on the segments of the documents."""
+    segments = [segment for document in one.documents("tune") for segment in document.segments]
+    sentences = [list(segment.words) for segment in segments]
+
+    def search(weights: Weights) -> Sequence[object]:
+        return BeamSearch(one.model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
+
+    settings = LoopSettings(rounds=rounds, seed=seed, threads=one.threads)
+    found = tune(MERT(), start, TuningSet(search, [segment.references for segment in segments]), settings)  # type: ignore[arg-type]
+    return found.weights
+
+
+def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> Weights:
+    model = one.model_with_words(WORDS) if how.words else one.model
+    values = {key: value if key in weights.frozen else SHARPER * value for key, value in weights.items()}
+    start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
+    chains = Chains(model, one.documents("tune"), how.models, replace(CHAINS, seed=seed))
+    work = one.work / file_name(f"{name}-{seed}.tuning")
+    checkpoint = Checkpoint(
+        work, {"condition": repr(how), "chains": repr(CHAINS)}, resume=(work / "history.json").exists()
+    )
+    settings = TrainingSettings(how.rounds, seed, one.threads, best=False)
+    return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint).weights
+
+
+def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
+    """BLEU on the test documents; their translations are kept."""
+    how = CONDITIONS[run["condition"]]
+    models = how.models if isinstance(how, Expected) else ()
+    model = one.model_with_words(WORDS) if isinstance(how, Expected) and how.words else one.model
+    documents, before = one.documents("test"), time.process_time()
+    weights = Weights(run["weights"])
+    if run["start"] == MBR:
+        lines = iter(read_lines(runs.work / file_name(f"{run['condition']}-{run['seed']}-beam.test")))
+        found = [[tuple(next(lines)) for _ in document.segments] for document in documents]
+        run = {**run, "sharpness": _sharpness(one, model, weights, models)}
+        found = _decided(model, weights, models, documents, found, run["sharpness"], one.threads)
+    else:
+        found = _search(model, weights, models, documents, run["start"], one.threads)
+    lines = [words for translations in found for words in translations]
+    name = f"{run['condition']}-{run['seed']}-{run['start']}.test"
+    runs.write_text(name, lines)
+    score = BLEU().score(document_statistics(documents, found).sum(axis=0))
+    logging.info("%s, %s: BLEU %.2f", one.pair, name, score)
+    return {**run, "BLEU": score, "file": name, "seconds": time.process_time() - before}
+
+
+def _search(
+    model: Model,
+    weights: Weights,
+    models: Sequence[DocumentModel],
+    documents: Sequence[Document],
+    start: str,
+    threads: int,
+) -> list[list[tuple[str, ...]]]:
+    settings = DocumentSettings(HillClimbing(), steps=STEPS[start], start=start)
+    results = DocumentSearch(model.with_weights(weights), settings, models).search(documents, threads=threads)
+    return [[translation.words for translation in result.translations] for result in results]
+
+
+def _decided(
+    model: Model,
+    weights: Weights,
+    models: Sequence[DocumentModel],
+    documents: Sequence[Document],
+    others: Sequence[Sequence[tuple[str, ...]]],
+    sharpness: float,
+    threads: int,
+) -> list[list[tuple[str, ...]]]:
+    """Minimum Bayes risk by samples of document chains, with what hill climbing found as one more hypothesis."""
+    norm = sum(abs(weights[name]) for name in model.feature_names if name != "oov")
+    sharp = Weights({name: value * sharpness / norm for name, value in weights.items()})
+    chains = Chains(model.with_weights(weights), documents, models, TO_DECIDE)
+    samples = chains.sample(range(len(documents)), sharp, threads)
+    return [consensus_texts(own, model.target_vocabulary, texts) for own, texts in zip(samples, others, strict=True)]
+
+
+def _sharpness(one: DocumentSet, model: Model, weights: Weights, models: Sequence[DocumentModel]) -> float:
+    """The best one on some tuning documents."""
+    documents, scores = one.documents("tune")[:TO_CHOOSE], []
+    others = _search(model, weights, models, documents, "beam", one.threads)
+    for sharpness in SHARPNESS:
+        found = _decided(model, weights, models, documents, others, sharpness, one.threads)
+        scores.append(BLEU().score(document_statistics(documents, found).sum(axis=0)))
+    logging.info("sharpness: %s", ", ".join(f"{a:g} {b:.2f}" for a, b in zip(SHARPNESS, scores, strict=True)))
+    return SHARPNESS[int(np.argmax(scores))]
+
+
+def _rows(one: DocumentSet, runs: Runs, some: Sequence[Run]) -> NDArray[np.float64]:
+    """The statistics of documents, as means over runs."""
+    documents, found = one.documents("test"), []
+    for run in some:
+        lines = iter(read_lines(runs.work / file_name(run["file"])))
+        texts = [[next(lines) for _ in document.segments] for document in documents]
+        found.append(document_statistics(documents, texts))
+    return np.mean(found, axis=0)
+
+
+def _print_conditions(one: DocumentSet) -> None:
+    """BLEU of each condition, and p against default and MERT weights with the same start."""
+    runs = Runs(one.work, KEY)
+    everything = runs.all()
+    for start in (*STEPS, MBR):
+        groups = {
+            name: [run for key, run in everything.items() if key[0] == name and key[2] == start] for name in CONDITIONS
+        }
+        groups = {name: some for name, some in groups.items() if some}
+        if not groups:
+            continue
+        rows = {name: _rows(one, runs, some) for name, some in groups.items()}
+        print(f"\n{one.pair}, {start}\n")
+        print("| weights | seeds | test | brevity | p, default | p, MERT | CPU s |\n|---|---|---|---|---|---|---|")
+        for name, some in groups.items():
+            total = rows[name].sum(axis=0)
+            against = [compare(rows[name], rows[base]) if base in rows else "" for base in ("default", "MERT")]
+            brevity = min(1.0, float(np.exp(1.0 - total[1] / total[0])))
+            score = mean_text([run["BLEU"] for run in some])
+            seconds = np.mean([run["tuning_seconds"] for run in some])
+            print(f"| {name} | {len(some)} | {score} | {brevity:.3f} | {' | '.join(against)} | {seconds:.0f} |")
+
+
+def _run_models(one: DocumentSet) -> None:
+    """What each document model does to its own value and to BLEU, with MERT weights and hill climbing."""
+    runs = Runs(one.work / "models", ("model", "weight"))
+    tuned = Runs(one.work, KEY).all()[("MERT", 1, "beam")]["weights"]
+    documents = one.documents("test")
+    models: list[tuple[DocumentModel, tuple[float, ...]]] = [
+        (LengthParity(), (0.0, 10.0, 100.0)),
+        (LexicalConsistency(), (0.0, 10.0, 100.0)),
+        (SemanticModel(_space(one)), (0.0, 0.3, 1.0)),
+    ]
+    for model, weights in models:
+        for weight in weights:
+            if (model.name, weight) in runs.all():
+                continue
+            settings = DocumentSettings(HillClimbing(), steps=STEPS["beam"])
+            own = one.model.with_weights(Weights({**tuned, model.name: weight}))
+            results = DocumentSearch(own, settings, [model]).search(documents, threads=one.threads)
+            texts = [[translation.words for translation in result.translations] for result in results]
+            name = f"{model.name}-{weight}.test"
+            runs.write_text(name, [words for document in texts for words in document])
+            value = float(np.mean([result.features[model.name] for result in results]))
+            score = BLEU().score(document_statistics(documents, texts).sum(axis=0))
+            logging.info("%s, %s = %g: %.4f, BLEU %.2f", one.pair, model.name, weight, value, score)
+            runs.add({"model": model.name, "weight": weight, "value": value, "BLEU": score, "file": name})
+
+
+def _space(one: DocumentSet) -> SemanticSpace:
+    """Word vectors of the English training text, made once."""
+    place = one.work / "space"
+    if not place.exists():
+        names = (one.folder / "train.docids").read_text(encoding="utf-8").split()
+        texts: dict[str, list[list[str]]] = {}
+        for name, words in zip(names, read_lines(one.folder / "train.en"), strict=True):
+            texts.setdefault(name, []).append(words)
+        SemanticSpace.train(list(texts.values())).save(place)
+    return SemanticSpace.load(place)
+
+
+def _print_models(one: DocumentSet) -> None:
+    runs = Runs(one.work / "models", ("model", "weight"))
+    everything = runs.all()
+    rows = {key: _rows(one, runs, [run]) for key, run in everything.items()}
+    print(f"\n{one.pair}\n\n| model | weight | mean value | BLEU | p |\n|---|---|---|---|---|")
+    for (name, weight), run in everything.items():
+        p = compare(rows[name, weight], rows[name, 0.0])
+        print(f"| {name} | {weight:g} | {run['value']:.4f} | {run['BLEU']:.2f} | {p} |")
+
+
+if __name__ == "__main__":
+    main()

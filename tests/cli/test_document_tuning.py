@@ -1,0 +1,93 @@
+"""`toledo document tune`: each objective end to end, a run that goes on, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_models import small_model
+from typer.testing import CliRunner
+
+from toledo.cli import app
+from toledo.model import Model
+from toledo.weights import Weights
+
+SOURCE = ["das haus ist klein", "das haus", "ist das klein", "klein das haus"]
+REFERENCE = ["the house is small", "that house", "is that small", "small the house"]
+QUICK = ["--rounds", "2", "--steps", "2", "--batch", "1", "--samples", "4", "--threads", "1", "--quiet"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    small_model().save(tmp_path / "model")
+    (tmp_path / "tune.de").write_text("".join(f"{line}\n" for line in SOURCE))
+    (tmp_path / "tune.en").write_text("".join(f"{line}\n" for line in REFERENCE))
+    (tmp_path / "tune.docids").write_text("a\na\nb\nb\n")
+    return tmp_path
+
+
+def tune(files: Path, *options: str, output: str = "w.toml", ok: bool = True) -> str:
+    text = ["--source", str(files / "tune.de"), "--docids", str(files / "tune.docids"), "-r", str(files / "tune.en")]
+    given = ["document", "tune", str(files / "model"), *text, "-o", str(files / output), *options]
+    result = CliRunner().invoke(app, given)
+    if ok:
+        assert result.exit_code == 0, result.output
+    else:
+        assert result.exit_code != 0
+    return result.output if ok else str(result.exception or result.output)
+
+
+@pytest.mark.parametrize("objective", ["expected-bleu", "corpus-expected-bleu"])
+def test_expected_bleu(files: Path, objective: str) -> None:
+    trace, report = files / "trace.jsonl", files / "report.html"
+    out = tune(
+        files, "--objective", objective, "--model", "parity=0", "--trace", str(trace), "--report", str(report),
+        "--json", *QUICK,
+    )  # fmt: skip
+    found = json.loads(out)
+    assert found["tuner"] == f"document {objective}"
+    assert found["rounds"] == 2
+    weights = Weights.load(files / "w.toml")
+    assert "document.parity" in weights
+    assert weights["oov"] == 1.0
+    rounds = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [one["number"] for one in rounds] == [1, 2]
+    assert dict(weights) == rounds[-1]["weights"]
+    assert "<svg" in report.read_text()
+
+
+def test_words_need_a_model_that_has_them(files: Path) -> None:
+    tune(files, "--sparse", "target", "--output-model", str(files / "tuned"), *QUICK)
+    model = Model.load(files / "tuned")
+    assert model.sparse is not None
+    assert any(model.weights.get(name, 0.0) for name in model.sparse.names)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ["--pairs", "consecutive", "--negative"],
+        ["--decoding", "bleu", "--record", "20"],
+        ["--start", "beam", "--rounds", "2", "--decoding", "bleu"],
+    ],
+)
+def test_ranking(files: Path, variant: list[str]) -> None:
+    given = ["--objective", "pro", "--search-steps", "300", "--threads", "1", "--quiet", *variant]
+    first = tune(files, *given)
+    assert "document pro: BLEU" in first
+    tune(files, *given, output="again.toml")
+    assert Weights.load(files / "w.toml") == Weights.load(files / "again.toml")
+
+
+def test_held_out_documents_choose_the_round(files: Path) -> None:
+    held_out = ["--held-out-source", str(files / "tune.de"), "--held-out-reference", str(files / "tune.en")]
+    out = tune(files, *held_out, "--held-out-docids", str(files / "tune.docids"), "--json", *QUICK)
+    history = json.loads((files / "w.tuning" / "seed-1" / "history.json").read_text())
+    assert history["chosen_by"] == "held-out set"
+    assert json.loads(out)["best"] == history["best_score"]
+
+
+def test_wrong_options_are_refused(files: Path) -> None:
+    for wrong in (["--record", "often"], ["--held-out-source", "x"], ["--model", "parity"], ["--model", "nothing=1"]):
+        assert tune(files, *wrong, *QUICK, ok=False)
+    (files / "tune.docids").write_text("a\n")
+    assert tune(files, *QUICK, ok=False)

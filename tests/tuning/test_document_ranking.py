@@ -1,0 +1,114 @@
+"""PRO on recorded states: pairs by definition, what the classifier learns, and each variant of the thesis."""
+
+import numpy as np
+import pytest
+from beam_twin import small_model
+from scipy.optimize import minimize
+from small_documents import document_of
+
+from toledo.metrics import BLEU
+from toledo.model import Model
+from toledo.progress import silent
+from toledo.search.document import LengthParity
+from toledo.tuning.documents import DocumentPRO, rank_documents
+from toledo.tuning.documents.ranking import RecordedStates, fit_states, search_states, state_pairs, states_of
+from toledo.weights import Weights
+
+VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
+CONTENT = {
+    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
+    (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
+    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
+    (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
+    (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
+}
+SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]
+REFERENCES = [[["x", "z", "y", "z", "z"]], [["z", "x", "z", "z", "x", "y"], ["z", "x", "z", "y", "x"]]]
+DOCUMENTS = [document_of(SOURCES, REFERENCES), document_of(SOURCES[::-1], REFERENCES[::-1])]
+
+
+def model_of() -> Model:
+    plain = small_model(CONTENT, (2,), 3, False, VALUES)
+    return plain.with_weights(Weights(dict(plain.weights), frozenset({"oov"})))
+
+
+def test_pairs_are_those_of_the_definition() -> None:
+    gains = np.array([3.0, 1.0, 1.0, 4.0, 2.0, 2.0, 5.0])
+    states = RecordedStates(np.array([0, 4, 4, 7]), np.zeros((7, 2)), gains)
+    for which, expected in (
+        ("consecutive", {(0, 1), (3, 2), (6, 5)}),
+        ("all", {(0, 1), (0, 2), (3, 0), (3, 1), (3, 2), (6, 4), (6, 5)}),
+    ):
+        pairs = state_pairs(states, which)
+        assert set(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True)) == expected
+        assert pairs.better.size == len(expected)
+        assert np.array_equal(pairs.differences, gains[pairs.better] - gains[pairs.worse])
+        assert np.all(pairs.differences > 0.0)
+
+
+def test_the_classifier_is_logistic_regression_on_pairs_and_their_mirror_images() -> None:
+    random = np.random.default_rng(1)
+    features = random.normal(size=(40, 3)).astype(np.float32).astype(np.float64)
+    gains = features @ [1.0, -0.5, 0.0] + random.normal(size=40)
+    states = RecordedStates(np.array([0, 20, 40]), features, gains)
+    pairs = state_pairs(states, "all")
+    weights = Weights({"p": 0.1, "q": 0.2, "r": 7.0}, frozenset({"r"}))
+    found, _ = fit_states(states, pairs, ["p", "q", "r"], weights, l2=2.0)
+    rows = (features[pairs.better] - features[pairs.worse])[:, :2]
+    signs = np.repeat([1.0, -1.0], len(rows))
+    both = np.concatenate([rows, -rows])
+
+    def loss(values: np.ndarray) -> float:  # each pair and its mirror image: twice the loss, so twice the penalty
+        return float(np.log1p(np.exp(-signs * (both @ values))).sum()) + 2.0 * float(values @ values)
+
+    assert found[:2] == pytest.approx(minimize(loss, np.zeros(2), tol=1e-12).x, abs=1e-4)
+    assert found[2] == 7.0
+
+
+@pytest.mark.parametrize("states", ["model", "bleu"])
+@pytest.mark.parametrize("every", ["logarithmic", 50])
+def test_states_are_what_was_recorded(states, every) -> None:
+    model, pro = model_of(), DocumentPRO(states=states, every=every, steps=600)
+    results = search_states(pro, model, DOCUMENTS, (), model.weights, 0, None, silent)
+    found = states_of(results, model.feature_names)
+    assert found.offsets.tolist() == ([0, 4, 8] if every == "logarithmic" else [0, 13, 26])  # the last one, too
+    last = results[1].last
+    assert found.features[-1] == pytest.approx([last.features[name] for name in model.feature_names])
+    assert found.gains[-1] == pytest.approx(BLEU().score(last.bleu.astype(np.float64)))
+    if states == "bleu":
+        assert found.gains[found.offsets[1] - 1] > found.gains[0]
+
+
+@pytest.mark.parametrize("start", ["random", "beam"])
+@pytest.mark.parametrize("pairs", ["consecutive", "all"])
+@pytest.mark.parametrize("positive", [False, True])
+def test_rounds(start, pairs, positive) -> None:
+    model = model_of()
+    weights = Weights({**model.weights, "document.parity": 0.0}, frozenset({"oov"}))
+    pro = DocumentPRO(pairs, "bleu", positive, 20, steps=200, start=start)
+    first = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights)
+    assert first.pairs > 0
+    assert first.states == 22
+    assert 0.0 < first.loss < np.log(2)
+    assert first.weights["oov"] == weights["oov"]
+    second = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights, done=[first])
+    again = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights, done=[first], threads=2)
+    assert dict(second.weights) == dict(again.weights)
+    if positive:
+        kept = ("word.penalty", "phrase.penalty", "oov")
+        assert all(value >= 0.0 for name, value in first.weights.items() if name not in kept)
+
+
+def test_nothing_to_rank_leaves_the_weights(caplog) -> None:
+    model = model_of()
+    same = [document_of([["a"]], [[["q"]]])]
+    found = rank_documents(DocumentPRO(steps=10), model, same)
+    assert found.weights == model.weights
+    assert found.pairs == 0
+    assert "no two states" in caplog.text
+
+
+def test_settings_are_checked() -> None:
+    for wrong in ({"pairs": "some"}, {"states": "ter"}, {"rounds": 0}, {"l2": -1.0}):
+        with pytest.raises(ValueError, match=r"pairs|round"):
+            DocumentPRO(**wrong)

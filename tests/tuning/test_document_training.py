@@ -1,0 +1,109 @@
+"""Training by document chains: it raises expected BLEU, and an interrupted run goes on to the same result."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beam_twin import small_model
+from small_documents import document_of
+
+from toledo.errors import InputError
+from toledo.model import Model
+from toledo.search.document import LengthParity
+from toledo.tuning.annealing import Annealing
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.documents import Chains, ChainSettings, DocumentTrainer, TrainingSettings, train_documents
+from toledo.weights import Weights
+
+VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
+CONTENT = {
+    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
+    (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
+    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
+    (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
+    (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
+}
+SOURCES = [["a", "b", "a"], ["b", "a", "b", "b"], ["a", "b"]]
+REFERENCES = [[["x", "z", "y"]], [["z", "x", "z", "z"], ["z", "x"]], [["x", "z"]]]
+DOCUMENTS = [document_of(SOURCES[:k], REFERENCES[:k]) for k in (2, 1, 3)]
+TRAINER = DocumentTrainer(batch=2, steps=4)
+MODELS = [LengthParity()]
+
+
+def model_of() -> Model:
+    plain = small_model(CONTENT, (2,), 3, False, VALUES)
+    return plain.with_weights(Weights({**plain.weights, "document.parity": 0.1}, frozenset({"oov"})))
+
+
+def chains() -> Chains:
+    return Chains(model_of(), DOCUMENTS, MODELS, ChainSettings(40, 1.0, 5.0, 2.0, "random"))
+
+
+def test_it_raises_expected_bleu() -> None:
+    found = train_documents(TRAINER, model_of().weights, chains(), TrainingSettings(8))
+    scores = [one.after for one in found.history.rounds]
+    assert scores[-1] > scores[0] + 10.0
+    assert found.weights["oov"] == 1.0
+    assert found.history.stopped.startswith("all rounds are done")
+
+
+def test_annealing_ends_when_it_is_cold() -> None:
+    trainer = DocumentTrainer(batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
+    found = train_documents(trainer, model_of().weights, chains(), TrainingSettings(100))
+    assert [one.details["steps"] for one in found.history.rounds] == [4.0, 8.0, 9.0]
+    assert found.history.stopped == "it is cold"
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, judged: bool) -> None:
+    start, settings = model_of().weights, TrainingSettings(3, seed=5)
+    whole = train_documents(TRAINER, start, chains(), settings, judge=(lambda w: w["lm"]) if judged else None)
+    calls = []
+
+    def fails(weights: Weights) -> float:
+        calls.append(weights)
+        if len(calls) == 3:  # at the start, after round 1, after round 2
+            raise KeyboardInterrupt
+        return weights["lm"]
+
+    first = Checkpoint(tmp_path, {"seed": 5})
+    if judged:
+        with pytest.raises(KeyboardInterrupt):
+            train_documents(TRAINER, start, chains(), settings, judge=fails, checkpoint=first)
+    else:
+        stopping = chains()
+        sample = stopping.sample
+
+        def some(*given):
+            calls.append(given)
+            if len(calls) == 6:
+                raise KeyboardInterrupt
+            return sample(*given)
+
+        stopping.sample = some
+        with pytest.raises(KeyboardInterrupt):
+            train_documents(TRAINER, start, stopping, settings, checkpoint=first)
+    with pytest.raises(InputError, match="interrupted tuning of 1 round"):
+        train_documents(TRAINER, start, chains(), settings, checkpoint=first)
+    resumed = train_documents(
+        TRAINER, start, chains(), settings, judge=(lambda w: w["lm"]) if judged else None,
+        checkpoint=Checkpoint(tmp_path, {"seed": 5}, resume=True),
+    )  # fmt: skip
+    assert dict(resumed.weights) == dict(whole.weights)
+    for a, b in zip(resumed.history.rounds, whole.history.rounds, strict=True):
+        assert (a.weights, a.path, a.held_out) == (b.weights, b.path, b.held_out)
+    assert not list(tmp_path.glob("round-*"))
+
+
+def test_nothing_to_tune_is_refused() -> None:
+    model = model_of()
+    frozen = Weights(dict(model.weights), frozenset(model.weights))
+    with pytest.raises(InputError, match="nothing to tune"):
+        train_documents(TRAINER, frozen, chains())
+    with pytest.raises(ValueError, match="objective"):
+        DocumentTrainer("bleu")
+    with pytest.raises(ValueError, match="batch"):
+        DocumentTrainer(batch=0)
+    with pytest.raises(ValueError, match="chain"):
+        ChainSettings(states=1)
+    assert np.isfinite(TRAINER.temperature(0))

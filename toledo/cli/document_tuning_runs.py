@@ -1,0 +1,176 @@
+"""What `toledo document tune` does between options and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toledo.cli.document_options import feature_name
+from toledo.cli.document_runs import named_document_model
+from toledo.cli.start_weights import Start
+from toledo.cli.tuning_runs import digest, model_digest, with_sparse
+from toledo.corpus import Document
+from toledo.errors import InputError
+from toledo.formats.documents import read_documents
+from toledo.metrics import BLEU
+from toledo.model import Model
+from toledo.progress import Progress
+from toledo.search.document import BLEUModel, DocumentModel, DocumentSearch, DocumentSettings, HillClimbing
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.documents import (
+    Chains,
+    ChainSettings,
+    DocumentPRO,
+    DocumentTrainer,
+    TrainingSettings,
+    train_documents,
+    tune_by_ranking,
+)
+from toledo.tuning.loop import TuningResult
+from toledo.tuning.sampling import COOLING
+from toledo.weights import Weights
+
+UNTIL_COLD = 1000
+L2_OF_SPARSE = 3e-4
+JUDGING_STEPS = 30_000
+
+Files = tuple[str, Sequence[str], Path | None]  # source, references, document ids
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options that a result depends on."""
+
+    objective: str
+    initial: str
+    frozen: str | None
+    models: Mapping[str, float]
+    space: Path | None
+    sparse: str | None
+    sparse_features: int
+    rounds: int
+    l2: float | None
+    pairs: Any
+    decoding: Any
+    positive: bool
+    record: int | str
+    start: str
+    search_steps: int
+    batch: int
+    steps: int
+    sharper: float
+    samples: int
+    every: float
+    burn_in: float
+    annealing: bool
+    coupled: bool
+    seed: int
+
+    @property
+    def pro(self) -> DocumentPRO:
+        """For --objective pro."""
+        return DocumentPRO(
+            self.pairs, self.decoding, self.positive, self.record, self.rounds, self.search_steps, self.start,
+            1.0 if self.l2 is None else self.l2, self.seed,
+        )  # fmt: skip
+
+    @property
+    def trainer(self) -> DocumentTrainer:
+        """For expected BLEU."""
+        objective: Any = self.objective
+        l2 = (L2_OF_SPARSE if self.sparse else 0.0) if self.l2 is None else self.l2
+        annealing = COOLING if self.annealing else None
+        return DocumentTrainer(objective, self.batch, self.steps, annealing, l2, coupled=self.coupled)
+
+    @property
+    def chains(self) -> ChainSettings:
+        """How documents are sampled; a chain that begins takes longer."""
+        return ChainSettings(self.samples, self.every, max(6.0 * self.burn_in, 1.0), self.burn_in, seed=self.seed)
+
+
+def run(
+    choices: Choices,
+    directory: Path,
+    text: Files,
+    held_out: Files | None,
+    work: Path,
+    resume: bool,
+    threads: int,
+    progress: Progress,
+) -> tuple[TuningResult, Model]:
+    """Tune; gives the model with its sparse features, too."""
+    documents, other = _documents(text), _documents(held_out) if held_out else None
+    model = with_sparse(Model.load(directory), choices.sparse, choices.sparse_features)
+    models = [named_document_model(feature_name(name), choices.space, model) for name in choices.models]
+    weights = _start(choices, model)
+    configuration = {
+        **{name: str(value) for name, value in asdict(choices).items() if name not in ("seed", "rounds")},
+        "model": model_digest(directory), "text": digest([asdict(one) for one in documents]),
+        "held_out": digest([asdict(one) for one in other]) if other else None,
+        "start_weights": digest(weights.to_table()), "version": version("toledo-mt"),
+    }  # fmt: skip
+    checkpoint = Checkpoint(work / f"seed-{choices.seed}", configuration, resume)
+    judge = Judging(model, models, other, choices.seed, threads) if other else None
+    if choices.objective == "pro":
+        own = Judging(model, models, documents, choices.seed, threads)
+        found = tune_by_ranking(
+            choices.pro, weights, model.with_weights(weights), documents, models, judge=own, held_out=judge,
+            checkpoint=checkpoint, threads=threads, progress=progress,
+        )  # fmt: skip
+        return found, model
+    chains = Chains(model, documents, models, choices.chains)
+    settings = TrainingSettings(UNTIL_COLD if choices.annealing else choices.rounds, choices.seed, threads)
+    settings = replace(settings, best=judge is not None)
+    found = train_documents(
+        choices.trainer, weights, chains, settings, judge=judge, checkpoint=checkpoint, progress=progress
+    )
+    return found, model
+
+
+@dataclass(frozen=True)
+class Judging:
+    """BLEU of what hill climbing from beam search finds for documents."""
+
+    model: Model
+    models: Sequence[DocumentModel]
+    documents: Sequence[Document]
+    seed: int
+    threads: int
+
+    def __call__(self, weights: Weights) -> float:
+        """With some weights."""
+        own = self.model.with_weights(Weights({**weights, BLEUModel.name: 0.0}))
+        settings = DocumentSettings(HillClimbing(), steps=JUDGING_STEPS, seed=self.seed)
+        search = DocumentSearch(own, settings, (*self.models, BLEUModel()))
+        rows = [result.best.bleu for result in search.search(self.documents, threads=self.threads)]
+        return BLEU().score(np.sum([row for row in rows if row is not None], axis=0).astype(np.float64))
+
+
+def _start(choices: Choices, model: Model) -> Weights:
+    """Where to begin; gradients begin with a sharper distribution, ranking where it is told to."""
+    sparse = model.sparse.names if model.sparse else ()
+    added = {feature_name(name): value for name, value in choices.models.items()}
+    weights = Start(choices.initial, None).weights(
+        model.feature_names, model.weights, lambda some: replace(some, values_by_name={**added, **some}), sparse
+    )
+    if choices.frozen is not None:
+        weights = replace(weights, frozen=Start("model", choices.frozen).weights((), weights).frozen)
+    if choices.objective == "pro":
+        return weights
+    values = {
+        name: value if name in weights.frozen or name in added else choices.sharper * value
+        for name, value in weights.items()
+    }
+    return replace(weights, values_by_name=values, bounds={})
+
+
+def _documents(files: Files) -> list[Document]:
+    found = list(read_documents(files[0], files[1], files[2]).documents)
+    if not any(word for document in found for part in document.segments for text in part.references for word in text):
+        raise InputError("each segment has an empty reference", remedy="give the references of these very segments")
+    return found

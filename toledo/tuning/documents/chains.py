@@ -1,0 +1,186 @@
+"""Samples of whole documents by Markov chains that go on from step to step of a training (Younes 1988).
+
+A chain holds a translation of its document and takes steps of Metropolis and Hastings at temperature 1
+(`toledo.search.document`). When the weights change, it goes on where it is: after a short burn-in it is close to the
+new distribution, which is not far from the old one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import Document
+from toledo.kernels import map_chunks
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.prepared import PreparedReferences
+from toledo.model import Model
+from toledo.progress import Progress, silent
+from toledo.search.document import DocumentModel, DocumentSearch, DocumentSettings, DocumentState, Operations, Sampling
+from toledo.search.document.arrays import BEST
+from toledo.search.document.keeping import set_phrases
+from toledo.search.document.models.measures import FEATURES
+from toledo.search.document.models.values import document_score
+from toledo.search.document.running import run_steps
+from toledo.search.document.starting import Phrases
+from toledo.tuning.documents.features import sentence_rows, texts_of
+from toledo.tuning.rows import Rows
+from toledo.tuning.text_statistics import encoded_references
+from toledo.weights import Weights
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """`states` are kept at each visit of a document, `every` steps per source word apart, after a burn-in.
+
+    Burn-ins are in steps per source word, too: `first` for a chain that begins, `again` for one that goes on.
+    """
+
+    states: int = 50
+    every: float = 2.0
+    first: float = 100.0
+    again: float = 10.0
+    start: str = "beam"
+    seed: int = 1
+    operations: Operations = Operations()  # noqa: RUF009 (frozen)
+
+    def __post_init__(self) -> None:
+        if self.states < 2 or not self.every > 0.0 or not min(self.first, self.again) >= 0.0:
+            raise ValueError("a chain needs two states at least, some steps between them, and no negative burn-in")
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentSamples:
+    """States of one document. Row s · `states` + t is sentence s in state t; `totals` has a row for each state.
+
+    `rows` are features of the sentence model, `totals` those of document models. The text of a row is
+    `words[offsets[row]:offsets[row + 1]]`.
+    """
+
+    states: int
+    rows: Rows
+    statistics: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    words: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return int(self.statistics.shape[0]) // self.states
+
+
+class Chains:
+    """A chain for each document, all with the options that the model's own weights choose."""
+
+    def __init__(
+        self,
+        model: Model,
+        documents: Sequence[Document],
+        models: Sequence[DocumentModel] = (),
+        settings: ChainSettings = ChainSettings(),  # noqa: B008 (frozen)
+        metric: BLEU | None = None,
+    ) -> None:
+        self.model, self.documents, self.models, self.settings = model, tuple(documents), tuple(models), settings
+        self.metric = metric or BLEU()
+        self.firsts = np.cumsum([0, *(len(document.segments) for document in documents)])
+        self._arrays: dict[int, Arrays] = {}
+        self._references: PreparedReferences | None = None
+        self._size = 0
+        self._active = [k for one in models for k, name in enumerate(FEATURES) if name == one.name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Features of the sentence model, of document models, and sparse ones: the columns of all gradients."""
+        sparse = self.model.sparse.names if self.model.sparse else ()
+        return (*self.model.feature_names, *(one.name for one in self.models), *sparse)
+
+    def sample(
+        self, numbers: Sequence[int], weights: Weights, threads: int | None = None, progress: Progress = silent
+    ) -> list[DocumentSamples]:
+        """Go on with the chains of some documents at these weights."""
+        search = self._search(weights)
+        # Starts come first: a word that is copied may be new to the vocabulary, and threads must not add words.
+        states = [self._begun(search, number) for number in numbers]
+        references = self._known_references()
+
+        def work(begin: int, end: int) -> list[DocumentSamples]:
+            return [self._run(search, states[i], numbers[i], references) for i in range(begin, end)]
+
+        parts = map_chunks(work, len(states), chunk=1, threads=threads, progress=progress, label="documents")
+        for number, state in zip(numbers, states, strict=True):
+            self._arrays[number] = state.to_arrays()
+        return [one for part in parts for one in part]
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Where all chains are, for saving."""
+        return {f"chain{number}.{name}": a for number, some in self._arrays.items() for name, a in some.items()}
+
+    def put(self, arrays: Arrays) -> None:
+        """Go on from what `to_arrays` gave."""
+        found: dict[int, dict[str, NDArray[Any]]] = {}
+        for key, array in arrays.items():
+            chain, _, name = key.partition(".")
+            if chain.startswith("chain"):
+                found.setdefault(int(chain.removeprefix("chain")), {})[name] = np.array(array)
+        self._arrays = dict(found)
+
+    def _search(self, weights: Weights) -> DocumentSearch:
+        settings = self.settings
+        how = DocumentSettings(Sampling(), settings.operations, start=settings.start, seed=settings.seed)
+        return DocumentSearch(self.model, how, self.models, weights)
+
+    def _begun(self, search: DocumentSearch, number: int) -> DocumentState:
+        document, arrays = self.documents[number], self._arrays.get(number)
+        if arrays is None:
+            return search.start(document)
+        state = search.resume(document, arrays)
+        phrases = state.present
+        set_phrases(state.known.text, state.arrays, state.measures, phrases.offsets, phrases.chosen)  # other weights
+        state.arrays.totals[BEST] = -math.inf
+        return state
+
+    def _known_references(self) -> PreparedReferences:
+        """Once a word that was copied is in the vocabulary, references may match it; so they are read late, and again.
+
+        That is cheap beside sampling.
+        """
+        vocabulary = self.model.target_vocabulary
+        if self._references is None or self._size != len(vocabulary):
+            segments = [segment.references for document in self.documents for segment in document.segments]
+            self._references, self._size = encoded_references(self.metric, segments, vocabulary), len(vocabulary)
+        return self._references
+
+    def _run(
+        self, search: DocumentSearch, state: DocumentState, number: int, references: PreparedReferences
+    ) -> DocumentSamples:
+        settings, text = self.settings, state.known.text
+        words, plan = int(text.words[-1]), search.settings.plan(0, 1)
+        burn_in = settings.again if number in self._arrays else settings.first
+        pauses = [round(burn_in * words), *[max(round(settings.every * words), 1)] * (settings.states - 1)]
+        found, totals = [], np.zeros((settings.states, len(self._active)))
+        for t, pause in enumerate(pauses):
+            run_steps(text, state.arrays, state.measures, plan, pause, None, ())
+            found.append(state.present)
+            if self._active:
+                document_score(state.measures)
+                totals[t] = state.measures.values[self._active]
+        phrases = by_sentence(found)
+        rows = sentence_rows(self.model, text, phrases, len(self.model.feature_names) + len(self.models))
+        target, offsets = texts_of(text.options, phrases)
+        segments = self.firsts[number] + np.repeat(np.arange(text.words.size - 1), settings.states)
+        statistics = references.statistics(target, offsets, segments, threads=1)
+        return DocumentSamples(settings.states, rows, statistics, totals, target, offsets)
+
+
+def by_sentence(states: Sequence[Phrases]) -> Phrases:
+    """The phrases of all states: those of sentence 0 in each state, then those of sentence 1, and so on."""
+    sentences = states[0].offsets.size - 1
+    return Phrases.joined([one.chosen[one.offsets[s] : one.offsets[s + 1]] for s in range(sentences) for one in states])

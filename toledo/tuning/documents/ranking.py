@@ -1,0 +1,193 @@
+"""PRO on recorded states of document searches (Smith 2015, chapter 4): a later state with more BLEU should score more.
+
+A search that climbs from a bad translation to a good one passes states on its way. Of two states of a document, the one
+with the higher BLEU is the better one; a logistic classifier without a constant learns from the differences of their
+features, a pair and its mirror image saying the same (`toledo.tuning.pro`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.corpus import Document
+from toledo.errors import InputError
+from toledo.metrics.bleu import BLEU
+from toledo.model import Model
+from toledo.progress import Progress, silent
+from toledo.search.document import (
+    BLEUModel,
+    DocumentModel,
+    DocumentResult,
+    DocumentSearch,
+    DocumentSettings,
+    HillClimbing,
+    Record,
+    Recording,
+    Snapshot,
+)
+from toledo.tuning.documents.features import Floats
+from toledo.tuning.pairs import Pairs
+from toledo.tuning.pro import logistic_loss
+from toledo.tuning.ranking import fit_pairs
+from toledo.tuning.rows import Parameters, Rows
+from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
+
+Which = Literal["consecutive", "all"]
+Source = Literal["model", "bleu"]
+MAY_BE_NEGATIVE = ("word.penalty", "phrase.penalty")
+
+
+@dataclass(frozen=True)
+class DocumentPRO:
+    """`pairs`: each state with the next one, or with all later ones. `states` of a search by the model, or for BLEU.
+
+    `positive` sets negative weights to zero, but for penalties, which may be bonuses. Records are made as `every` says
+    (see `Recording`). A round searches with the weights of the round before.
+    """
+
+    pairs: Which = "all"
+    states: Source = "model"
+    positive: bool = True
+    every: int | str = "logarithmic"
+    rounds: int = 1
+    steps: int = 100_000
+    start: str = "random"
+    l2: float = 1.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.pairs not in get_args(Which) or self.states not in get_args(Source):
+            raise ValueError("pairs are consecutive or all; states those of the model's search or of one for bleu")
+        if self.rounds < 1 or not self.l2 >= 0.0:
+            raise ValueError("PRO makes at least one round, and l2 is not negative")
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedStates:
+    """Document i has the states `offsets[i]:offsets[i + 1]` in the order of their steps, with features and BLEU."""
+
+    offsets: NDArray[np.int64]
+    features: Floats
+    gains: Floats
+
+
+@dataclass(frozen=True)
+class RankingRound:
+    """What a round saw and found: states, pairs, the mean loss, and BLEU of the best states of its search."""
+
+    weights: Weights
+    states: int
+    pairs: int
+    loss: float
+    bleu: float
+
+
+def rank_documents(
+    pro: DocumentPRO,
+    model: Model,
+    documents: Sequence[Document],
+    models: Sequence[DocumentModel] = (),
+    *,
+    start: Weights | None = None,
+    done: Sequence[RankingRound] = (),
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> RankingRound:
+    """One round more: search with the weights so far, fit. Those of the first round are the `start`, or the model's."""
+    weights = done[-1].weights if done else start or model.weights
+    results = search_states(pro, model, documents, models, weights, len(done), threads, progress)
+    names = (*model.feature_names, *(one.name for one in models))
+    states = states_of(results, names)
+    pairs = state_pairs(states, pro.pairs)
+    bleu = BLEU().score(sum((statistics_of(one.best) for one in results), np.zeros(BLEU().size)))
+    if not pairs.better.size:
+        log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
+        return RankingRound(weights, states.gains.size, 0, 0.0, bleu)
+    fitted, loss = fit_states(states, pairs, names, weights, pro.l2)
+    if pro.positive:
+        kept = [name in MAY_BE_NEGATIVE or name in weights.frozen for name in names]
+        fitted = np.where(kept, fitted, np.maximum(fitted, 0.0))
+    if not fitted[[name not in weights.frozen for name in names]].any():
+        raise InputError("PRO: all weights are 0", remedy="leave negative weights as they are, or record more states")
+    found = weights.updated(names, fitted)
+    return RankingRound(found, states.gains.size, pairs.better.size, loss / pairs.better.size, bleu)
+
+
+def search_states(
+    pro: DocumentPRO,
+    model: Model,
+    documents: Sequence[Document],
+    models: Sequence[DocumentModel],
+    weights: Weights,
+    number: int,
+    threads: int | None,
+    progress: Progress,
+) -> list[DocumentResult]:
+    """Search with records: by weights, or for BLEU alone."""
+    settings = DocumentSettings(
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.every)
+    )
+    bleu = 1.0 if pro.states == "bleu" else 0.0
+    values = {name: value * (1.0 - bleu) for name, value in weights.items()}
+    scorer = replace(weights, values_by_name={**values, BLEUModel.name: bleu}, bounds={})
+    own = model.with_weights(weights)
+    return DocumentSearch(own, settings, (*models, BLEUModel()), scorer).search(documents, None, threads, progress)
+
+
+def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> RecordedStates:
+    """The records of all documents, with the last state where none was made of it."""
+    rows, gains, sizes, metric = [], [], [], BLEU()
+    for result in results:
+        records: list[Record | Snapshot] = list(result.records)
+        if not result.records or result.records[-1].step != result.steps:
+            records.append(result.last)
+        for one in records:
+            rows.append([one.features.get(name, 0.0) for name in names])
+            gains.append(metric.score(statistics_of(one)))
+        sizes.append(len(records))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return RecordedStates(offsets, np.array(rows).reshape(len(rows), len(names)), np.array(gains))
+
+
+def statistics_of(one: Record | Snapshot) -> Floats:
+    """Those of BLEU."""
+    assert one.bleu is not None  # noqa: S101 (there is a BLEU model)
+    return one.bleu.astype(np.float64)
+
+
+def state_pairs(states: RecordedStates, which: Which) -> Pairs:
+    """Pairs of states of the same document with different BLEU."""
+    first, second = list[int](), list[int]()
+    for begin, end in zip(states.offsets[:-1].tolist(), states.offsets[1:].tolist(), strict=True):
+        for state in range(begin, end):
+            later = range(state + 1, end if which == "all" else min(state + 2, end))
+            first += [state] * len(later)
+            second += later
+    a, b = np.array(first, np.int64), np.array(second, np.int64)
+    differ = states.gains[a] != states.gains[b]
+    a, b = a[differ], b[differ]
+    rising = states.gains[b] > states.gains[a]
+    better, worse = np.where(rising, b, a), np.where(rising, a, b)
+    return Pairs(better, worse, states.gains[better] - states.gains[worse])
+
+
+def fit_states(
+    states: RecordedStates, pairs: Pairs, names: Sequence[str], weights: Weights, l2: float
+) -> tuple[Floats, float]:
+    """The classifier's weights, beginning with none, and its loss; frozen ones are as they were."""
+    size = len(names)
+    frozen = np.array([name in weights.frozen for name in names])
+    dense = np.where(frozen, 0.0, states.features).astype(np.float32)
+    rows = Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+    unlimited = np.full(size, np.inf)
+    parameters = Parameters(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
+    fitted, loss = fit_pairs(logistic_loss, pairs, rows, parameters, np.zeros(size), l2)
+    return np.where(frozen, weights.array(names), fitted), loss

@@ -1,0 +1,213 @@
+"""The loop of training by document chains: sample a batch of documents, make a step; rounds, checkpoints, a history.
+
+A round's weights are the means over its steps, and its score is the expected BLEU that they saw; or, with held-out
+documents, BLEU of what a search finds there with the mean weights. The next round goes on from the last step.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.errors import InputError
+from toledo.progress import Progress, silent
+from toledo.tuning.batches import draw_batches
+from toledo.tuning.checkpoint import HISTORY, Checkpoint
+from toledo.tuning.documents.chains import Chains
+from toledo.tuning.documents.trainer import DocumentTrainer
+from toledo.tuning.history import ANEW, History, Round
+from toledo.tuning.loop import TuningResult
+from toledo.tuning.rounds import all_done, change, require_no_more, round_text
+from toledo.tuning.sampling.adaptation import Gains
+from toledo.tuning.sampling.state import FIELDS, TrainingState
+from toledo.tuning.sampling.trainer import Step
+from toledo.tuning.sampling.training import mean_weights
+from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
+
+Judge = Callable[[Weights], float]
+DESCRIPTION = "state.toml"
+BATCHES, LINES = range(2)  # what random numbers are for
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How many rounds; with `best`, the weights of the best round are taken, else those of the last one."""
+
+    rounds: int = 5
+    seed: int = 1
+    threads: int | None = None
+    best: bool = True
+
+
+def train_documents(
+    trainer: DocumentTrainer,
+    start: Weights,
+    chains: Chains,
+    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
+    *,
+    judge: Judge | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress = silent,
+) -> TuningResult:
+    """Train for so many rounds, or until it is cold. `judge` gives BLEU of held-out documents."""
+    if not chains.documents or start.frozen.issuperset(chains.names):
+        raise InputError("there is nothing to tune", remedy="give documents, and freeze fewer weights")
+    history = _Training(trainer, chains, settings, judge, checkpoint, progress).run(start)
+    chosen = history.best if settings.best else len(history.rounds)
+    return TuningResult(history.weights(chosen), history)
+
+
+class _Training:
+    """One run."""
+
+    def __init__(
+        self,
+        trainer: DocumentTrainer,
+        chains: Chains,
+        settings: TrainingSettings,
+        judge: Judge | None,
+        checkpoint: Checkpoint | None,
+        progress: Progress,
+    ) -> None:
+        self.trainer, self.chains, self.settings, self.judge = trainer, chains, settings, judge
+        self.checkpoint, self.progress = checkpoint, progress
+        self.batches = -(-len(chains.documents) // trainer.batch)
+
+    def run(self, start: Weights) -> History:
+        history, state = self.checkpoint.load() if self.checkpoint else None, TrainingState()
+        if history is None:
+            if self.checkpoint:
+                self.checkpoint.begin()
+            history = self._first(start)
+        elif history.stopped:
+            require_no_more(history, self.settings.rounds)
+        elif self.checkpoint:
+            state = load_state(self.checkpoint.directory, history, self.chains)
+            log.info("going on after round %d", len(history.rounds))
+        while not history.stopped:
+            history, state = self._round(history, state)
+        return history
+
+    def _first(self, start: Weights) -> History:
+        names = self.chains.names
+        start = start.updated(names, np.array([start.get(name, 0.0) for name in names]))
+        held_out = self.judge(start) if self.judge else None
+        configuration = self.checkpoint.configuration if self.checkpoint else {}
+        return History(
+            self.trainer.name, self.chains.metric.name, True, self.settings.seed, start, 0.0, held_out, 0,
+            configuration=configuration,
+        )  # fmt: skip
+
+    def _round(self, history: History, state: TrainingState) -> tuple[History, TrainingState]:
+        number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
+        began = time.process_time()
+        steps, sampling = self._steps(history.start, state, number)
+        weights, end = mean_weights([one.weights for one in steps]), steps[-1].state
+        stepping = time.process_time() - began - sampling
+        before = time.process_time()
+        held_out = self.judge(weights) if self.judge else None
+        value = float(np.mean([one.value for one in steps]))
+        done = Round(
+            number=number, weights=dict(weights), objective=value,
+            before=history.rounds[-1].after if history.rounds else 100.0 * steps[0].value,
+            after=100.0 * value, held_out=held_out,
+            hypotheses=sum(one.derivations for one in steps), new=sum(one.derivations for one in steps), empty=0,
+            change=change(old, weights),
+            search_seconds=sampling + time.process_time() - before, tuning_seconds=stepping,
+            details={
+                "steps": float(end.step), "temperature": self.trainer.temperature(end.step - 1),
+                "entropy": float(np.mean([one.entropy for one in steps])),
+            },
+            path=tuple(one.value for one in steps),
+        )  # fmt: skip
+        if number == 1:
+            history = replace(history, start_score=100.0 * steps[0].value)
+        history = history.with_round(done)
+        history = history.with_stop(self._reason_to_stop(history, end))
+        log.info("%s", round_text(history))
+        if self.checkpoint:
+            save_round(self.checkpoint, history, end, self.chains)
+        return history, end
+
+    def _steps(self, start: Weights, state: TrainingState, number: int) -> tuple[list[Step], float]:
+        last, count = self.trainer.last_step, self.trainer.steps
+        count = count if last is None else min(count, last - state.step)
+        weights = start if state.weights is None else replace(start, values_by_name=dict(state.weights))
+        steps: list[Step] = []
+        sampling, seed = 0.0, self.settings.seed
+        with self.progress(f"round {number}: steps", count) as advance:
+            for _ in range(count):
+                before = time.process_time()
+                samples = self.chains.sample(self._batch(state.step).tolist(), weights, self.settings.threads)
+                sampling += time.process_time() - before
+                random = np.random.default_rng([seed, LINES, state.step])
+                steps.append(self.trainer.step(samples, self.chains.names, self.chains.metric, weights, state, random))
+                weights, state = steps[-1].weights, steps[-1].state
+                if not np.isfinite(steps[-1].value):
+                    raise InputError(
+                        f"step {state.step}: the objective became {steps[-1].value}",
+                        remedy="start from other weights, or regularise (--l2)",
+                    )
+                advance(1)
+        return steps, sampling
+
+    def _batch(self, step: int) -> NDArray[np.int64]:
+        """The documents of a step; each epoch visits all of them in an order of its own."""
+        random = np.random.default_rng([self.settings.seed, BATCHES, step // self.batches])
+        return draw_batches(len(self.chains.documents), self.trainer.batch, random)[step % self.batches]
+
+    def _reason_to_stop(self, history: History, state: TrainingState) -> str:
+        last = self.trainer.last_step
+        if last is not None and state.step >= last:
+            return "it is cold"
+        return "" if len(history.rounds) < self.settings.rounds else all_done(history)
+
+
+def save_round(checkpoint: Checkpoint, history: History, state: TrainingState, chains: Chains) -> None:
+    """Keep a round with its gains and chains; the history comes last, so that whatever it names is complete."""
+    directory, number = checkpoint.directory, len(history.rounds)
+    directory.mkdir(parents=True, exist_ok=True)
+    if not history.stopped:
+        arrays = {field: getattr(state.gains, field) for field in FIELDS}
+        content = {
+            "step": state.step, "names": list(state.names), "steepness": state.gains.steepness,
+            "weights": dict(state.weights or {}),
+        }  # fmt: skip
+        storage.save(_place(directory, number), DESCRIPTION, content, {**arrays, **chains.to_arrays()})
+    history.save(directory / HISTORY)
+    if history.stopped:
+        checkpoint.tidy()
+    elif (before := _place(directory, number - 1)).exists():
+        shutil.rmtree(before)
+
+
+def load_state(directory: Path, history: History, chains: Chains) -> TrainingState:
+    """The state after the last round of a history; chains go on from there, too."""
+    if not history.rounds:
+        return TrainingState()
+    place = _place(directory, len(history.rounds))
+    try:
+        content, arrays = storage.load(place, DESCRIPTION)
+        first, values, means, squares = (np.array(arrays[field]) for field in FIELDS)
+        gains = Gains(first, values, means, squares, content["steepness"])
+        found = TrainingState(content["step"], content["weights"], tuple(content["names"]), gains)
+    except InputError as error:
+        raise InputError(error.message, file=error.file, remedy=ANEW) from None
+    except KeyError as error:
+        raise InputError(f"has no {error}", file=place / DESCRIPTION, remedy=ANEW) from None
+    chains.put(arrays)
+    return found
+
+
+def _place(directory: Path, number: int) -> Path:
+    return directory / f"round-{number}"
