@@ -61,7 +61,8 @@ def with_records(result: DocumentResult, arrays: Arrays) -> DocumentResult:
             zip(*(arrays[f"record_{name}"].tolist() for name in ("steps", "scores", "features")), strict=True)
         )
     )
-    return replace(result, records=(*records, *result.records))
+    known = {one.step for one in records}  # a document that was not begun has recorded its start twice
+    return replace(result, records=(*records, *(one for one in result.records if one.step not in known)))
 
 
 def _records(result: DocumentResult) -> dict[str, NDArray[Any]]:
