@@ -172,6 +172,7 @@ def test_word_sums_replace_lexical_weights(sample):
 
 def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
     model, corpus = loaded(sample)
+    (tmp_path / "sums").mkdir()
     folds = make_folds(model, corpus, 3, tmp_path, threads=1)
     assert sorted(np.concatenate([fold.lines for fold in folds]).tolist()) == list(range(300))
     for fold in folds:
@@ -189,6 +190,8 @@ def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
     with pytest.raises(InputError, match="folds"):
         make_folds(model, corpus, 1000, tmp_path)
     assert training_of(model).phrases.max_length == 3
+    (sums,) = make_folds(with_word_sums(model), corpus, 2, tmp_path / "sums", threads=1)[:1]
+    assert has_word_sums(Model.load(sums.model))
     with pytest.raises(InputError, match="not known how"):
         training_of(replace(model, training={}))
 

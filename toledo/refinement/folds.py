@@ -28,6 +28,7 @@ from toledo.phrases.trie import build_trie, find_phrases
 from toledo.phrases.word_alignment import AlignmentTraining
 from toledo.progress import Progress, silent
 from toledo.refinement.collecting import ROWS
+from toledo.refinement.refined import has_word_sums
 from toledo.training import Training, train
 
 
@@ -56,6 +57,8 @@ def make_folds(
             f"{count} folds of {len(corpus)} lines", remedy="choose at least 2 folds, at most one per line"
         )
     config = training_of(model)
+    if has_word_sums(model):  # also where those came later than training
+        config = replace(config, phrases=replace(config.phrases, lexical="model1"))
     number = np.arange(len(corpus)) % count
     folds = []
     for fold in range(count):
