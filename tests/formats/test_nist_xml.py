@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.corpus import Document
@@ -234,6 +234,44 @@ def test_what_is_written_is_read(
     assert [(one.kind, one.name, one.documents) for one in found.sets] == [
         (one.kind, one.name, stripped) for one in sets
     ]
+
+
+def test_characters_that_xml_cannot_have_are_replaced(folder: Path) -> None:
+    Path("text").write_text("a \x01 b\n")
+    write_translations("out.xml", read_documents("text"), [["a \x01\uffff b"]])
+    (found,) = read_text_sets("out.xml").sets
+    assert found.documents[0].segments[0].text == "a \ufffd\ufffd b"
+
+
+PIECES = st.sampled_from(
+    ["", " ", "\n", "<", ">", "&", ";", '"', "/", "=", "\x00", "é", "</seg>", "<seg>", "</doc>", "<doc docid='a'>",
+     "<p>", "<dataset>", "<src>", "<!--", "-->", "<![CDATA[", "]]>", "<!DOCTYPE x [<!ENTITY a 'b'>]>", "&a;", "<?x?>"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["file.xml", "file.sgm"])
+@pytest.mark.parametrize("content", [SOURCE, WMT], ids=["nist", "wmt"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_damage_is_named(
+    tmp_path_factory: pytest.TempPathFactory, name: str, content: str, data: st.DataObject
+) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        begin = data.draw(st.integers(0, len(content)))
+        end = min(len(content), begin + data.draw(st.sampled_from([0, 0, 1, 2, 5, 1000])))
+        content = content[:begin] + data.draw(PIECES) + content[end:]
+    path = tmp_path_factory.mktemp("damaged") / name
+    path.write_text(content)
+    error = error_of(path)
+    assert error is None or (error.file == str(path) and error.remedy)
+
+
+def error_of(path: Path) -> InputError | None:
+    try:
+        assert all(document.segments for document in read_documents(path).documents)
+    except InputError as error:
+        return error
+    return None
 
 
 def test_real_files(shared_folder: Path) -> None:

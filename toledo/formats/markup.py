@@ -50,10 +50,10 @@ def is_markup(path: str | Path) -> bool:
     return _ends(path, (*XML, *SGM))
 
 
-def read_markup(path: str | Path, elements: Elements) -> None:
-    """Read a file: as SGM if it is called so, else as XML."""
+def read_markup(path: str | Path, elements: Elements, lax: bool = True) -> None:
+    """Read a file: as SGM if it is called so and that may be, else as XML."""
     try:
-        if _ends(path, SGM):
+        if lax and _ends(path, SGM):
             _read_sgm(path, elements)
         else:
             _read_xml(path, elements)
@@ -92,7 +92,7 @@ class Element:
 def read_tree(path: str | Path) -> Element:
     """A small XML file as a whole."""
     tree = _Tree()
-    read_markup(path, tree)
+    read_markup(path, tree, lax=False)
     return tree.open[0].children[0]
 
 

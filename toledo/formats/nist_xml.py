@@ -11,6 +11,7 @@ The root `mteval` may be missing. Several references are several sets, or, as in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -26,6 +27,7 @@ from toledo.vocabulary import split_words
 NIST: dict[str, Kind] = {"srcset": "source", "refset": "reference", "tstset": "translation"}
 WMT: dict[str, Kind] = {"src": "source", "ref": "reference", "hyp": "translation"}
 NAMES = {"refset": "refid", "tstset": "sysid", "ref": "translator", "hyp": "system"}  # whose text it is
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 FORMS = "give an XML file with srcset, refset or tstset (NIST), or with dataset (WMT)"
 
 
@@ -231,10 +233,15 @@ def _segment_lines(document: MarkedDocument) -> Iterator[str]:
         if paragraph:
             yield "<p>"
         for segment in segments:
-            yield f"<seg id={quoteattr(segment.identifier)}>{escape(segment.text)}</seg>"
+            yield f"<seg id={quoteattr(_allowed(segment.identifier))}>{escape(_allowed(segment.text))}</seg>"
         if paragraph:
             yield "</p>"
 
 
 def _tag(name: str, attributes: Mapping[str, str]) -> str:
-    return f"<{' '.join([name, *(f'{key}={quoteattr(value)}' for key, value in attributes.items())])}>"
+    return f"<{' '.join([name, *(f'{key}={quoteattr(_allowed(value))}' for key, value in attributes.items())])}>"
+
+
+def _allowed(text: str) -> str:
+    """XML has no place for control characters, not even escaped."""
+    return FORBIDDEN.sub("\ufffd", text)
