@@ -29,6 +29,7 @@ from runs import Run, Runs, compare, file_name, mean_text, read_lines
 from toledo.corpus import Document
 from toledo.metrics import BLEU
 from toledo.model import Model, default_weights
+from toledo.progress import silent
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.document import (
     DocumentModel,
@@ -47,17 +48,17 @@ from toledo.tuning.documents import (
     ChainSettings,
     DocumentPRO,
     DocumentTrainer,
-    RankingRound,
     TrainingSettings,
     consensus_texts,
-    rank_documents,
     train_documents,
 )
+from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.mert import MERT
 from toledo.weights import Weights
 
 WORDS = 300
+ROUNDS = 20
 STEPS = {"beam": 30_000, "random": 100_000}
 MBR = "MBR"
 SHARPNESS = (5.0, 10.0, 20.0)  # of samples for MBR: the sum of absolute weights
@@ -89,12 +90,12 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | None] = {
     "PRO, all pairs, positive, linear": DocumentPRO("all", every=10_000),
     "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
-    "expected BLEU": Expected(DocumentTrainer(steps=8), 8),
-    "expected BLEU, words": Expected(DocumentTrainer(steps=8, l2=3e-4), 8, words=True),
-    "expected BLEU, documents": Expected(DocumentTrainer(steps=8), 8, models=CONSISTENT),
+    "expected BLEU": Expected(DocumentTrainer(steps=8), ROUNDS),
+    "expected BLEU, words": Expected(DocumentTrainer(steps=8, l2=3e-4), ROUNDS, words=True),
+    "expected BLEU, documents": Expected(DocumentTrainer(steps=8), ROUNDS, models=CONSISTENT),
 }
-FIRST = ("default", "MERT", "expected BLEU", "expected BLEU, words")
 KEY = ("condition", "seed", "start")
+_STATES: dict[str, RecordedStates] = {}
 
 
 def main() -> None:
@@ -146,18 +147,25 @@ def _tuned(one: DocumentSet, name: str, seed: int) -> Run:
     if isinstance(how, int):
         weights = _mert(one, how, seed, weights)
     elif isinstance(how, DocumentPRO):
-        done: list[RankingRound] = []
-        for _ in range(how.rounds):
-            own = replace(how, seed=seed)
-            done.append(
-                rank_documents(own, model, one.documents("tune"), start=weights, done=done, threads=one.threads)
-            )
-            logging.info("loss %.3f of %d pairs; BLEU %.2f", done[-1].loss, done[-1].pairs, done[-1].bleu)
-        weights = done[-1].weights
+        weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
         weights = _expected(one, name, how, seed, weights)
     seconds = time.process_time() - before
     return {"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds}
+
+
+def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
+    """By ranking; conditions that only learn otherwise share the states of a search."""
+    for number in range(how.rounds):
+        key = repr((one.pair, how.states, how.every, how.steps, how.start, how.seed + number, dict(weights)))
+        if key not in _STATES:
+            documents = one.documents("tune")
+            results = search_states(how, one.model, documents, (), weights, number, one.threads, silent)
+            _STATES[key] = states_of(results, one.model.feature_names)
+        found = rank_states(how, _STATES[key], one.model.feature_names, weights)
+        logging.info("loss %.3f of %d pairs", found.loss, found.pairs)
+        weights = found.weights
+    return weights
 
 
 def _mert(one: DocumentSet, rounds: int, seed: int, start: Weights) -> Weights:
@@ -179,10 +187,15 @@ def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: We
     start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
     chains = Chains(model, one.documents("tune"), how.models, replace(CHAINS, seed=seed))
     work = one.work / file_name(f"{name}-{seed}.tuning")
-    checkpoint = Checkpoint(
-        work, {"condition": repr(how), "chains": repr(CHAINS)}, resume=(work / "history.json").exists()
-    )
-    settings = TrainingSettings(how.rounds, seed, one.threads, best=False)
+    resume = (work / "history.json").exists()
+    configuration = {
+        "trainer": repr(how.trainer),
+        "chains": repr(CHAINS),
+        "words": how.words,
+        "models": repr(how.models),
+    }
+    checkpoint = Checkpoint(work, configuration, resume)
+    settings = TrainingSettings(how.rounds, seed, one.threads, best=False, last=how.rounds // 2)
     return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint).weights
 
 

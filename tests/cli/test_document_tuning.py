@@ -67,7 +67,7 @@ def test_words_need_a_model_that_has_them(files: Path) -> None:
     [
         ["--pairs", "consecutive", "--negative"],
         ["--decoding", "bleu", "--record", "20"],
-        ["--start", "beam", "--rounds", "2", "--decoding", "bleu"],
+        ["--start", "beam", "--rounds", "2", "--negative"],
     ],
 )
 def test_ranking(files: Path, variant: list[str]) -> None:

@@ -8,11 +8,19 @@ from beam_twin import small_model
 from small_documents import document_of
 
 from toledo.errors import InputError
+from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.search.document import LengthParity
 from toledo.tuning.annealing import Annealing
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.documents import Chains, ChainSettings, DocumentTrainer, TrainingSettings, train_documents
+from toledo.tuning.documents import (
+    Chains,
+    ChainSettings,
+    DocumentTrainer,
+    TrainingSettings,
+    consensus_texts,
+    train_documents,
+)
 from toledo.weights import Weights
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
@@ -107,3 +115,30 @@ def test_nothing_to_tune_is_refused() -> None:
     with pytest.raises(ValueError, match="chain"):
         ChainSettings(states=1)
     assert np.isfinite(TRAINER.temperature(0))
+
+
+def test_the_last_rounds_are_averaged() -> None:
+    model = model_of()
+    found = train_documents(TRAINER, model.weights, chains(), TrainingSettings(3, best=False, last=2))
+    second, third = (found.history.rounds[k].weights["lm"] for k in (1, 2))
+    assert found.weights["lm"] == pytest.approx((second + third) / 2)
+
+
+def test_consensus_is_the_text_that_agrees_most_with_the_samples() -> None:
+    own = chains()
+    (samples,) = own.sample([2], model_of().weights)
+    vocabulary, texts = own.model.target_vocabulary, []
+    for row in range(samples.offsets.size - 1):
+        texts.append(vocabulary.words(samples.words[samples.offsets[row] : samples.offsets[row + 1]].tolist()))
+    others = [["x", "z", "x"], ["y"] * 4, ["x", "y"]]
+    for more in (None, others):
+        found = consensus_texts(samples, vocabulary, more)
+        for s in range(samples.sentences):
+            evidence = texts[s * samples.states : (s + 1) * samples.states]
+            hypotheses = [*([more[s]] if more else []), *evidence]
+            gain = BLEU(smoothing="add-k", value=0.01)
+            values = [
+                np.mean(gain.scores(gain.corpus_statistics([one] * len(evidence), [[other] for other in evidence])))
+                for one in hypotheses
+            ]
+            assert list(found[s]) == hypotheses[int(np.argmax(np.round(values, 9)))]

@@ -87,7 +87,7 @@ class RankingRound:
     states: int
     pairs: int
     loss: float
-    bleu: float
+    bleu: float = 0.0
 
 
 def rank_documents(
@@ -105,12 +105,16 @@ def rank_documents(
     weights = done[-1].weights if done else start or model.weights
     results = search_states(pro, model, documents, models, weights, len(done), threads, progress)
     names = (*model.feature_names, *(one.name for one in models))
-    states = states_of(results, names)
-    pairs = state_pairs(states, pro.pairs)
     bleu = BLEU().score(sum((statistics_of(one.best) for one in results), np.zeros(BLEU().size)))
+    return replace(rank_states(pro, states_of(results, names), names, weights), bleu=bleu)
+
+
+def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights) -> RankingRound:
+    """What the classifier learns from states; weights without a say, such as frozen ones, are as they were."""
+    pairs = state_pairs(states, pro.pairs)
     if not pairs.better.size:
         log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
-        return RankingRound(weights, states.gains.size, 0, 0.0, bleu)
+        return RankingRound(weights, states.gains.size, 0, 0.0)
     fitted, loss = fit_states(states, pairs, names, weights, pro.l2)
     if pro.positive:
         kept = [name in MAY_BE_NEGATIVE or name in weights.frozen for name in names]
@@ -118,7 +122,7 @@ def rank_documents(
     if not fitted[[name not in weights.frozen for name in names]].any():
         raise InputError("PRO: all weights are 0", remedy="leave negative weights as they are, or record more states")
     found = weights.updated(names, fitted)
-    return RankingRound(found, states.gains.size, pairs.better.size, loss / pairs.better.size, bleu)
+    return RankingRound(found, states.gains.size, pairs.better.size, loss / pairs.better.size)
 
 
 def search_states(

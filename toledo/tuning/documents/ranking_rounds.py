@@ -51,7 +51,7 @@ def tune_by_ranking(
     elif history.stopped:
         require_no_more(history, pro.rounds)
     while not history.stopped:
-        done = [RankingRound(history.weights(number), 0, 0, 0.0, 0.0) for number in range(1, len(history.rounds) + 1)]
+        done = [RankingRound(history.weights(number), 0, 0, 0.0) for number in range(1, len(history.rounds) + 1)]
         began = time.process_time()
         found = rank_documents(
             pro, model, documents, models, start=start, done=done, threads=threads, progress=progress

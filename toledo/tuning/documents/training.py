@@ -41,12 +41,17 @@ BATCHES, LINES = range(2)  # what random numbers are for
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How many rounds; with `best`, the weights of the best round are taken, else those of the last one."""
+    """How many rounds; with `best`, the weights of the best round are taken, else the mean of the `last` ones."""
 
     rounds: int = 5
     seed: int = 1
     threads: int | None = None
     best: bool = True
+    last: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.last) < 1:
+            raise ValueError("a training has at least one round")
 
 
 def train_documents(
@@ -63,8 +68,11 @@ def train_documents(
     if not chains.documents or start.frozen.issuperset(chains.names):
         raise InputError("there is nothing to tune", remedy="give documents, and freeze fewer weights")
     history = _Training(trainer, chains, settings, judge, checkpoint, progress).run(start)
-    chosen = history.best if settings.best else len(history.rounds)
-    return TuningResult(history.weights(chosen), history)
+    if settings.best:
+        return TuningResult(history.weights(history.best), history)
+    done = len(history.rounds)
+    final = [history.weights(number) for number in range(max(done - settings.last, 0) + 1, done + 1)]
+    return TuningResult(mean_weights(final), history)
 
 
 class _Training:
