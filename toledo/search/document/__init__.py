@@ -39,7 +39,7 @@ from toledo.search.document.models import (
 from toledo.search.document.models.building import build_measures
 from toledo.search.document.models.known import Known
 from toledo.search.document.results import DocumentResult, Record, Snapshot, Tally
-from toledo.search.document.running import OPERATIONS
+from toledo.search.document.running import ACCEPT, OPERATIONS, PROPOSE, REJECT, START
 from toledo.search.document.runs import Runner, Stop
 from toledo.search.document.settings import (
     DOCENT,
@@ -63,10 +63,10 @@ from toledo.search.document.users import Change, CompiledModel, PythonModel
 from toledo.weights import Weights
 
 __all__ = [
-    "DOCENT", "LIX", "OPERATIONS", "OVIX", "Annealing", "BLEUModel", "Change", "CompiledModel", "DocumentModel",
-    "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState", "GivenPhrase", "HillClimbing",
-    "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record", "Recording", "Sampling",
-    "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio",
+    "ACCEPT", "DOCENT", "LIX", "OPERATIONS", "OVIX", "PROPOSE", "REJECT", "START", "Annealing", "BLEUModel", "Change",
+    "CompiledModel", "DocumentModel", "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState",
+    "GivenPhrase", "HillClimbing", "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record",
+    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio",
 ]  # fmt: skip
 
 Derivation = Sequence[Sequence[GivenPhrase]]

@@ -53,6 +53,8 @@ def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:
     """The options of all sentences one after the other."""
+    if not parts:
+        return _no_options()
     firsts = np.cumsum([0, *(part.begin.size for part in parts)])[:-1].astype(np.int32).tolist()
     words = np.cumsum([0, *(part.words.size for part in parts)])[:-1].astype(np.int32).tolist()
     shifted = [
@@ -64,6 +66,13 @@ def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:
         for part, first, word in zip(parts, firsts, words, strict=True)
     ]
     return SentenceOptions(*(np.concatenate(arrays) for arrays in zip(*shifted, strict=True)))
+
+
+def _no_options() -> SentenceOptions:
+    """Those of a document without sentences."""
+    kinds = {"static": np.float64, "estimate": np.float64}
+    plain = [np.empty(0, kinds.get(name, np.int32)) for name in SentenceOptions._fields[:-2]]
+    return SentenceOptions(*plain, np.empty((0, 1), np.int32), np.empty((0, 1), np.int32))
 
 
 def most_possibilities(text: Text) -> int:

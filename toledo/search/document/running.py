@@ -29,6 +29,7 @@ from toledo.search.document.conditionals import regroup, reposition, retranslate
 from toledo.search.document.keeping import keep_if_best
 from toledo.search.document.models.changing import any_active, consider, reconsider
 from toledo.search.document.models.measures import Measures
+from toledo.search.document.models.reach import most_gain, update_reach
 from toledo.search.document.proposing import (
     Habits,
     Proposal,
@@ -59,7 +60,8 @@ class Plan(NamedTuple):
 class Trial(NamedTuple):
     """A proposal: the first `new` of `State.new` for `old` phrases of a sentence from the place `first` on.
 
-    `gain` is that of the sentence model, `document` the weighted sum of document models if the change is made.
+    `gain` is that of the sentence model as far as it counts, `document` the weighted sum of document models if the
+    change is made; it is made if gain and the change of those reach what is `needed`.
     """
 
     sentence: int
@@ -67,7 +69,7 @@ class Trial(NamedTuple):
     old: int
     new: int
     operation: int
-    ratio: float
+    needed: float
     gain: float
     document: float
 
@@ -101,48 +103,42 @@ def draw_operation(random: RandomState, until: NDArray[np.float64]) -> int:
 
 
 @inlined
-def try_change(text: Text, state: State, measures: Measures, plan: Plan) -> Trial:
-    """Propose a change and score it; document models have counted it, so `settle` must follow."""
+def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded: bool) -> Trial:
+    """Propose a change and score it; document models have counted it, so `settle` must follow.
+
+    Where document models cannot gain enough, and nothing else can (`bounded`), nothing is proposed. The rule is that
+    of Metropolis and Hastings; where an operation has drawn by the sentence model, its gain cancels. Hill climbing
+    wants a rise.
+    """
     operation = draw_operation(state.random, plan.until)
     word = draw_below(state.random, text.words[-1])
     s = text.sentence[word]
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])
-    gain, document = 0.0, state.totals[DOCUMENT]
+    gain, needed, document = 0.0, RISE, state.totals[DOCUMENT]
     state.tally[operation, PROPOSED] += 1
     if new:
         state.tally[operation, POSSIBLE] += 1
-        gain = replacement_gain(sentence, chain, first, old, new)
+        if operation < RETRANSLATE or plan.temperature == 0.0:
+            gain = replacement_gain(sentence, chain, first, old, new)
+        if plan.temperature > 0.0:
+            needed = plan.temperature * (math.log(1.0 - next_uniform(state.random)) - ratio)
         if any_active(measures):
-            document = consider(measures, text, state, chain, s, first, old, new)
-    return Trial(s, first, old, new, operation, ratio, gain, document)
+            enough = needed - gain - RISE
+            if bounded and most_gain(measures, text.options, chain, s, first, old, new, enough) < enough:
+                new = 0
+            else:
+                document = consider(measures, text, state, chain, s, first, old, new)
+    return Trial(s, first, old, new, operation, needed, gain, document)
 
 
 @inlined
-def accepts(state: State, plan: Plan, trial: Trial, users: float) -> bool:
-    """Whether to take a proposal; `users` is the weighted sum of users' models if it is made.
-
-    Hill climbing wants a rise. Otherwise it is the rule of Metropolis and Hastings; where an operation has drawn by the
-    sentence model, its gain cancels.
-    """
-    accepted = False
-    if trial.new:
-        change = trial.document - state.totals[DOCUMENT] + users - state.totals[USERS]
-        if plan.temperature == 0.0:
-            accepted = trial.gain + change > RISE
-        else:
-            weighed = change if trial.operation >= RETRANSLATE else trial.gain + change
-            drawn = math.log(1.0 - next_uniform(state.random))
-            accepted = drawn <= weighed / plan.temperature + trial.ratio
-    return accepted
-
-
-@inlined
-def settle(text: Text, state: State, measures: Measures, plan: Plan, trial: Trial, users: float) -> bool:
-    """Accept or reject a proposal; whether it was accepted."""
+def settle(text: Text, state: State, measures: Measures, trial: Trial, users: float) -> bool:
+    """Accept or reject a proposal, and say which; `users` is the weighted sum of users' models if it is made."""
     counters, s = state.counters, trial.sentence
     counters[STEPS] += 1
-    accepted = accepts(state, plan, trial, users)
+    change = trial.document - state.totals[DOCUMENT] + users - state.totals[USERS]
+    accepted = trial.new > 0 and trial.gain + change >= trial.needed
     if accepted:
         state.tally[trial.operation, TAKEN] += 1
         counters[ACCEPTED] += 1
@@ -150,6 +146,8 @@ def settle(text: Text, state: State, measures: Measures, plan: Plan, trial: Tria
         state.totals[DOCUMENT], state.totals[USERS] = trial.document, users
         make_change(text, state, s, trial.first, trial.old, trial.new)
         keep_if_best(text, state, RISE)
+        if any_active(measures):
+            update_reach(measures)
     else:
         counters[REJECTED] += 1
         if trial.new and any_active(measures):
@@ -173,11 +171,11 @@ def _run_steps(
     for done in range(steps):
         if state.counters[REJECTED] >= plan.max_rejected:
             return done
-        trial = try_change(text, state, measures, plan)
+        trial = try_change(text, state, measures, plan, users is None)
         value = state.totals[USERS]
         if users is not None and trial.new:
             value = users(text, state, trial, memories, PROPOSE)
-        accepted = settle(text, state, measures, plan, trial, value)
+        accepted = settle(text, state, measures, trial, value)
         if users is not None and trial.new:
             users(text, state, trial, memories, ACCEPT if accepted else REJECT)
     return steps

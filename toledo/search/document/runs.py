@@ -108,13 +108,13 @@ class Runner:
         for _ in range(steps):
             if arrays.counters[REJECTED] >= plan.max_rejected:
                 return
-            trial = try_change(text, arrays, measures, plan)
+            trial = try_change(text, arrays, measures, plan, False)
             if trial.new == 0:
-                settle(text, arrays, measures, plan, trial, float(arrays.totals[USERS]))
+                settle(text, arrays, measures, trial, float(arrays.totals[USERS]))
                 continue
             change, values = _change_of(state, trial), self._tell_compiled(state, trial, PROPOSE)
             values |= {one.name: one.propose(change) for one in self._python}
-            accepted = settle(text, arrays, measures, plan, trial, self._weighted(values))
+            accepted = settle(text, arrays, measures, trial, self._weighted(values))
             self._tell_compiled(state, trial, ACCEPT if accepted else REJECT)
             for one in self._python:
                 if accepted:

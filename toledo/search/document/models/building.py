@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toledo.search.document.arrays import Text
 from toledo.search.document.models.kinds import BLEUModel, DocumentModel, LexicalConsistency, SemanticModel
@@ -45,6 +46,9 @@ def build_measures(known: Known, models: Sequence[DocumentModel], weights: Mappi
         np.zeros(SIZE, np.int64),
         np.zeros(SIZE, np.int64),
         np.zeros(len(FEATURES)),
+        np.zeros(len(FEATURES)),
+        np.zeros(2),
+        _logarithms(known.text, room),
         np.zeros(2 + 3 * ORDER),
         number_translations(known, consistency if isinstance(consistency, LexicalConsistency) else None),
         _vectors(spelled, semantic if isinstance(semantic, SemanticModel) else None, room),
@@ -61,6 +65,12 @@ def _longest_change(text: Text) -> int:
     """No change has more target words."""
     longest_sentence = int(np.diff(text.words).max(initial=0))
     return longest_sentence * int(text.options.lengths.max(initial=1))
+
+
+def _logarithms(text: Text, room: int) -> NDArray[np.float64]:
+    """Of all numbers of words that there can be, and some more; that of 0 is not used."""
+    most = int(text.words[-1]) * int(text.options.lengths.max(initial=1)) + room + 2 * ORDER
+    return np.log(np.maximum(np.arange(most + 1), 1).astype(np.float64))
 
 
 def _vectors(spelled: Sequence[str], wanted: SemanticModel | None, room: int) -> Vectors:

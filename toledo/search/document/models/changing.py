@@ -16,6 +16,7 @@ from toledo.search.document.models.measures import (
     TYPE_TOKEN,
     Measures,
 )
+from toledo.search.document.models.reach import update_reach
 from toledo.search.document.models.values import document_score
 from toledo.search.document.models.vectors import score_contents, score_document
 from toledo.search.document.models.words import exchange_translations, exchange_words
@@ -102,7 +103,9 @@ def count_document(measures: Measures, text: Text, state: State) -> float:
         count_sentence(measures, text, state, s)
     if measures.active[SEMANTIC]:
         score_document(measures, text, state)
-    return document_score(measures)
+    score = document_score(measures)
+    update_reach(measures)
+    return score
 
 
 @inner_kernel

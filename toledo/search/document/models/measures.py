@@ -84,7 +84,8 @@ class Measures(NamedTuple):
     """Everything about document models: which are `active` (the last one: any of them), their `weights`, and counts.
 
     `types[i]` numbers word i of the options within the document, `kinds` has bits for each type. `lengths[s]` is the
-    number of target words of sentence s. `saved` are the totals before a proposal.
+    number of target words of sentence s. `saved` are the totals before a proposal, `values` and `present` the values
+    of models with it and without it, `reach` what they can gain at most. `logs` are logarithms of whole numbers.
     """
 
     active: NDArray[np.bool_]
@@ -96,6 +97,9 @@ class Measures(NamedTuple):
     totals: NDArray[np.int64]
     saved: NDArray[np.int64]
     values: NDArray[np.float64]
+    present: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    logs: NDArray[np.float64]
     scratch: NDArray[np.float64]
     consistency: Consistency
     vectors: Vectors

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.kernels import inner_kernel
-from toledo.metrics.bleu_score import bleu_score
+from toledo.metrics.bleu_score import ADD_K, bleu_score
 from toledo.search.document.models.measures import (
     ALIKE,
     BLEU,
@@ -27,10 +27,13 @@ from toledo.search.document.models.measures import (
     LIKELY,
     LIX,
     LONG,
+    MATCHES,
+    NGRAMS,
     ODD,
     ORDER,
     OVIX,
     PARITY,
+    REFERENCE,
     SEMANTIC,
     TYPE_TOKEN,
     TYPES,
@@ -57,7 +60,8 @@ def document_score(measures: Measures) -> float:
     if active[SEMANTIC]:
         values[SEMANTIC] = totals[LIKELY] / FRACTION
     if active[BLEU]:
-        values[BLEU] = document_bleu(totals, measures.scratch, measures.references.method, measures.references.value)
+        known = measures.references
+        values[BLEU] = document_bleu(totals, measures.logs, measures.scratch, known.method, known.value)
     total = 0.0
     for k in range(values.size):
         total += measures.weights[k] * values[k]
@@ -80,9 +84,17 @@ def ovix(words: int, types: int) -> float:
 
 
 @inner_kernel
-def document_bleu(totals: NDArray[np.int64], scratch: NDArray[np.float64], method: int, value: float) -> float:
-    """BLEU of the document, 0 to 100."""
-    size = 2 + 2 * ORDER
+def document_bleu(
+    totals: NDArray[np.int64], logs: NDArray[np.float64], scratch: NDArray[np.float64], method: int, value: float
+) -> float:
+    """BLEU of the document, 0 to 100; mostly by logarithms that are there."""
+    total, size, plain = 0.0, 2 + 2 * ORDER, method != ADD_K
+    for n in range(ORDER):
+        plain = plain and totals[MATCHES + n] > 0
+        total += logs[totals[MATCHES + n]] - logs[totals[NGRAMS + n]]
+    if plain:
+        length, reference = totals[HYPOTHESIS], totals[REFERENCE]
+        return 100.0 * math.exp(total / ORDER + (1.0 - reference / length if length < reference else 0.0))
     for k in range(size):
         scratch[k] = totals[HYPOTHESIS + k]
     return bleu_score(scratch[:size], method, value, False, scratch[size:])
