@@ -106,6 +106,9 @@ def test_the_summary_and_the_plot() -> None:
     told = document("translate", *given).stderr
     assert f"score {found['score']:.2f}, BLEU {found['bleu']:.2f}" in told
     assert found["signature"].split("search:")[0] in told
+    before = Path("out.xml").read_text()
+    CliRunner().invoke(app, ["document", "translate", "model", *map(str, given), "--threads", "2", "-q"])
+    assert Path("out.xml").read_text() == before
 
 
 def weights() -> Weights:
@@ -169,7 +172,7 @@ def test_semantic_space(folder: Path) -> None:
 
 
 BAD: list[tuple[list[object], str]] = [
-    (["source.xml", "--model", "parety=1"], "no model 'document.parety'"),
+    (["source.xml", "--model", "parety=1"], "document model 'document.parety'"),
     (["source.xml", "--model", "parity"], "not NAME=NUMBER"),
     (["source.xml", "--model", "parity=x"], "'x' is no number"),
     (["source.xml", "--model", "parity=nan"], "weight of document.parity is nan"),
@@ -190,6 +193,8 @@ BAD: list[tuple[list[object], str]] = [
     (["source.de", "--reference", "references.xml"], "which is text"),
     (["source.xml", "--reference", "short"], "2 lines for 5 segments"),
     (["cut.xml"], "not well-formed"),
+    (["source.xml", "--weights", "other.toml"], "document model 'lmm'"),
+    (["source.xml", "--trace", "-"], "two results would go to standard output"),
     (["source.xml", "--json"], "two results would go to standard output"),
     (["source.xml", "--trace", "x", "-o", "x"], "two results would go to one place"),
     (["source.xml", "--plot", "x.txt"], "no name for plots"),
@@ -199,11 +204,14 @@ BAD: list[tuple[list[object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[message for _, message in BAD])
+@pytest.mark.parametrize(
+    ("arguments", "message"), BAD, ids=[f"{number} {message}" for number, (_, message) in enumerate(BAD)]
+)
 def test_what_is_refused(arguments: list[object], message: str, folder: Path) -> None:
     Path("bad.toml").write_text("[search]\nstepps = 3\n")
     Path("nan.toml").write_text('[weights]\n"lm" = nan\n')
     Path("nan-weights.toml").write_text('[weights]\n"lm" = nan\n')
+    Path("other.toml").write_text('[weights]\n"lmm" = 1.0\n"itg.monotone" = 1.0\n')
     Path("short").write_text("a\nb\n")
     Path("cut.xml").write_text(Path("source.xml").read_text()[:300])
     before = {path.name for path in folder.iterdir()}

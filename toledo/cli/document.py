@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from toledo.cli.document_outputs import Outputs
     from toledo.cli.document_runs import Run
     from toledo.model import Model
+
+log = logging.getLogger(__name__)
 
 app = typer.Typer(no_args_is_help=True, help="Translate whole documents, with models that look beyond the sentence.")
 
@@ -172,7 +175,7 @@ def semantic_space(
 
         toledo document semantic-space train.en --docids train.docids --output space
     """
-    log = set_up_messages(quiet)
+    set_up_messages(quiet)
     from toledo.files import require_output_directory
     from toledo.formats.documents import read_documents
     from toledo.search.document import SemanticSpace
@@ -196,7 +199,6 @@ def _finish(run: Run, outputs: Outputs, resume: bool, threads: int, quiet: bool)
     """Search, write, tell; an interrupted search ends with the exit code of its signal."""
     from toledo.cli.document_outputs import summary, told_in_brief
 
-    log = set_up_messages(quiet)
     saved = run.saved(outputs.output)
     results, interrupted = run.results(saved, resume, threads, progress_for(quiet, told))
     outputs.write(run.text, results)

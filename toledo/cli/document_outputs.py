@@ -36,10 +36,9 @@ class Outputs:
         for path in (self.output, self.trace, self.plot):
             if path is not None:
                 require_output(path)
-        if self.as_json and self.output == STANDARD_STREAM:
-            raise InputError(
-                "two results would go to standard output", remedy="give --output FILE, or leave out --json"
-            )
+        streams = [str(path) for path in (self.output, self.trace)].count(STANDARD_STREAM)
+        if streams + self.as_json > 1:
+            raise InputError("two results would go to standard output", remedy="name a file for one of them")
         if self.plot and self.plot.suffix not in (".html", ".svg"):
             raise InputError("is no name for plots", file=self.plot, remedy="name it .html or .svg")
         places = [Path(one).resolve() for one in (self.output, self.trace, self.plot) if one and str(one) != "-"]

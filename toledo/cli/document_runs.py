@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.cli.document_states import SavedStates, noticed_signals, with_records
-from toledo.cli.known_weights import hint
+from toledo.cli.known_weights import hint, known_features
 from toledo.cli.tuning_runs import digest, model_digest
 from toledo.corpus import Document
 from toledo.errors import InputError
@@ -40,6 +40,7 @@ from toledo.search.document import (
     SemanticSpace,
     TypeTokenRatio,
 )
+from toledo.search.document.models.semantic_space import DESCRIPTION
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
@@ -69,8 +70,8 @@ def make_search(
     model: Model, configuration: DocumentConfiguration, space: Path | None, text: DocumentText
 ) -> DocumentSearch:
     """The search of a configuration. Where there are references, BLEU is watched, too."""
-    weights = {**model.weights, **configuration.weights}
-    names = [name for name in configuration.weights if name not in model.weights]
+    weights, known = {**model.weights, **configuration.weights}, known_features(model)
+    names = [name for name in configuration.weights if name not in known]
     referenced = all(part.references for document in text.documents for part in document.segments)
     if referenced and BLEU not in weights:
         weights[BLEU] = 0.0
@@ -116,7 +117,7 @@ def named_document_model(name: str, space: Path | None, model: Model) -> Any:
         return SemanticModel(SemanticSpace.load(space))
     if name not in MODELS:
         known = [*MODELS, SEMANTIC, *model.feature_names]
-        raise InputError(f"there is no model {name!r}", remedy=hint([name], known))
+        raise InputError(f"there is no feature or document model {name!r}", remedy=hint([name], known))
     return MODELS[name]()
 
 
@@ -163,7 +164,7 @@ class Run:
             "model_files": model_digest(directory),
             "text": digest([asdict(document) for document in text.documents]),
             "derivations": "" if derivations is None else _digest(derivations),
-            "semantic_space": "" if space is None else str(space),
+            "semantic_space": "" if space is None else digest((space / DESCRIPTION).read_text(encoding="utf-8")),
             "version": version("toledo-mt"),
         }
         return cls(search, text, derivations, identity)
