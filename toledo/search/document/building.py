@@ -70,9 +70,8 @@ def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:
 
 def _no_options() -> SentenceOptions:
     """Those of a document without sentences."""
-    kinds = {"static": np.float64, "estimate": np.float64}
-    plain = [np.empty(0, kinds.get(name, np.int32)) for name in SentenceOptions._fields[:-2]]
-    return SentenceOptions(*plain, np.empty((0, 1), np.int32), np.empty((0, 1), np.int32))
+    whole, real, spans = np.empty(0, np.int32), np.empty(0), np.empty((0, 1), np.int32)
+    return SentenceOptions(whole, whole, whole, real, real, whole, whole, whole, spans, spans)
 
 
 def most_possibilities(text: Text) -> int:

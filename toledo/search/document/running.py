@@ -182,3 +182,15 @@ def _run_steps(
 
 
 run_steps = inner_kernel(_run_steps)
+
+
+@inner_kernel
+def first_half(text: Text, state: State, measures: Measures, plan: Plan) -> Trial:
+    """The first half of a step, for a loop in Python."""
+    return try_change(text, state, measures, plan, False)
+
+
+@inner_kernel
+def second_half(text: Text, state: State, measures: Measures, trial: Trial, users: float) -> bool:
+    """The second half of a step; whether the proposal was accepted."""
+    return settle(text, state, measures, trial, users)

@@ -23,9 +23,9 @@ from toledo.search.document.running import (
     START,
     Plan,
     Trial,
+    first_half,
     run_steps,
-    settle,
-    try_change,
+    second_half,
 )
 from toledo.search.document.settings import DocumentSettings
 from toledo.search.document.starting import Phrases
@@ -108,13 +108,13 @@ class Runner:
         for _ in range(steps):
             if arrays.counters[REJECTED] >= plan.max_rejected:
                 return
-            trial = try_change(text, arrays, measures, plan, False)
+            trial = first_half(text, arrays, measures, plan)
             if trial.new == 0:
-                settle(text, arrays, measures, trial, float(arrays.totals[USERS]))
+                second_half(text, arrays, measures, trial, float(arrays.totals[USERS]))
                 continue
             change, values = _change_of(state, trial), self._tell_compiled(state, trial, PROPOSE)
             values |= {one.name: one.propose(change) for one in self._python}
-            accepted = settle(text, arrays, measures, trial, self._weighted(values))
+            accepted = second_half(text, arrays, measures, trial, self._weighted(values))
             self._tell_compiled(state, trial, ACCEPT if accepted else REJECT)
             for one in self._python:
                 if accepted:

@@ -78,10 +78,15 @@ def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]
             own = memories[0][0] * function(text, state, change, memories[0][1], event)
             return float(own + rest(text, state, change, memories[1:], event))
 
-    return numba.njit(nogil=True, error_model="numpy")(combined)  # type: ignore[no-any-return]
+    return _not_kept(combined)
 
 
 @cache
 def run_with_users() -> Callable[..., int]:
     """The loop for compiled functions of users: not kept on disk, where a changed function would not be noticed."""
-    return numba.njit(nogil=True, error_model="numpy")(_run_steps)  # type: ignore[no-any-return]
+    return _not_kept(_run_steps)
+
+
+def _not_kept(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled as an inner kernel is, but not kept on disk."""
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)  # type: ignore[no-any-return]

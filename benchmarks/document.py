@@ -1,0 +1,130 @@
+"""Document search against Docent: steps per CPU second, and model scores after as many steps.
+
+    python benchmarks/document.py [--folder ../shared/peers] [--long]
+
+Needs Docent's 50 sentences with their phrase table, and the language model beside them. CPU seconds of one thread;
+loading and compilation are not counted. Figures of Docent (2017) are from the README of that folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from toledo.corpus import Document, Segment, documents_of, read_segments
+from toledo.formats.moses_model import import_model
+from toledo.formats.moses_segmentation import read_segmentation
+from toledo.model import Model
+from toledo.search.document import (
+    DOCENT,
+    OPERATIONS,
+    Annealing,
+    BLEUModel,
+    DocumentSearch,
+    DocumentSettings,
+    HillClimbing,
+    LexicalConsistency,
+    Operations,
+)
+from toledo.weights import Weights
+
+DOCENT_SPEED, DOCENT_SPEED_1000, DOCENT_SPEED_BLEU = 60_000, 980, 74_000
+BEAM = -1979.17
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parents[2] / "shared" / "peers")
+    parser.add_argument("--long", action="store_true", help="also annealing with 4,000,000 steps")
+    options = parser.parse_args()
+    if not options.folder.is_dir():
+        print(f"{options.folder} is not there: nothing to compare with")
+        return
+    folder, moses = options.folder / "docent-50", options.folder / "moses-de-en"
+    model = import_model(folder / "phrase-table.gz", [moses / "lm.3.arpa.gz"])
+    (document,) = documents_of(read_segments(folder / "src50.de", [folder / "ref50.en"]))
+    speed(model, document)
+    quality(model, document, read_segmentation(folder / "moses-segmentation.txt"), options.long)
+    whole = import_model(moses / "phrase-table.gz", [moses / "lm.3.arpa.gz"])
+    long_documents(whole, read_segments(moses / "test2016.de", [moses / "test2016.en"]))
+
+
+def steps_per_second(search: DocumentSearch, document: Document, steps: int, warm: int) -> float:
+    """The best of three."""
+    state, rates = search.start(document), []
+    search.run(state, warm)
+    for _ in range(3):
+        start = time.process_time()
+        search.run(state, steps)
+        rates.append(steps / (time.process_time() - start))
+    return max(rates)
+
+
+def searches(model: Model, operations: Operations) -> list[tuple[str, DocumentSearch]]:
+    """Without document models, with a BLEU model by weight, with lexical consistency."""
+    settings = DocumentSettings(HillClimbing(), operations, 10**9, start="random")
+    own, nothing = dict(model.weights), dict.fromkeys(model.weights, 0.0)
+    return [
+        ("no document model", DocumentSearch(model, settings)),
+        ("BLEU, weight 0", DocumentSearch(model, settings, [BLEUModel()], Weights({**own, "bleu": 0.0}))),
+        ("BLEU, weight 1", DocumentSearch(model, settings, [BLEUModel()], Weights({**own, "bleu": 1.0}))),
+        ("BLEU alone", DocumentSearch(model, settings, [BLEUModel()], Weights({**nothing, "bleu": 1.0}))),
+        (
+            "consistency, weight 10",
+            DocumentSearch(model, settings, [LexicalConsistency()], Weights({**own, "document.consistency": 10.0})),
+        ),
+    ]
+
+
+def speed(model: Model, document: Document) -> None:
+    print("## Steps per CPU second, 50 sentences, Docent's operations, hill climbing\n")
+    print("| models | steps/s | of Docent's | of that without |\n|---|---|---|---|")
+    plain = 0.0
+    for name, search in searches(model, DOCENT):
+        rate = steps_per_second(search, document, 400_000, 200_000)
+        plain = plain or rate
+        theirs = DOCENT_SPEED_BLEU if name.startswith("BLEU") else DOCENT_SPEED
+        print(f"| {name} | {rate:,.0f} | {rate / theirs:.1f} | {rate / plain:.2f} |", flush=True)
+    print("\n| operation alone | steps/s |\n|---|---|")
+    for name in OPERATIONS:
+        only = Operations(**(dict.fromkeys(OPERATIONS, 0.0) | {name: 1.0}))
+        search = DocumentSearch(model, DocumentSettings(HillClimbing(), only, 10**9))
+        print(f"| {name} | {steps_per_second(search, document, 50_000, 1_000):,.0f} |", flush=True)
+
+
+def quality(model: Model, document: Document, derivation: list, long: bool) -> None:
+    print(
+        "\n## Model score of the 50 sentences\n\n| search | steps | score | per sentence to beam search | CPU s |\n|---|---|---|---|---|"
+    )
+    start = DocumentSearch(model, DocumentSettings(steps=0))
+    row("Moses' derivations", 0, start.run(start.start(document, derivation)).score, 0.0)
+    runs = [("Docent's operations, hill climbing", DOCENT, HillClimbing(), steps) for steps in (100_000, 1_000_000)]
+    runs += [("all operations, hill climbing", Operations(), HillClimbing(), steps) for steps in (100_000, 1_000_000)]
+    lengths = (100_000, 1_000_000, 4_000_000) if long else (100_000, 1_000_000)
+    runs += [("all operations, annealing", Operations(), Annealing(), steps) for steps in lengths]
+    for name, operations, acceptance, steps in runs:
+        search = DocumentSearch(model, DocumentSettings(acceptance, operations, steps, start="random"))
+        begin = time.process_time()
+        result = search.run(search.start(document))
+        row(name, steps, result.score, time.process_time() - begin)
+    print("\nDocent from a random start: -2065 after 100,000 steps, -2030 after 1,000,000.")
+
+
+def row(name: str, steps: int, score: float, seconds: float) -> None:
+    print(f"| {name} | {steps:,} | {score:.2f} | {(score - BEAM) / 50:+.3f} | {seconds:.1f} |", flush=True)
+
+
+def long_documents(model: Model, segments: list[Segment]) -> None:
+    print("\n## Steps per CPU second and the length of the document\n")
+    print("| sentences | steps/s | of Docent's |\n|---|---|---|")
+    for sentences in (50, 200, 1000):
+        document = Document("test2016", tuple(segments[:sentences]))
+        search = DocumentSearch(model, DocumentSettings(HillClimbing(), DOCENT, 10**9, start="random"))
+        rate = steps_per_second(search, document, 400_000, 100_000)
+        compared = {50: f"{rate / DOCENT_SPEED:.1f}", 1000: f"{rate / DOCENT_SPEED_1000:.0f}"}.get(sentences, "")
+        print(f"| {sentences} | {rate:,.0f} | {compared} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
