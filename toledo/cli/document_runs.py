@@ -70,6 +70,19 @@ def make_search(
     model: Model, configuration: DocumentConfiguration, space: Path | None, text: DocumentText
 ) -> DocumentSearch:
     """The search of a configuration. Where there are references, BLEU is watched, too."""
+    return _search(_weighted(model, configuration), configuration, space, text)
+
+
+def _weighted(model: Model, configuration: DocumentConfiguration) -> Model:
+    """The model with the weights of a configuration: they choose options and make the start as well."""
+    own = {*model.feature_names, *(model.sparse.names if model.sparse else ())}
+    given = {name: value for name, value in configuration.weights.items() if name in own}
+    return model.with_weights(Weights({**model.weights, **given})) if given else model
+
+
+def _search(
+    model: Model, configuration: DocumentConfiguration, space: Path | None, text: DocumentText
+) -> DocumentSearch:
     weights, known = {**model.weights, **configuration.weights}, known_features(model)
     names = [name for name in configuration.weights if name not in known]
     referenced = all(part.references for document in text.documents for part in document.segments)
@@ -87,7 +100,7 @@ def make_search(
 def make_bleu_search(model: Model, configuration: DocumentConfiguration, text: DocumentText) -> DocumentSearch:
     """A search for the references: only BLEU weighs anything."""
     weights = dict.fromkeys(model.weights, 0.0) | {BLEU: 1.0}
-    return make_search(model, replace(configuration, weights=weights), None, text)
+    return _search(_weighted(model, configuration), replace(configuration, weights=weights), None, text)
 
 
 def read_or_draw(
