@@ -37,7 +37,8 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("documents"))
     parser.add_argument("--pairs", default="de-en")
-    parser.add_argument("--steps", type=int, default=1 << 18, help="for each document")
+    parser.add_argument("--names", default=";".join(RUNS), help="of searches, with ; between them")
+    parser.add_argument("--steps", type=int, default=1 << 20, help="for each document")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--documents", type=int, help="only the first ones, for a quick look")
     parser.add_argument("--figure", type=Path, help="only draw the figure to this file")
@@ -46,12 +47,13 @@ def main() -> None:
     for pair in options.pairs.split(","):
         one = DocumentSet.of(pair, options.data, options.work, options.threads, options.documents)
         runs = Runs(one.work / "bleu", ("name", "steps"))
-        for name in RUNS:
+        for name in options.names.split(";"):
             if options.figure is None and (name, options.steps) not in runs.all():
                 runs.add(_run(one, name, options.steps))
-        _print_table(pair, list(runs.all().values()))
+        found = [runs.all()[name, options.steps] for name in RUNS if (name, options.steps) in runs.all()]
+        _print_table(pair, found)
         if options.figure is not None:
-            _draw(options.figure, [run for run in runs.all().values() if run["steps"] == options.steps])
+            _draw(options.figure, found)
 
 
 def _run(one: DocumentSet, name: str, steps: int) -> Run:

@@ -62,6 +62,8 @@ def tune_by_ranking(
         log.info("%s", round_text(history))
         if checkpoint:
             history.save(checkpoint.directory / HISTORY)
+    if not history.best:
+        log.warning("document pro: no round is better than the start, whose weights are kept")
     return TuningResult(history.weights(history.best), history)
 
 
