@@ -1,6 +1,7 @@
 """Tables 2 and 3 and Figures 2 and 3 of He and Deng (2012) on real data: phrase and lexicon models for expected BLEU.
 
     python experiments/max_expected_bleu.py ../shared/data --work refine
+    python experiments/max_expected_bleu.py ../shared/data --work refine --final 'baseline;two-stage'
     python experiments/max_expected_bleu.py ../shared/data --work refine --table
     python experiments/max_expected_bleu.py ../shared/data --work refine --figures docs/figures
 
@@ -10,10 +11,9 @@ Japanese sets are small: weights are tuned on all of the development set, 1,000 
 validation and 2,000 are a further test. The baseline is as in the paper: HMM alignment, phrases of up to 4 words,
 lexicalised reordering, IBM Model 1 sums as lexicon features, a 3-gram language model. The training text is translated
 once, in ten folds, each by a model trained without it. Weights are tuned for BLEU of expected statistics, without
-random numbers, and then stay fixed, so that iterations differ in what was trained alone; "tuned" conditions tune again
-after each iteration. τ, the scale, the schedule and the iteration are chosen by the validation set. Each finished run
-is a line of WORK/PAIR/runs.jsonl beside its translations; what is there is not done again. p is that of a paired
-bootstrap over the segments of all tests (10,000 samples).
+random numbers, and again after each iteration. τ, the scale, the schedule and the iteration are chosen by the
+validation set. Each finished run is a line of WORK/PAIR/runs.jsonl beside its translations; what is there is not done
+again. p is that of a paired bootstrap over the segments of all tests (10,000 samples).
 """
 
 from __future__ import annotations
@@ -27,19 +27,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from runs import Run, Runs, Text, compare, read_lines
+from runs import Run, Runs, Text, compare, mean_text, read_lines
 
 from toledo.corpus import ParallelCorpus, Segment, read_parallel
+from toledo.forest import Forest
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
+from toledo.refinement.history import History
 from toledo.refinement.loop import Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.training import Training, train
 from toledo.tuning.gradient import GradientTuner
-from toledo.tuning.loop import LoopSettings
+from toledo.tuning.loop import LoopSettings, TuningSet, tune
+from toledo.tuning.mert import MERT
+from toledo.weights import Weights
 
 POP_LIMIT = 100
 VALIDATION = 1000
@@ -50,7 +54,8 @@ FOLDS, OWN = ListSettings(folds=10), ListSettings(folds=1)
 class Pair:
     """A set: its files, the distortion limit, and how many lines of the training text are a further test.
 
-    With `tuned_lines` so many lines of the tuning set are for tuning; the others join the validation set.
+    With `tuned_lines` so many lines of the tuning set are for tuning; the others join the validation set. `strength` is
+    the τ of Table 2 with the best score on the validation set, for all other conditions.
     """
 
     folder: str
@@ -60,6 +65,7 @@ class Pair:
     distortion_limit: int = 4
     further: int = 0
     tuned_lines: int | None = None
+    strength: float = 1e-6
 
 
 PAIRS = {
@@ -70,35 +76,44 @@ PAIRS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """How to refine, on which lists; `begun` names a run whose only stage is the first stage of this one."""
+    """How to refine, on which lists. With `chosen` τ is that of the pair, and otherwise that of the settings.
+
+    With `begun` the first stage is taken from the run of phrase models with the same τ.
+    """
 
     settings: Settings
     lists: ListSettings = FOLDS
-    begun: str = ""
+    chosen: bool = True
+    begun: bool = False
+
+    def of(self, pair: Pair) -> Condition:
+        """The condition for a pair."""
+        return replace(self, settings=replace(self.settings, strength=pair.strength)) if self.chosen else self
 
 
-def settings(schedule: str, strength: float = 1e-5, scale: float = 5.0, **others: object) -> Settings:
-    """Settings with τ, the scale of weights, and further ones; weights stay those of the baseline unless told."""
-    fixed = Settings(schedule, strength, scale, iterations=8, tune_every=0, threads=1)
-    return replace(fixed, **others)  # type: ignore[arg-type]
+def settings(schedule: str, **others: object) -> Settings:
+    """What to train, and other settings."""
+    return replace(Settings(schedule, iterations=6, threads=1), **others)  # type: ignore[arg-type]
 
 
 STRENGTHS = (1e-5, 0.0, 1e-6, 5e-5, 1e-4)
 SCALES = (1.0, 15.0)
 
-TABLE2 = {f"phrase, τ={strength:g}": Condition(settings("phrase", strength)) for strength in STRENGTHS}
+TABLE2 = {
+    f"phrase, τ={strength:g}": Condition(settings("phrase", strength=strength), chosen=False) for strength in STRENGTHS
+}
 SCALED = {f"phrase, scale={scale:g}": Condition(settings("phrase", scale=scale)) for scale in SCALES}
 TABLE3 = {
     "lexicon": Condition(settings("lexicon")),
     "both": Condition(settings("both")),
-    "two-stage": Condition(settings("two-stage"), begun="phrase, τ=1e-05"),
+    "two-stage": Condition(settings("two-stage"), begun=True),
 }
 OTHERS = {
     "phrase, own text": Condition(settings("phrase"), OWN),
     "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
-    "two-stage, tuned": Condition(settings("two-stage", tune_every=1)),
+    "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
-FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", iterations=10, patience=10))}
+FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
 CONDITIONS = {**TABLE2, **SCALED, **TABLE3, **OTHERS, **FIGURE2}
 
 
@@ -109,6 +124,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("refine"))
     parser.add_argument("--pairs", default="de-en,ja-en")
     parser.add_argument("--conditions", default=";".join(CONDITIONS), help="names with ; between them")
+    parser.add_argument("--final", default="", help="names whose models MERT tunes at last, with ; between them")
+    parser.add_argument("--seeds", default="1,2,3", help="of MERT at last")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--figures", type=Path, help="only draw Figures 2 and 3 into this directory")
@@ -121,9 +138,13 @@ def main() -> None:
     for bench in benches:
         if not options.table:
             bench.run("baseline")
-            for name in options.conditions.split(";"):
+            for name in filter(None, options.conditions.split(";")):
                 bench.run(name)
+            for name in filter(None, options.final.split(";")):
+                for seed in options.seeds.split(","):
+                    bench.run_last(name, int(seed))
         print_tables(bench)
+        print_last(bench)
 
 
 class Bench:
@@ -209,32 +230,55 @@ class Bench:
         logging.info("%s, %s", self.name, name)
         began = time.process_time()
         run: Run = {"condition": name}
-        if name == "baseline":
-            model = self.procedure(FOLDS).baseline(settings("both"))
-        else:
-            condition = CONDITIONS[name]
-            procedure = self.procedure(condition.lists)
-            if condition.begun:
-                self._begin(procedure.work, condition, name)
-            refined = procedure.run(condition.settings, folder(name))
-            model = refined.model
-            run.update(refined.history.to_json())
+        model, history = self._refined(name)
+        if history is not None:
+            run.update(history.to_json())
         run["seconds"] = time.process_time() - began
         run["weights"] = dict(model.weights)
         run["scores"] = self._translate(name, model)
         self.runs.add(run)
 
-    def _begin(self, work: Path, condition: Condition, name: str) -> None:
+    def run_last(self, name: str, seed: int) -> None:
+        """The model of a condition, tuned once more, by MERT on the whole tuning set."""
+        last = f"{name}, MERT {seed}"
+        if (last,) in self.runs.all():
+            return
+        logging.info("%s, %s", self.name, last)
+        began = time.process_time()
+        model, text = self._refined(name)[0], self._text(self.pair.tune)
+
+        def search(weights: Weights) -> list[Forest]:
+            return BeamSearch(model.with_weights(weights), BeamSettings(POP_LIMIT)).forests(text.source, self.threads)
+
+        rounds = LoopSettings(rounds=8, seed=seed, threads=self.threads)
+        model = model.with_weights(tune(MERT(), model.weights, TuningSet(search, text.references), rounds).weights)
+        run: Run = {"condition": last, "seconds": time.process_time() - began, "weights": dict(model.weights)}
+        run["scores"] = self._translate(last, model)
+        self.runs.add(run)
+
+    def _refined(self, name: str) -> tuple[Model, History | None]:
+        """The model of a condition and how it came about; from disk, if it was there."""
+        if name == "baseline":
+            return self.procedure(FOLDS).baseline(settings("both")), None
+        condition = CONDITIONS[name].of(self.pair)
+        procedure = self.procedure(condition.lists)
+        if condition.begun:
+            self._take_over(procedure.work, condition, name)
+        refined = procedure.run(condition.settings, folder(name))
+        return refined.model, refined.history
+
+    def _take_over(self, work: Path, condition: Condition, name: str) -> None:
         """Take over the first stage of another run, which would be the same."""
-        if (work / folder(name)).exists() or not (work / folder(condition.begun)).exists():
+        first = work / folder(f"phrase, τ={condition.settings.strength:g}")
+        if (work / folder(name)).exists() or not first.exists():
             return
         old = replace(condition.settings, schedule="phrase")
-        shutil.copytree(work / folder(condition.begun), work / folder(name))
+        shutil.copytree(first, work / folder(name))
         file = work / folder(name) / "history.json"
         history = json.loads(file.read_text(encoding="utf-8"))
         expected = repr(replace(old, threads=None))
         if history["configuration"]["settings"] != expected:
-            raise ValueError(f"{condition.begun} is not the first stage of {name}")
+            raise ValueError(f"{first} is not the first stage of {name}")
         history["configuration"]["settings"] = repr(replace(condition.settings, threads=None))
         file.write_text(json.dumps(history), encoding="utf-8")
 
@@ -280,6 +324,24 @@ def print_tables(bench: Bench) -> None:
             iterations = f"{len(run['iterations']) - 1} ({run['best']})"
             moved = f"{run['iterations'][run['best']]['divergence'] or 0.0:.0f}"
         print(f"| {name} | {scores} | {compare(rows, base)} | {iterations} | {moved} | {run['seconds']:.0f} |")
+
+
+def print_last(bench: Bench) -> None:
+    """Models tuned by MERT at last: means over seeds, and p of their mean statistics."""
+    done, tests, rows = bench.runs.all(), bench.tests, {}
+    for (name,) in done:
+        if ", MERT " in name:
+            rows.setdefault(name.rpartition(", MERT ")[0], []).append(name)
+    if "baseline" not in rows:
+        return
+    print(f"\n{bench.name}, MERT at last\n\n| model | seeds | {' | '.join(tests)} | p |\n|{'---|' * (3 + len(tests))}")
+    for name, runs in rows.items():
+        each, base = (
+            bench.runs.mean_statistics([{test: f"{one}.{test}" for test in tests} for one in some], tests)
+            for some in (runs, rows["baseline"])
+        )
+        scores = " | ".join(mean_text([done[(one,)]["scores"][test] for one in runs]) for test in tests)
+        print(f"| {name} | {len(runs)} | {scores} | {compare(each, base)} |")
 
 
 def draw_figures(benches: list[Bench], directory: Path) -> None:
