@@ -82,7 +82,7 @@ def test_what_both_have_is_taken_over() -> None:
     assert found.search["end_temperature"] == pytest.approx(2 * 0.999**1000)
     assert found.operations == {
         "change": 0.5, "swap": 0.0, "move": 0.25, "resegment": 0.0,
-        "block_move_probability": 0.4, "right_distance_decay": 0.3, "left_distance_decay": 0.2,
+        "block_move_probability": 0.6, "right_distance_decay": 0.7, "left_distance_decay": 0.8,
     }  # fmt: skip
     assert found.models.distortion_limit == 4
     assert found.models.table_limit == 5
@@ -118,6 +118,7 @@ def test_nothing_is_lost_in_silence() -> None:
         ('<weight model="tm" score="3">0.4</weight>', "", "4 scores, but weights for 0, 1, 2", None),
         ("0.999", "1.5", "no temperatures that fall", 12),
         ('type="phrase-table"', 'type="oov-penalty"', "", None),
+        (">.4<", ">0<", "block-size-decay is 0", 7),
         ('id="w"', "", "<model> without id", 21),
     ],
 )

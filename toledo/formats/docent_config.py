@@ -30,15 +30,14 @@ OPERATIONS = {
     "move-phrases": "move",
     "resegment": "resegment",
 }
-HABITS = {
+DECAYS = {  # Docent gives them to boost::geometric_distribution: they are chances to stop, here they are to go on
     "swap-distance-decay": "swap_distance_decay",
     "block-size-decay": "block_move_probability",
-    "block-move-probability": "block_move_probability",
-    "right-move-preference": "right_move_preference",
     "right-distance-decay": "right_distance_decay",
     "left-distance-decay": "left_distance_decay",
     "phrase-resegmentation-decay": "phrase_resegmentation_decay",
 }
+PREFERENCE, DIGITS = "right-move-preference", 12
 STARTS = {"monotonic": "random", "beam-search": "beam"}
 MAX_REJECTED, COLD = 1000, math.exp(-30.0)  # Docent's defaults
 
@@ -108,12 +107,22 @@ def _states(part: Element, path: str | Path, notes: list[str]) -> tuple[dict[str
             raise parameters.error(f"a second operation {kind}", "give one weight for each")
         operations[OPERATIONS[kind]] = weight
         for name in [*parameters.values]:
-            if name in HABITS:
-                operations[HABITS[name]] = parameters.number(name)
+            if name in DECAYS:
+                operations[DECAYS[name]] = _going_on(parameters, name)
+        if PREFERENCE in parameters.values:
+            operations["right_move_preference"] = parameters.number(PREFERENCE)
         notes += parameters.unused(f"operation {kind}")
     if not any(operations.get(name) for name in OPERATIONS.values()):
         raise InputError("has no operation that Toledo has", file=path, line=part.line, remedy="give at least one")
     return start, {name: operations.get(name, 0.0) for name in OPERATIONS.values()} | operations
+
+
+def _going_on(parameters: Parameters, name: str) -> float:
+    """The chance to go on from that to stop, without noise in its last digits."""
+    stopping = parameters.number(name)
+    if not 0.0 < stopping <= 1.0:
+        raise parameters.error(f"{name} is {stopping:g}", "write a probability above 0")
+    return round(1.0 - stopping, DIGITS)
 
 
 def _search(part: Element, path: str | Path, notes: list[str]) -> dict[str, Any]:
