@@ -67,6 +67,17 @@ def test_two_stages_one_after_the_other():
     np.testing.assert_array_equal(found.model.table.scores[:, columns], first.model.table.scores[:, columns])
 
 
+def test_a_second_stage_may_follow_later(tmp_path: Path):
+    model, space = small()
+    checkpoint = Checkpoint(tmp_path, {})
+    settings = Settings("phrase", 0.0, iterations=2)
+    refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0), checkpoint=checkpoint)
+    both = replace(settings, schedule="two-stage")
+    later = refine(model, space, both, tune=unchanged, validate=scores(4.0, 5.0), checkpoint=checkpoint)
+    whole = refine(model, space, both, tune=unchanged, validate=scores(1.0, 2.0, 3.0, 4.0, 5.0))
+    np.testing.assert_array_equal(later.model.table.scores, whole.model.table.scores)
+
+
 def test_the_baseline_is_kept_if_nothing_is_better():
     model, space = small()
     found = refine(model, space, Settings("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))

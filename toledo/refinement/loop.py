@@ -130,11 +130,7 @@ class _Loop:
         history = self.checkpoint.load() if self.checkpoint else None
         if self.checkpoint and history:
             log.info("going on after iteration %d", history.last.number)
-            return (
-                history,
-                self.checkpoint.load_state(history.last.number),
-                self.checkpoint.load_state(history.best.number),
-            )
+            return history, self._state(history.last.number), self._state(history.best.number)
         score = self.validate(self.model)
         log.info("baseline: validation %.2f", score)
         state = State(prior_values(self.parameters.families), self.model.weights)
@@ -142,6 +138,12 @@ class _Loop:
         history = History((Iteration(0, -1, (), dict(state.weights), score),), configuration=configuration)
         self._keep(history, state)
         return history, state, state
+
+    def _state(self, number: int) -> State:
+        """A state of the checkpoint; families that it does not have were not trained before."""
+        assert self.checkpoint is not None  # noqa: S101 (that is where the history came from)
+        state = self.checkpoint.load_state(number)
+        return State({**prior_values(self.parameters.families), **state.values}, state.weights)
 
     def _is_new_stage(self, history: History) -> bool:
         return history.last.stage < history.finished
