@@ -49,16 +49,19 @@ from toledo.tuning.documents import (
     DocumentPRO,
     DocumentTrainer,
     TrainingSettings,
+    chain_set,
     consensus_texts,
+    match_length,
     train_documents,
 )
 from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
+from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.mert import MERT
 from toledo.tuning.sampling.adaptation import GainAdaptation
 from toledo.weights import Weights
 
-WORDS = 300
+WORDS, LINKS = 300, 2000
 ROUNDS = 12
 STEPS = {"beam": 30_000, "random": 100_000}
 MBR = "MBR"
@@ -66,8 +69,9 @@ SHARPNESS = (10.0, 20.0, 40.0)  # of samples for MBR: the sum of absolute weight
 SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution is very flat
 CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
 TO_DECIDE = ChainSettings(states=60, every=1.0, first=20.0)
-TO_CHOOSE = 20  # documents
+TO_CHOOSE, TO_MATCH = 20, 30  # documents
 FINER = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
+FINEST = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.02))
 CONSISTENT = (LexicalConsistency(), TypeTokenRatio())
 
 
@@ -79,12 +83,29 @@ class Expected:
     """
 
     trainer: DocumentTrainer
-    words: bool = False
+    words: int = 0
+    links: int = 0
     models: tuple[DocumentModel, ...] = ()
     after: str | None = None
 
 
-CONDITIONS: dict[str, int | DocumentPRO | Expected | None] = {
+@dataclass(frozen=True)
+class Pooled:
+    """Expected BLEU of the corpus on pooled samples of document chains, by L-BFGS."""
+
+    words: int = 0
+    l2: float = 2e-4
+    rounds: int = 3
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Weights of a condition with another word penalty: texts of some tuning documents get the right length."""
+
+    after: str
+
+
+CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | None] = {
     "default": None,
     "MERT": 6,  # rounds
     "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
@@ -96,7 +117,13 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | None] = {
     "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
     "expected BLEU": Expected(DocumentTrainer(steps=8)),
-    "expected BLEU, words": Expected(FINER, words=True, after="expected BLEU"),
+    "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
+    "expected BLEU, words and links": Expected(FINEST, words=WORDS, links=LINKS, after="expected BLEU"),
+    "pooled": Pooled(),
+    "pooled, words": Pooled(WORDS),
+    "expected BLEU, length": Matched("expected BLEU"),
+    "expected BLEU, words, length": Matched("expected BLEU, words"),
+    "expected BLEU, words and links, length": Matched("expected BLEU, words and links"),
     "expected BLEU, documents": Expected(DocumentTrainer(steps=8), models=CONSISTENT, after="expected BLEU"),
 }
 NO_MODEL = "none"
@@ -161,6 +188,10 @@ def _tuned(one: DocumentSet, name: str, seed: int) -> Run:
         weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
         weights = _expected(one, name, how, seed, weights)
+    elif isinstance(how, Pooled):
+        weights = _pooled(one, how, seed, weights)
+    elif isinstance(how, Matched):
+        weights = _matched(one, how.after, seed)
     seconds = time.process_time() - before
     return {"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds}
 
@@ -193,11 +224,8 @@ def _mert(one: DocumentSet, rounds: int, seed: int, start: Weights) -> Weights:
 
 
 def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> Weights:
-    model = one.model_with_words(WORDS) if how.words else one.model
-    if how.after is None:
-        values = {key: value if key in weights.frozen else SHARPER * value for key, value in weights.items()}
-    else:
-        values = next(run["weights"] for key, run in Runs(one.work, KEY).all().items() if key[:2] == (how.after, seed))
+    model = one.model_with(how.words, how.links)
+    values = dict(_sharper(weights) if how.after is None else _known(one, how.after, seed))
     start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
     chains = Chains(model, one.documents("tune"), how.models, replace(CHAINS, seed=seed))
     work = one.work / file_name(f"{name}-{seed}.tuning")
@@ -213,11 +241,47 @@ def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: We
     return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint).weights
 
 
+def _sharper(weights: Weights) -> Weights:
+    values = {key: value if key in weights.frozen else SHARPER * value for key, value in weights.items()}
+    return replace(weights, values_by_name=values)
+
+
+def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weights:
+    model = one.model_with(how.words, 0)
+    chains = Chains(model, one.documents("tune"), (), replace(CHAINS, states=100, seed=seed))
+    tuner = GradientTuner("corpus-expected-bleu", on="lists", l2=how.l2)
+    settings = LoopSettings(rounds=how.rounds, n_best=300, seed=seed, threads=one.threads)
+    return tune(tuner, _sharper(weights), chain_set(chains, one.threads), settings).weights
+
+
+def _known(one: DocumentSet, name: str, seed: int) -> Weights:
+    """The weights of a condition that has been tuned."""
+    return Weights(next(run["weights"] for key, run in Runs(one.work, KEY).all().items() if key[:2] == (name, seed)))
+
+
+def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
+    documents, (model, models) = one.documents("tune")[:TO_MATCH], _model(one, name)
+
+    def decode(weights: Weights) -> NDArray[np.float64]:
+        found = _search(model, weights, models, documents, "beam", one.threads)
+        return document_statistics(documents, found).sum(axis=0)
+
+    return match_length(decode, _known(one, name, seed))
+
+
+def _model(one: DocumentSet, name: str) -> tuple[Model, tuple[DocumentModel, ...]]:
+    """The model of a condition, and its document models."""
+    how = CONDITIONS[name]
+    if isinstance(how, Matched):
+        return _model(one, how.after)
+    if isinstance(how, Pooled):
+        return one.model_with(how.words, 0), ()
+    return (one.model_with(how.words, how.links), how.models) if isinstance(how, Expected) else (one.model, ())
+
+
 def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
     """BLEU on the test documents; their translations are kept."""
-    how = CONDITIONS[run["condition"]]
-    models = how.models if isinstance(how, Expected) else ()
-    model = one.model_with_words(WORDS) if isinstance(how, Expected) and how.words else one.model
+    model, models = _model(one, run["condition"])
     documents, before = one.documents("test"), time.process_time()
     weights = Weights(run["weights"])
     if run["start"] == MBR:

@@ -51,7 +51,10 @@ def test_expected_bleu(files: Path, objective: str) -> None:
     assert weights["oov"] == 1.0
     rounds = [json.loads(line) for line in trace.read_text().splitlines()]
     assert [one["number"] for one in rounds] == [1, 2]
-    assert dict(weights) == rounds[-1]["weights"]
+    last = rounds[-1]["weights"]
+    assert {**weights, "word.penalty": 0.0} == {**last, "word.penalty": 0.0}  # that was matched by searching
+    tune(files, "--objective", objective, "--model", "parity=0", "--any-length", *QUICK, output="plain.toml")
+    assert dict(Weights.load(files / "plain.toml")) == last
     assert "<svg" in report.read_text()
 
 

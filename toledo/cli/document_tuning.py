@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toledo.tuning.loop import TuningResult
 
 RANKING, GRADIENT, RUNS = "Ranking (--objective pro)", "Expected BLEU", "Runs and results"
-SHARPER, ROUNDS = 3.0, {"pro": 1, "expected-bleu": 8, "corpus-expected-bleu": 8}
+SHARPER, ROUNDS = 3.0, {"pro": 1, "expected-bleu": 12, "corpus-expected-bleu": 12}
 
 
 class DocumentObjective(StrEnum):
@@ -61,7 +61,7 @@ def tune(
     semantic_space: options.Space = None,
     sparse: Annotated[str | None, typer.Option(help="Add sparse features: pair, word, target.")] = None,
     sparse_features: Annotated[int, typer.Option(help="The most frequent of each kind.", min=1)] = 300,
-    rounds: Annotated[int | None, typer.Option(help="So many.", min=1, show_default="8; pro: 1")] = None,
+    rounds: Annotated[int | None, typer.Option(help="So many.", min=1, show_default="12; pro: 1")] = None,
     l2: Annotated[
         float | None, typer.Option(help="Keep weights small.", min=0.0, show_default="0; pro: 1; sparse: 0.0003")
     ] = None,
@@ -108,6 +108,12 @@ def tune(
     coupled: Annotated[
         bool, typer.Option("--coupled", help="Covariances of whole documents: exact, noisy.", rich_help_panel=GRADIENT)
     ] = False,
+    match_length: Annotated[
+        bool,
+        typer.Option(
+            "--match-length/--any-length", help="At last, search with some word penalties.", rich_help_panel=GRADIENT
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="Of random numbers.", min=0, rich_help_panel=RUNS)] = 1,
     work: Annotated[
         Path | None, typer.Option(help="Directory for the history.", show_default="OUTPUT.tuning", rich_help_panel=RUNS)
@@ -154,7 +160,7 @@ def tune(
         objective.value, initial, frozen, options.named_numbers(document_model, "--model"), semantic_space, sparse,
         sparse_features, rounds or ROUNDS[objective.value], l2, pairs.value, decoding.value, positive,
         int(record) if record.isdigit() else record, start.value, search_steps, batch, steps, sharper, samples, every,
-        burn_in, annealing, coupled, seed,
+        burn_in, annealing, coupled, match_length, seed,
     )  # fmt: skip
     held_out = (held_out_source, held_out_reference or [], held_out_docids) if held_out_source else None
     tuned, tuned_model = run(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toledo.cli.document_options import feature_name
 from toledo.cli.document_runs import named_document_model
@@ -28,6 +29,7 @@ from toledo.tuning.documents import (
     DocumentPRO,
     DocumentTrainer,
     TrainingSettings,
+    match_length,
     train_documents,
     tune_by_ranking,
 )
@@ -69,6 +71,7 @@ class Choices:
     burn_in: float
     annealing: bool
     coupled: bool
+    match_length: bool
     seed: int
 
     @property
@@ -117,18 +120,21 @@ def run(
     checkpoint = Checkpoint(work / f"seed-{choices.seed}", configuration, resume)
     judge = Judging(model, models, other, choices.seed, threads) if other else None
     if choices.objective == "pro":
-        own = Judging(model, models, documents, choices.seed, threads)
+        ranked = Judging(model, models, documents, choices.seed, threads)
         found = tune_by_ranking(
-            choices.pro, weights, model.with_weights(weights), documents, models, judge=own, held_out=judge,
+            choices.pro, weights, model.with_weights(weights), documents, models, judge=ranked, held_out=judge,
             checkpoint=checkpoint, threads=threads, progress=progress,
         )  # fmt: skip
         return found, model
     chains = Chains(model, documents, models, choices.chains)
     settings = TrainingSettings(UNTIL_COLD if choices.annealing else choices.rounds, choices.seed, threads)
-    settings = replace(settings, best=judge is not None)
+    settings = replace(settings, best=judge is not None, last=max(choices.rounds // 2, 1))
     found = train_documents(
         choices.trainer, weights, chains, settings, judge=judge, checkpoint=checkpoint, progress=progress
     )
+    if choices.match_length and "word.penalty" not in found.weights.frozen:
+        own = Judging(model, models, documents, choices.seed, threads)
+        found = replace(found, weights=match_length(own.statistics, found.weights))
     return found, model
 
 
@@ -144,11 +150,16 @@ class Judging:
 
     def __call__(self, weights: Weights) -> float:
         """With some weights."""
+        return BLEU().score(self.statistics(weights))
+
+    def statistics(self, weights: Weights) -> NDArray[np.float64]:
+        """Those of BLEU, of all documents."""
         own = self.model.with_weights(Weights({**weights, BLEUModel.name: 0.0}))
         settings = DocumentSettings(HillClimbing(), steps=JUDGING_STEPS, seed=self.seed)
         search = DocumentSearch(own, settings, (*self.models, BLEUModel()))
         rows = [result.best.bleu for result in search.search(self.documents, threads=self.threads)]
-        return BLEU().score(np.sum([row for row in rows if row is not None], axis=0).astype(np.float64))
+        total: NDArray[np.float64] = np.sum([row for row in rows if row is not None], axis=0).astype(np.float64)
+        return total
 
 
 def _start(choices: Choices, model: Model) -> Weights:
