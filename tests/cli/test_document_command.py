@@ -1,8 +1,14 @@
-"""`toledo document` from the outside: whole runs beside what they gave before, bad input, and interruptions."""
+"""`toledo document` from the outside: whole runs beside what they gave before, bad input, and interruptions.
+
+Where a search draws other numbers than before, `PYTHONPATH=tests python tests/cli/test_document_command.py` writes
+what runs give now into golden/documents: look at the differences.
+"""
 
 import json
 import signal
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -10,13 +16,13 @@ from small_models import small_model
 from typer.testing import CliRunner, Result
 
 from toledo.cli import app
-from toledo.cli.document_runs import _Watch
+from toledo.cli.document_running import _Watch
 from toledo.errors import InputError
 from toledo.formats.document_toml import read_configuration
 from toledo.formats.documents import read_documents
 from toledo.weights import Weights
 
-GOLDEN = Path(__file__).parent / "golden" / "documents"
+GOLDEN = Path(__file__).resolve().parent / "golden" / "documents"
 TEXT = ["das haus ist klein", "klein ist das haus", "ist das & haus klein", "das haus", "das"]
 IDS = ["a", "a", "b", "b", "b"]
 
@@ -64,16 +70,21 @@ RUNS: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_runs_give_what_they_gave(name: str, folder: Path) -> None:
+def given_by(name: str) -> dict[str, str]:
+    """What a run writes: translations, recorded states, and what was decided."""
     command, *options = RUNS[name]
     given = ("source.xml", "--reference", "references.xml", *options)
     done(command, *given, "--trace", "trace.jsonl", "--output", "out.xml")
-    assert Path("out.xml").read_text() == (GOLDEN / f"{name}.xml").read_text()
-    assert Path("trace.jsonl").read_text() == (GOLDEN / f"{name}.jsonl").read_text()
-    written = Path("out.xml.toml")
-    assert written.read_text().split("[provenance]")[0] == (GOLDEN / f"{name}.toml").read_text()
-    again = ("source.xml", "--reference", "references.xml", "--config", written, *(o for o in options if o == "--last"))
+    files = {"xml": "out.xml", "jsonl": "trace.jsonl", "toml": "out.xml.toml"}
+    return {kind: Path(file).read_text().split("[provenance]")[0] for kind, file in files.items()}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_give_what_they_gave(name: str, folder: Path) -> None:
+    for kind, content in given_by(name).items():
+        assert content == (GOLDEN / f"{name}.{kind}").read_text()
+    last = ["--last"] if "--last" in RUNS[name] else []
+    again = ("source.xml", "--reference", "references.xml", "--config", "out.xml.toml", *last)
     done("translate", *again, "--trace", "again.jsonl", "--output", "again.xml")
     assert Path("again.xml").read_text() == Path("out.xml").read_text()
     assert Path("again.jsonl").read_text() == Path("trace.jsonl").read_text()
@@ -304,3 +315,17 @@ def test_a_configuration_of_docent_alone(folder: Path) -> None:
 def test_help_shows_examples() -> None:
     for command in ("translate", "bleu-decode", "semantic-space"):
         assert "Examples" in CliRunner().invoke(app, ["document", command, "--help"]).stdout
+
+
+def write_golden() -> None:
+    with TemporaryDirectory() as directory, chdir(directory):
+        small_model().save("model")
+        for file in ("source.xml", "references.xml"):
+            Path(file).write_bytes((GOLDEN / file).read_bytes())
+        for name in RUNS:
+            for kind, content in given_by(name).items():
+                (GOLDEN / f"{name}.{kind}").write_text(content)
+
+
+if __name__ == "__main__":
+    write_golden()

@@ -19,7 +19,7 @@ from toledo.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from toledo.cli.document_outputs import Outputs
-    from toledo.cli.document_runs import Run
+    from toledo.cli.document_running import Run
     from toledo.model import Model
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,8 @@ def translate(
     """
     set_up_messages(quiet)
     from toledo.cli.document_outputs import Outputs
-    from toledo.cli.document_runs import Run, make_search, resolved
+    from toledo.cli.document_running import Run
+    from toledo.cli.document_runs import make_search, resolved
     from toledo.formats.documents import read_documents
 
     outputs = Outputs(output, trace, plot, as_json, last)
@@ -138,7 +139,8 @@ def bleu_decode(
     """
     set_up_messages(quiet)
     from toledo.cli.document_outputs import Outputs
-    from toledo.cli.document_runs import Run, make_bleu_search, read_or_draw, resolved
+    from toledo.cli.document_running import Run
+    from toledo.cli.document_runs import make_bleu_search, read_or_draw, resolved
     from toledo.formats.documents import read_documents
 
     outputs = Outputs(output, trace, plot, as_json)
