@@ -2,7 +2,8 @@
 
 A source word of the document is drawn, all alike; the operation works on the phrase that translates it. So a phrase is
 drawn in proportion to its source words, whatever the others are, at the same cost in any document. Geometric
-distributions are P(n) = (1 − decay) · decay^(n − 1), n = 1, 2, ...
+distributions are P(n) = (1 − decay) · decay^(n − 1), n = 1, 2, …; what goes beyond the sentence is cut off at its last
+phrase. (Docent's own decays are chances to stop: its 0.1 is 0.9 here.)
 
 An operation puts options into `chain.new` and says which phrases they replace: (first, old, new, log ratio). The log
 ratio is that of the probabilities to propose the way back and the way there (Hastings 1970). `new` is 0 where nothing
@@ -64,20 +65,25 @@ def change_translation(sentence: Sentence, chain: Chain, place: int) -> Proposal
 
 @inner_kernel
 def swap_phrases(sentence: Sentence, chain: Chain, place: int, decay: float) -> Proposal:
-    """Swap a phrase with another one at a geometric distance to the left or to the right.
+    """Swap a phrase with another one at a geometric distance to the left or to the right, or with the first or last.
 
-    Both directions are as likely, and so is the same swap from the other phrase: the way back is as likely as this.
+    The way back is the same phrase in the other direction.
     """
-    distance = draw_geometric(chain.random, decay)
-    other = place + distance if next_uniform(chain.random) < 0.5 else place - distance
-    first, last = min(place, other), max(place, other)
-    if first < 1 or last > chain.size[0]:
+    right = next_uniform(chain.random) < 0.5
+    ahead, behind = chain.size[0] - place, place - 1
+    most = ahead if right else behind
+    distance = min(draw_geometric(chain.random, decay), most)
+    if distance == 0:
         return place, 1, 0, 0.0
+    other = place + distance if right else place - distance
+    first, last = min(place, other), max(place, other)
+    ratio = _log_geometric(decay, distance, other - 1 if right else chain.size[0] - other)
+    ratio -= _log_geometric(decay, distance, most)
     for k in range(first, last + 1):
         chain.new[k - first] = chain.chosen[k]
     chain.new[0], chain.new[last - first] = chain.chosen[last], chain.chosen[first]
     size = last - first + 1
-    return first, size, size if may_replace(sentence, chain, first, size, size) else 0, 0.0
+    return first, size, size if may_replace(sentence, chain, first, size, size) else 0, ratio
 
 
 @inner_kernel
@@ -88,25 +94,34 @@ def move_phrases(sentence: Sentence, chain: Chain, place: int, habits: Habits) -
     """
     block = draw_geometric(chain.random, habits.block_move_probability)
     right = next_uniform(chain.random) < habits.right_move_preference
-    distance = draw_geometric(chain.random, habits.right_distance_decay if right else habits.left_distance_decay)
-    first, size = place if right else place - distance, block + distance
-    if first < 1 or first + size - 1 > chain.size[0]:
+    after, before = chain.size[0] - (place + block - 1), place - 1
+    most, decay = (after, habits.right_distance_decay) if right else (before, habits.left_distance_decay)
+    distance = min(draw_geometric(chain.random, decay), most)
+    if distance < 1 or after < 0:
         return place, 1, 0, 0.0
+    first, size = place if right else place - distance, block + distance
     shift = block if right else distance
     for k in range(size):
         chain.new[k] = chain.chosen[first + (k + shift) % size]
     if not may_replace(sentence, chain, first, size, size):
         return place, 1, 0, 0.0
-    to_right = _log_share(habits.right_move_preference, habits.right_distance_decay, distance)
-    to_left = _log_share(1.0 - habits.right_move_preference, habits.left_distance_decay, distance)
+    to_right = _log_geometric(habits.right_distance_decay, distance, after if right else after + distance)
+    to_right += _log(habits.right_move_preference)
+    to_left = _log_geometric(habits.left_distance_decay, distance, before + distance if right else before)
+    to_left += _log(1.0 - habits.right_move_preference)
     return first, size, size, to_left - to_right if right else to_right - to_left
 
 
 @inlined
-def _log_share(share: float, decay: float, number: int) -> float:
-    """The logarithm of a share times the geometric probability of a number."""
-    further = (number - 1) * math.log(decay) if decay > 0.0 else 0.0 if number == 1 else -math.inf
-    return (math.log(share) if share > 0.0 else -math.inf) + math.log(1.0 - decay) + further
+def _log(share: float) -> float:
+    return math.log(share) if share > 0.0 else -math.inf
+
+
+@inlined
+def _log_geometric(decay: float, number: int, most: int) -> float:
+    """The log probability of a geometric number that is cut off at `most`."""
+    log = (number - 1) * math.log(decay) if decay > 0.0 else 0.0 if number == 1 else -math.inf
+    return log + math.log(1.0 - decay) if number < most else log
 
 
 @inner_kernel
@@ -115,9 +130,8 @@ def resegment(sentence: Sentence, chain: Chain, place: int, decay: float) -> Pro
 
     From left to right, the end of each phrase is drawn among those that the table has, then its translation.
     """
-    options, chosen, old = sentence.options, chain.chosen, draw_geometric(chain.random, decay)
-    if place + old - 1 > chain.size[0]:
-        return place, 1, 0, 0.0
+    options, chosen = sentence.options, chain.chosen
+    old = min(draw_geometric(chain.random, decay), chain.size[0] - place + 1)  # the way back is cut off at its last one
     for k in range(place + 1, place + old):
         if options.begin[chosen[k]] != options.end[chosen[k - 1]]:
             return place, 1, 0, 0.0

@@ -99,9 +99,9 @@ class Operations:
     swap: float = 0.1
     move: float = 0.1
     resegment: float = 0.2
-    retranslate: float = 0.2
-    regroup: float = 0.2
-    reposition: float = 0.1
+    retranslate: float = 0.3
+    regroup: float = 0.3
+    reposition: float = 0.2
     swap_distance_decay: float = 0.5
     block_move_probability: float = 0.5
     right_move_preference: float = 0.5
@@ -126,7 +126,7 @@ class Operations:
 
 DOCENT = Operations(
     change=0.8, swap=0.1, move=0.0, resegment=0.1, retranslate=0.0, regroup=0.0, reposition=0.0,
-    phrase_resegmentation_decay=0.1,
+    phrase_resegmentation_decay=0.9,
 )  # fmt: skip
 
 
