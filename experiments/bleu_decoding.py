@@ -3,9 +3,10 @@
     python experiments/bleu_decoding.py ../shared/data --work documents
     python experiments/bleu_decoding.py ../shared/data --work documents --figure docs/figures/bleu-decoding.svg
 
-All weights are 0 but that of BLEU. Documents are those of the test part, with two references; *within reach* the
-reference is a random translation that the phrase table allows. States are recorded at steps 0, 2^8, 2^9, …; each
-finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what is there is not done again.
+All weights are 0 but that of BLEU, so operations that ask the sentence model what is likely are left out. Documents are
+those of the test part, with two references; *within reach* the reference is a random translation that the phrase table
+allows. States are recorded at steps 0, 2^8, 2^9, …; each finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what
+is there is not done again.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from runs import Run, Runs
 
 from toledo.corpus import Document
 from toledo.metrics import BLEU
-from toledo.search.document import BLEUModel, DocumentResult, DocumentSearch, DocumentSettings, Recording
+from toledo.search.document import BLEUModel, DocumentResult, DocumentSearch, DocumentSettings, Operations, Recording
 from toledo.weights import Weights
 
 RUNS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
+BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.0, regroup=0.0, reposition=0.0)
 
 
 def main() -> None:
@@ -62,7 +64,7 @@ def _run(one: DocumentSet, name: str, steps: int) -> Run:
     if name == "within reach":
         documents = [_within_reach(one, document) for document in documents]
     weights = Weights({**dict.fromkeys(one.model.feature_names, 0.0), BLEUModel.name: 1.0})
-    settings = DocumentSettings(steps=steps, start=RUNS[name], recording=Recording("logarithmic"))
+    settings = DocumentSettings(operations=BLIND, steps=steps, start=RUNS[name], recording=Recording("logarithmic"))
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
     seconds = time.process_time() - before
     logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)

@@ -17,8 +17,11 @@ from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.phrases.filtering import filter_for
 from toledo.phrases.sparse import PairFeatures, linked_words, sparse_features, target_words
+from toledo.search.document import DocumentModel, DocumentSearch, DocumentSettings, HillClimbing
+from toledo.weights import Weights
 
 LANGUAGES = {"de-en": "de", "es-en": "es"}
+STEPS = {"beam": 30_000, "random": 100_000}  # of hill climbing for each document, by its start
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +88,17 @@ def document_statistics(
         for document, texts in zip(documents, translations, strict=True)
     ]
     return np.array(rows)
+
+
+def search_documents(
+    model: Model,
+    weights: Weights,
+    models: Sequence[DocumentModel],
+    documents: Sequence[Document],
+    start: str,
+    threads: int,
+) -> list[list[tuple[str, ...]]]:
+    """What hill climbing finds for each sentence of each document."""
+    settings = DocumentSettings(HillClimbing(), steps=STEPS[start], start=start)
+    results = DocumentSearch(model.with_weights(weights), settings, models).search(documents, threads=threads)
+    return [[translation.words for translation in result.translations] for result in results]

@@ -1,0 +1,219 @@
+"""Weights for document search, each condition of the experiment on documents in its own way."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from document_sets import DocumentSet, document_statistics, search_documents
+from numpy.typing import NDArray
+from runs import Run, Runs, file_name
+
+from toledo.model import Model, default_weights
+from toledo.progress import silent
+from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.document import DocumentModel, LexicalConsistency, TypeTokenRatio
+from toledo.tuning.checkpoint import Checkpoint
+from toledo.tuning.documents import (
+    Chains,
+    ChainSettings,
+    DocumentPRO,
+    DocumentTrainer,
+    TrainingSettings,
+    chain_set,
+    match_length,
+    train_documents,
+)
+from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
+from toledo.tuning.gradient import GradientTuner
+from toledo.tuning.loop import LoopSettings, TuningSet, tune
+from toledo.tuning.mert import MERT
+from toledo.tuning.sampling.adaptation import GainAdaptation
+from toledo.weights import Weights
+
+WORDS, LINKS = 300, 2000
+ROUNDS = 12
+FIXED = ("oov",)
+SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution is very flat
+CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
+TO_MATCH = 30  # documents
+FINER = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
+FINEST = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.02))
+CONSISTENT = (LexicalConsistency(), TypeTokenRatio())
+KEY = ("condition", "seed", "start")
+_STATES: dict[str, RecordedStates] = {}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Expected BLEU by document chains, with word features or document models, from default weights or `after` others.
+
+    Word features are many, and what a step knows of each is noise for the most part: they take smaller steps.
+    """
+
+    trainer: DocumentTrainer
+    words: int = 0
+    links: int = 0
+    models: tuple[DocumentModel, ...] = ()
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Expected BLEU of the corpus on pooled samples of document chains, by L-BFGS.
+
+    `after` another condition, only words are tuned: its own weights stay, made as sharp as this sum of them says.
+    """
+
+    words: int = 0
+    after: str | None = None
+    sharpness: float = 17.0
+    l2: float = 2e-4
+    rounds: int = 2
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Weights of a condition with another word penalty: texts of some tuning documents get the right length."""
+
+    after: str
+
+
+CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | None] = {
+    "default": None,
+    "MERT": 6,  # rounds
+    "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
+    "PRO": DocumentPRO("consecutive", positive=False),
+    "PRO, positive": DocumentPRO("consecutive"),
+    "PRO, all pairs": DocumentPRO("all", positive=False),
+    "PRO, all pairs, positive": DocumentPRO("all"),
+    "PRO, all pairs, positive, linear": DocumentPRO("all", every=10_000),
+    "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
+    "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
+    "expected BLEU": Expected(DocumentTrainer(steps=8)),
+    "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
+    "expected BLEU, words and links": Expected(FINEST, words=WORDS, links=LINKS, after="expected BLEU"),
+    "pooled": Pooled(),
+    "pooled, words": Pooled(WORDS),
+    "MERT, then words": Pooled(WORDS, "MERT", l2=5e-4),
+    "expected BLEU, length": Matched("expected BLEU"),
+    "expected BLEU, words, length": Matched("expected BLEU, words"),
+    "expected BLEU, words and links, length": Matched("expected BLEU, words and links"),
+    "expected BLEU, documents": Expected(DocumentTrainer(steps=8), models=CONSISTENT, after="expected BLEU"),
+}
+
+
+def tuned(one: DocumentSet, name: str, seed: int) -> Run:
+    """Weights by a condition."""
+    how, model = CONDITIONS[name], one.model
+    before = time.process_time()
+    logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
+    weights = default_weights(model.feature_names)
+    if isinstance(how, int):
+        weights = _mert(one, how, seed, weights)
+    elif isinstance(how, DocumentPRO):
+        weights = _ranked(one, replace(how, seed=seed), weights)
+    elif isinstance(how, Expected):
+        weights = _expected(one, name, how, seed, weights)
+    elif isinstance(how, Pooled):
+        weights = _pooled(one, how, seed, weights)
+    elif isinstance(how, Matched):
+        weights = _matched(one, how.after, seed)
+    seconds = time.process_time() - before
+    return {"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds}
+
+
+def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
+    """By ranking; conditions that only learn otherwise share the states of a search."""
+    for number in range(how.rounds):
+        key = repr((one.pair, how.states, how.every, how.steps, how.start, how.seed + number, dict(weights)))
+        if key not in _STATES:
+            documents = one.documents("tune")
+            results = search_states(how, one.model, documents, (), weights, number, one.threads, silent)
+            _STATES[key] = states_of(results, one.model.feature_names)
+        found = rank_states(how, _STATES[key], one.model.feature_names, weights)
+        logging.info("loss %.3f of %d pairs", found.loss, found.pairs)
+        weights = found.weights
+    return weights
+
+
+def _mert(one: DocumentSet, rounds: int, seed: int, start: Weights) -> Weights:
+    """With beam search, on the segments of the documents."""
+    segments = [segment for document in one.documents("tune") for segment in document.segments]
+    sentences = [list(segment.words) for segment in segments]
+
+    def search(weights: Weights) -> Sequence[object]:
+        return BeamSearch(one.model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
+
+    settings = LoopSettings(rounds=rounds, seed=seed, threads=one.threads)
+    found = tune(MERT(), start, TuningSet(search, [segment.references for segment in segments]), settings)  # type: ignore[arg-type]
+    return found.weights
+
+
+def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> Weights:
+    model = one.model_with(how.words, how.links)
+    values = dict(_sharper(weights) if how.after is None else known_weights(one, how.after, seed))
+    start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
+    chains = Chains(model, one.documents("tune"), how.models, replace(CHAINS, seed=seed))
+    work = one.work / file_name(f"{name}-{seed}.tuning")
+    resume = (work / "history.json").exists()
+    configuration = {
+        "trainer": repr(how.trainer),
+        "chains": repr(CHAINS),
+        "words": how.words,
+        "models": repr(how.models),
+    }
+    checkpoint = Checkpoint(work, configuration, resume)
+    settings = TrainingSettings(ROUNDS, seed, one.threads, best=False, last=ROUNDS // 2)
+    return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint).weights
+
+
+def _sharper(weights: Weights) -> Weights:
+    values = {key: value if key in weights.frozen else SHARPER * value for key, value in weights.items()}
+    return replace(weights, values_by_name=values)
+
+
+def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weights:
+    model = one.model_with(how.words, 0)
+    chains = Chains(model, one.documents("tune"), (), replace(CHAINS, states=50, seed=seed))
+    tuner = GradientTuner("corpus-expected-bleu", on="lists", l2=how.l2)
+    settings = LoopSettings(rounds=how.rounds, n_best=300, seed=seed, threads=one.threads)
+    start = _sharper(weights)
+    if how.after is not None:
+        known = known_weights(one, how.after, seed)
+        start = Weights(dict(at_sharpness(model, known, how.sharpness)), frozenset(known))
+    return tune(tuner, start, chain_set(chains, one.threads), settings).weights
+
+
+def at_sharpness(model: Model, weights: Weights, sharpness: float) -> Weights:
+    """Weights times a factor, so that those of the dense features have this sum; unknown words are left alone."""
+    norm = sum(abs(weights[name]) for name in model.feature_names if name not in FIXED)
+    return Weights({name: value * (1.0 if name in FIXED else sharpness / norm) for name, value in weights.items()})
+
+
+def known_weights(one: DocumentSet, name: str, seed: int) -> Weights:
+    """The weights of a condition that has been tuned."""
+    return Weights(next(run["weights"] for key, run in Runs(one.work, KEY).all().items() if key[:2] == (name, seed)))
+
+
+def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
+    documents, (model, models) = one.documents("tune")[:TO_MATCH], model_of(one, name)
+
+    def decode(weights: Weights) -> NDArray[np.float64]:
+        found = search_documents(model, weights, models, documents, "beam", one.threads)
+        return document_statistics(documents, found).sum(axis=0)
+
+    return match_length(decode, known_weights(one, name, seed))
+
+
+def model_of(one: DocumentSet, name: str) -> tuple[Model, tuple[DocumentModel, ...]]:
+    """The model of a condition, and its document models."""
+    how = CONDITIONS[name]
+    if isinstance(how, Matched):
+        return model_of(one, how.after)
+    if isinstance(how, Pooled):
+        return one.model_with(how.words, 0), ()
+    return (one.model_with(how.words, how.links), how.models) if isinstance(how, Expected) else (one.model, ())
