@@ -29,7 +29,7 @@ from toledo.tuning.documents import (
 )
 from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
 from toledo.tuning.gradient import GradientTuner
-from toledo.tuning.loop import LoopSettings, TuningSet, tune
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.mert import MERT
 from toledo.tuning.sampling.adaptation import GainAdaptation
 from toledo.weights import Weights
@@ -82,7 +82,15 @@ class Matched:
     after: str
 
 
-CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | None] = {
+@dataclass(frozen=True)
+class Finished:
+    """MERT of the dense weights with beam search, after a condition whose other weights stay."""
+
+    after: str
+    rounds: int = 4
+
+
+CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished | None] = {
     "default": None,
     "MERT": 6,  # rounds
     "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
@@ -102,6 +110,7 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | None] = 
     "expected BLEU, length": Matched("expected BLEU"),
     "expected BLEU, words, length": Matched("expected BLEU, words"),
     "expected BLEU, words and links, length": Matched("expected BLEU, words and links"),
+    "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
     "expected BLEU, documents": Expected(DocumentTrainer(steps=8), models=CONSISTENT, after="expected BLEU"),
 }
 
@@ -113,11 +122,18 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
     logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
     weights = default_weights(model.feature_names)
     if isinstance(how, int):
-        weights = _mert(one, how, seed, weights)
+        weights = _mert(one, one.model, how, seed, weights)
+    elif isinstance(how, Finished):
+        start = replace(weights, values_by_name=dict(known_weights(one, how.after, seed)))
+        weights = _mert(one, model_of(one, how.after)[0], how.rounds, seed, start)
     elif isinstance(how, DocumentPRO):
         weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
-        weights = _expected(one, name, how, seed, weights)
+        found = _expected(one, name, how, seed, weights)
+        weights, before = (
+            found.weights,
+            time.process_time() - found.history.seconds,
+        )  # with those before an interruption
     elif isinstance(how, Pooled):
         weights = _pooled(one, how, seed, weights)
     elif isinstance(how, Matched):
@@ -140,20 +156,20 @@ def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     return weights
 
 
-def _mert(one: DocumentSet, rounds: int, seed: int, start: Weights) -> Weights:
+def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights) -> Weights:
     """With beam search, on the segments of the documents."""
     segments = [segment for document in one.documents("tune") for segment in document.segments]
     sentences = [list(segment.words) for segment in segments]
 
     def search(weights: Weights) -> Sequence[object]:
-        return BeamSearch(one.model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
+        return BeamSearch(model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
 
     settings = LoopSettings(rounds=rounds, seed=seed, threads=one.threads)
     found = tune(MERT(), start, TuningSet(search, [segment.references for segment in segments]), settings)  # type: ignore[arg-type]
     return found.weights
 
 
-def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> Weights:
+def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> TuningResult:
     model = one.model_with(how.words, how.links)
     values = dict(_sharper(weights) if how.after is None else known_weights(one, how.after, seed))
     start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
@@ -168,7 +184,7 @@ def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: We
     }
     checkpoint = Checkpoint(work, configuration, resume)
     settings = TrainingSettings(ROUNDS, seed, one.threads, best=False, last=ROUNDS // 2)
-    return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint).weights
+    return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint)
 
 
 def _sharper(weights: Weights) -> Weights:
@@ -212,7 +228,7 @@ def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
 def model_of(one: DocumentSet, name: str) -> tuple[Model, tuple[DocumentModel, ...]]:
     """The model of a condition, and its document models."""
     how = CONDITIONS[name]
-    if isinstance(how, Matched):
+    if isinstance(how, Matched | Finished):
         return model_of(one, how.after)
     if isinstance(how, Pooled):
         return one.model_with(how.words, 0), ()
