@@ -147,7 +147,7 @@ class Objective:
                 "no hypothesis has anything in common with its reference",
                 remedy="check that source and target lines belong together",
             )
-        divergence = total_divergence(self.parameters.families, values) if self.strength else 0.0
+        divergence = total_divergence(self.parameters.families, values)
         return Point(float(np.log(found.utility)) - self.strength * divergence, divergence, found)
 
 
