@@ -18,12 +18,15 @@ from toledo.refinement.objective import Objective, Point
 from toledo.tuning.lbfgs import minimise
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
-TOLERANCE = 1e-12
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class SoftmaxAscent:
-    """Several steps of L-BFGS at once: it learns the curvature of the objective from them."""
+    """Several steps of L-BFGS at once: it learns the curvature of the objective from them.
+
+    The first step follows the slope until one logarithm has changed by 1: with many parameters, slopes are tiny.
+    """
 
     steps: int = 10
 
@@ -36,30 +39,29 @@ class SoftmaxAscent:
     def step(self, objective: Objective, values: Values, point: Point) -> Step:
         """O does not fall: L-BFGS only takes steps down, here of −O."""
         names = list(objective.trainable)
-        if not names:
+        slopes = gradient(objective, values, point)
+        total = sum(float(np.abs(one).sum()) for one in slopes.values())
+        if not total:
             return Step(dict(values), point, 1.0)
         families = objective.parameters.families
         bounds = np.cumsum([len(families[name]) for name in names])[:-1]
         start = np.concatenate([np.log(values[name]) for name in names])
-        last: list[tuple[Vector, dict[str, Vector], Point]] = []
+        unit = total / max(float(np.abs(one).max()) for one in slopes.values())
 
         def unpacked(vector: Vector) -> dict[str, Vector]:
-            shares = zip(names, np.split(vector, bounds), strict=True)
+            shares = zip(names, np.split(start + unit * vector, bounds), strict=True)
             return {**values, **{name: softmax(families[name].groups, logs) for name, logs in shares}}
 
         def function(vector: Vector) -> tuple[float, Vector]:
             found = unpacked(vector)
             here = objective.at(found)
-            last[:] = [(vector, found, here)]
             slopes = gradient(objective, found, here)
-            return -here.value, -np.concatenate([slopes[name] for name in names])
+            return -here.value / total, -unit / total * np.concatenate([slopes[name] for name in names])
 
-        best, _ = minimise(function, start, start - FAR, start + FAR, steps=self.steps, tolerance=TOLERANCE)
-        if last and np.array_equal(last[0][0], best):
-            _, new, found = last[0]
-        else:
-            new = unpacked(best)
-            found = objective.at(new)
+        limit = np.full(start.size, FAR / unit)
+        best, _ = minimise(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
+        new = unpacked(best)
+        found = objective.at(new)
         return Step(new, found, 1.0) if found.value >= point.value else Step(dict(values), point, 1.0)
 
 
