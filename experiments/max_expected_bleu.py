@@ -47,7 +47,7 @@ from toledo.weights import Weights
 
 POP_LIMIT = 100
 VALIDATION = 1000
-FOLDS, OWN = ListSettings(folds=10), ListSettings(folds=1)
+FOLDS, OWN, LATTICES = ListSettings(folds=10), ListSettings(folds=1), ListSettings(folds=10, density=10.0)
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ TABLE3 = {
 }
 OTHERS = {
     "phrase, own text": Condition(settings("phrase"), OWN),
+    "phrase, lattices": Condition(settings("phrase"), LATTICES),
     "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
     "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
@@ -218,7 +219,7 @@ class Bench:
             validation=_segments(self.texts["validation"]),
             tuner=GradientTuner("corpus-expected-bleu", on="lists"),
             rounds=LoopSettings(rounds=6, threads=self.threads),
-            work=self.work / f"folds-{lists.folds}",
+            work=self.work / (f"folds-{lists.folds}" if lists.density is None else "lattices"),
             lists=replace(lists, pop_limit=POP_LIMIT),
             rounds_again=1,
         )
