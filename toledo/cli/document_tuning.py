@@ -63,7 +63,7 @@ def tune(
     sparse_features: Annotated[int, typer.Option(help="The most frequent of each kind.", min=1)] = 300,
     rounds: Annotated[int | None, typer.Option(help="So many.", min=1, show_default="12; pro: 1")] = None,
     l2: Annotated[
-        float | None, typer.Option(help="Keep weights small.", min=0.0, show_default="0; pro: 1; sparse: 0.0003")
+        float | None, typer.Option(help="Keep weights small.", min=0.0, show_default="0; pro: 1; sparse: 0.0001")
     ] = None,
     held_out_source: Annotated[
         str | None, typer.Option(help="Documents to choose the best round by.", show_default="the tuning documents")

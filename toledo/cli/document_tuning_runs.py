@@ -35,10 +35,11 @@ from toledo.tuning.documents import (
 )
 from toledo.tuning.loop import TuningResult
 from toledo.tuning.sampling import COOLING
+from toledo.tuning.sampling.adaptation import GainAdaptation
 from toledo.weights import Weights
 
 UNTIL_COLD = 1000
-L2_OF_SPARSE = 3e-4
+L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many features is mostly noise
 JUDGING_STEPS = 30_000
 
 Files = tuple[str, Sequence[str], Path | None]  # source, references, document ids
@@ -88,7 +89,8 @@ class Choices:
         objective: Any = self.objective
         l2 = (L2_OF_SPARSE if self.sparse else 0.0) if self.l2 is None else self.l2
         annealing = COOLING if self.annealing else None
-        return DocumentTrainer(objective, self.batch, self.steps, annealing, l2, coupled=self.coupled)
+        steps = GainAdaptation(step=STEP_OF_SPARSE) if self.sparse else GainAdaptation()
+        return DocumentTrainer(objective, self.batch, self.steps, annealing, l2, coupled=self.coupled, adaptation=steps)
 
     @property
     def chains(self) -> ChainSettings:
