@@ -16,8 +16,8 @@ from toledo.formats.documents import read_documents
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.phrases.filtering import filter_for
-from toledo.phrases.sparse import PairFeatures, linked_words, sparse_features, target_words
-from toledo.search.document import DocumentModel, DocumentSearch, DocumentSettings, HillClimbing
+from toledo.phrases.sparse import sparse_features, target_words
+from toledo.search.document import DocumentSearch, DocumentSettings, HillClimbing
 from toledo.weights import Weights
 
 LANGUAGES = {"de-en": "de", "es-en": "es"}
@@ -59,24 +59,11 @@ class DocumentSet:
         text = sentences_from(np.concatenate(ids), np.array([one.size for one in ids]))
         return replace(model, table=filter_for(model.table, text))
 
-    def model_with(self, words: int, links: int) -> Model:
-        """With features for so many of the most frequent target words, and of the most frequent linked words."""
-        parts = [(target_words, words), (linked_words, links)]
-        found = [sparse_features(self.model.table, [template], count) for template, count in parts if count]
-        return replace(self.model, sparse=_joined(found)) if found else self.model
-
-
-def _joined(parts: Sequence[PairFeatures]) -> PairFeatures:
-    """All features of each phrase pair."""
-    sizes = np.array([np.diff(part.offsets) for part in parts])
-    firsts = np.cumsum([0, *(len(part.names) for part in parts)])
-    owners = np.concatenate([np.repeat(np.arange(len(part)), np.diff(part.offsets)) for part in parts])
-    order = np.argsort(owners, kind="stable")
-    ids = np.concatenate([part.ids + first for part, first in zip(parts, firsts, strict=False)])[order]
-    values = np.concatenate([part.values for part in parts])[order]
-    offsets = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))]).astype(np.int64)
-    names = tuple(name for part in parts for name in part.names)
-    return PairFeatures(names, offsets, ids.astype(np.int32), values)
+    def model_with_words(self, count: int) -> Model:
+        """With a feature for each of so many of the most frequent target words."""
+        if not count:
+            return self.model
+        return replace(self.model, sparse=sparse_features(self.model.table, [target_words], count))
 
 
 def document_statistics(
@@ -93,12 +80,11 @@ def document_statistics(
 def search_documents(
     model: Model,
     weights: Weights,
-    models: Sequence[DocumentModel],
     documents: Sequence[Document],
     start: str,
     threads: int,
 ) -> list[list[tuple[str, ...]]]:
     """What hill climbing finds for each sentence of each document."""
     settings = DocumentSettings(HillClimbing(), steps=STEPS[start], start=start)
-    results = DocumentSearch(model.with_weights(weights), settings, models).search(documents, threads=threads)
+    results = DocumentSearch(model.with_weights(weights), settings).search(documents, threads=threads)
     return [[translation.words for translation in result.translations] for result in results]

@@ -15,7 +15,6 @@ from runs import Run, Runs, file_name
 from toledo.model import Model, default_weights
 from toledo.progress import silent
 from toledo.search.beam import BeamSearch, BeamSettings
-from toledo.search.document import DocumentModel, LexicalConsistency, TypeTokenRatio
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents import (
     Chains,
@@ -34,30 +33,26 @@ from toledo.tuning.mert import MERT
 from toledo.tuning.sampling.adaptation import GainAdaptation
 from toledo.weights import Weights
 
-WORDS, LINKS = 300, 2000
+WORDS = 300
 ROUNDS = 12
 FIXED = ("oov",)
 SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution is very flat
 CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
 TO_MATCH = 30  # documents
 FINER = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
-FINEST = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.02))
-CONSISTENT = (LexicalConsistency(), TypeTokenRatio())
 KEY = ("condition", "seed", "start")
 _STATES: dict[str, RecordedStates] = {}
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Expected BLEU by document chains, with word features or document models, from default weights or `after` others.
+    """Expected BLEU by document chains, with features of words or without, from default weights or `after` others.
 
     Word features are many, and what a step knows of each is noise for the most part: they take smaller steps.
     """
 
     trainer: DocumentTrainer
     words: int = 0
-    links: int = 0
-    models: tuple[DocumentModel, ...] = ()
     after: str | None = None
 
 
@@ -110,16 +105,11 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
     "expected BLEU": Expected(DocumentTrainer(steps=8)),
     "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
-    "expected BLEU, words and links": Expected(FINEST, words=WORDS, links=LINKS, after="expected BLEU"),
-    "pooled": Pooled(),
-    "pooled, words": Pooled(WORDS),
     "MERT, then words": Pooled(WORDS, "MERT", l2=5e-4),
     "expected BLEU, length": Matched("expected BLEU"),
     "expected BLEU, words, length": Matched("expected BLEU, words"),
-    "expected BLEU, words and links, length": Matched("expected BLEU, words and links"),
     "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
     "mean of MERT and expected BLEU": Mean(("MERT", "expected BLEU")),
-    "expected BLEU, documents": Expected(DocumentTrainer(steps=8), models=CONSISTENT, after="expected BLEU"),
 }
 
 
@@ -133,7 +123,7 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
         weights = _mert(one, one.model, how, seed, weights)
     elif isinstance(how, Finished):
         start = replace(weights, values_by_name=dict(known_weights(one, how.after, seed)))
-        weights = _mert(one, model_of(one, how.after)[0], how.rounds, seed, start)
+        weights = _mert(one, model_of(one, how.after), how.rounds, seed, start)
     elif isinstance(how, DocumentPRO):
         weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
@@ -181,18 +171,12 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
 
 
 def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> TuningResult:
-    model = one.model_with(how.words, how.links)
     values = dict(_sharper(weights) if how.after is None else known_weights(one, how.after, seed))
-    start = replace(weights, values_by_name=values | {own.name: 0.0 for own in how.models})
-    chains = Chains(model, one.documents("tune"), how.models, replace(CHAINS, seed=seed))
+    start = replace(weights, values_by_name=values)
+    chains = Chains(one.model_with_words(how.words), one.documents("tune"), (), replace(CHAINS, seed=seed))
     work = one.work / file_name(f"{name}-{seed}.tuning")
     resume = (work / "history.json").exists()
-    configuration = {
-        "trainer": repr(how.trainer),
-        "chains": repr(CHAINS),
-        "words": how.words,
-        "models": repr(how.models),
-    }
+    configuration = {"trainer": repr(how.trainer), "chains": repr(CHAINS), "words": how.words}
     checkpoint = Checkpoint(work, configuration, resume)
     settings = TrainingSettings(ROUNDS, seed, one.threads, best=False, last=ROUNDS // 2)
     return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint)
@@ -204,7 +188,7 @@ def _sharper(weights: Weights) -> Weights:
 
 
 def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weights:
-    model = one.model_with(how.words, 0)
+    model = one.model_with_words(how.words)
     chains = Chains(model, one.documents("tune"), (), replace(CHAINS, states=50, seed=seed))
     tuner = GradientTuner("corpus-expected-bleu", on="lists", l2=how.l2)
     settings = LoopSettings(rounds=how.rounds, n_best=300, seed=seed, threads=one.threads)
@@ -227,20 +211,18 @@ def known_weights(one: DocumentSet, name: str, seed: int) -> Weights:
 
 
 def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
-    documents, (model, models) = one.documents("tune")[:TO_MATCH], model_of(one, name)
+    documents, model = one.documents("tune")[:TO_MATCH], model_of(one, name)
 
     def decode(weights: Weights) -> NDArray[np.float64]:
-        found = search_documents(model, weights, models, documents, "beam", one.threads)
+        found = search_documents(model, weights, documents, "beam", one.threads)
         return document_statistics(documents, found).sum(axis=0)
 
     return match_length(decode, known_weights(one, name, seed))
 
 
-def model_of(one: DocumentSet, name: str) -> tuple[Model, tuple[DocumentModel, ...]]:
-    """The model of a condition, and its document models."""
+def model_of(one: DocumentSet, name: str) -> Model:
+    """The model of a condition."""
     how = CONDITIONS[name]
     if isinstance(how, Matched | Finished):
         return model_of(one, how.after)
-    if isinstance(how, Pooled):
-        return one.model_with(how.words, 0), ()
-    return (one.model_with(how.words, how.links), how.models) if isinstance(how, Expected) else (one.model, ())
+    return one.model_with_words(how.words) if isinstance(how, Expected | Pooled) else one.model

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from runs import Run, Runs, compare, file_name, mean_text, read_lines
 
 from toledo.corpus import Document
+from toledo.errors import InputError
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.search.document import (
-    DocumentModel,
     DocumentSearch,
     DocumentSettings,
     HillClimbing,
@@ -90,22 +90,26 @@ def _run_conditions(one: DocumentSet, options: argparse.Namespace) -> None:
                 if (name, seed, start) in runs.all() or (CONDITIONS[name] is None and seed > 1):
                     continue
                 known = [run for key, run in runs.all().items() if key[:2] == (name, seed)]
-                found = known[0] if known else tuned(one, name, seed)
+                try:
+                    found = known[0] if known else tuned(one, name, seed)
+                except InputError as error:  # such as: no round is better than the start
+                    logging.warning("%s, %s, seed %d: %s", one.pair, name, seed, error.message)
+                    continue
                 runs.add(_translated(one, runs, {**found, "start": start}))
 
 
 def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
     """BLEU on the test documents; their translations are kept."""
-    model, models = model_of(one, run["condition"])
+    model = model_of(one, run["condition"])
     documents, before = one.documents("test"), time.process_time()
     weights = Weights(run["weights"])
     if run["start"] == MBR:
         lines = iter(read_lines(runs.work / file_name(f"{run['condition']}-{run['seed']}-beam.test")))
         found = [[tuple(next(lines)) for _ in document.segments] for document in documents]
-        run = {**run, "sharpness": _sharpness(one, model, weights, models)}
-        found = _decided(model, weights, models, documents, found, run["sharpness"], one.threads)
+        run = {**run, "sharpness": _sharpness(one, model, weights)}
+        found = _decided(model, weights, documents, found, run["sharpness"], one.threads)
     else:
-        found = search_documents(model, weights, models, documents, run["start"], one.threads)
+        found = search_documents(model, weights, documents, run["start"], one.threads)
     lines = [words for translations in found for words in translations]
     name = f"{run['condition']}-{run['seed']}-{run['start']}.test"
     runs.write_text(name, lines)
@@ -117,7 +121,6 @@ def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
 def _decided(
     model: Model,
     weights: Weights,
-    models: Sequence[DocumentModel],
     documents: Sequence[Document],
     others: Sequence[Sequence[tuple[str, ...]]],
     sharpness: float,
@@ -125,17 +128,17 @@ def _decided(
 ) -> list[list[tuple[str, ...]]]:
     """Minimum Bayes risk by samples of document chains, with what hill climbing found as one more hypothesis."""
     sharp = at_sharpness(model, weights, sharpness)
-    chains = Chains(model.with_weights(weights), documents, models, TO_DECIDE)
+    chains = Chains(model.with_weights(weights), documents, (), TO_DECIDE)
     samples = chains.sample(range(len(documents)), sharp, threads)
     return [consensus_texts(own, model.target_vocabulary, texts) for own, texts in zip(samples, others, strict=True)]
 
 
-def _sharpness(one: DocumentSet, model: Model, weights: Weights, models: Sequence[DocumentModel]) -> float:
+def _sharpness(one: DocumentSet, model: Model, weights: Weights) -> float:
     """The best one on some tuning documents."""
     documents, scores = one.documents("tune")[:TO_CHOOSE], []
-    others = search_documents(model, weights, models, documents, "beam", one.threads)
+    others = search_documents(model, weights, documents, "beam", one.threads)
     for sharpness in SHARPNESS:
-        found = _decided(model, weights, models, documents, others, sharpness, one.threads)
+        found = _decided(model, weights, documents, others, sharpness, one.threads)
         scores.append(BLEU().score(document_statistics(documents, found).sum(axis=0)))
     logging.info("sharpness: %s", ", ".join(f"{a:g} {b:.2f}" for a, b in zip(SHARPNESS, scores, strict=True)))
     return SHARPNESS[int(np.argmax(scores))]
