@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +16,18 @@ settings.load_profile("toledo")
 
 @pytest.fixture(autouse=True)
 def level_of_messages() -> Iterator[None]:
-    """A command with --quiet must not silence the tests after it."""
-    level = logging.getLogger().level
+    """A command with --quiet must not silence the tests after it, not even one that makes what many tests share."""
+    logging.getLogger().setLevel(logging.WARNING)
     yield
-    logging.getLogger().setLevel(level)
+    logging.getLogger().setLevel(logging.WARNING)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C works as at a terminal, also where tests run in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

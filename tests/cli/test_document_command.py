@@ -230,6 +230,7 @@ def test_what_is_refused(arguments: list[object], message: str, folder: Path) ->
     assert {path.name for path in folder.iterdir()} == before
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("when", [5, 12])  # in the first document, and in the second
 def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.MonkeyPatch, when: int) -> None:
     options = ("-r", "references.xml", "--accept", "sampling", "--steps", 50_000, "--record", 10_000)

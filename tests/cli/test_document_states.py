@@ -13,6 +13,7 @@ from toledo.errors import InputError
 from toledo.search.document import DocumentResult, Record, Snapshot
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_the_first_signal_is_noticed_and_the_second_works() -> None:
     before = signal.getsignal(signal.SIGINT)
     with noticed_signals() as noticed:
