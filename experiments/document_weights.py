@@ -85,14 +85,7 @@ class Finished:
     rounds: int = 4
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The mean of the weights of other conditions, each at the same sum of absolute weights."""
-
-    of: tuple[str, ...]
-
-
-CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished | Mean | None] = {
+CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished | None] = {
     "default": None,
     "MERT": 6,  # rounds
     "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
@@ -109,7 +102,6 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished
     "expected BLEU, length": Matched("expected BLEU"),
     "expected BLEU, words, length": Matched("expected BLEU, words"),
     "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
-    "mean of MERT and expected BLEU": Mean(("MERT", "expected BLEU")),
 }
 
 
@@ -134,9 +126,6 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
         )  # with those before an interruption
     elif isinstance(how, Pooled):
         weights = _pooled(one, how, seed, weights)
-    elif isinstance(how, Mean):
-        parts = [at_sharpness(model, known_weights(one, other, seed), 1.0) for other in how.of]
-        weights = Weights({key: float(np.mean([part[key] for part in parts])) for key in parts[0]})
     elif isinstance(how, Matched):
         weights = _matched(one, how.after, seed)
     seconds = time.process_time() - before
