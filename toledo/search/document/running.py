@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,38 +154,20 @@ def settle(text: Text, state: State, measures: Measures, trial: Trial, users: fl
     return accepted
 
 
-def _run_steps(
-    text: Text,
-    state: State,
-    measures: Measures,
-    plan: Plan,
-    steps: int,
-    users: Callable[..., float] | None,
-    memories: tuple[NDArray[Any], ...],
-) -> int:
-    """Take so many steps, fewer if too many are rejected in a row; gives their number.
-
-    `users` is a compiled function for all models of users, see `users`; without one that part is not compiled.
-    """
+@inner_kernel
+def run_steps(text: Text, state: State, measures: Measures, plan: Plan, steps: int) -> int:
+    """Take so many steps, fewer if too many are rejected in a row; gives their number."""
     for done in range(steps):
         if state.counters[REJECTED] >= plan.max_rejected:
             return done
-        trial = try_change(text, state, measures, plan, users is None)
-        value = state.totals[USERS]
-        if users is not None and trial.new:
-            value = users(text, state, trial, memories, PROPOSE)
-        accepted = settle(text, state, measures, trial, value)
-        if users is not None and trial.new:
-            users(text, state, trial, memories, ACCEPT if accepted else REJECT)
+        trial = try_change(text, state, measures, plan, True)
+        settle(text, state, measures, trial, state.totals[USERS])
     return steps
-
-
-run_steps = inner_kernel(_run_steps)
 
 
 @inner_kernel
 def first_half(text: Text, state: State, measures: Measures, plan: Plan) -> Trial:
-    """The first half of a step, for a loop in Python."""
+    """The first half of a step, for loops that ask users' models in between."""
     return try_change(text, state, measures, plan, False)
 
 

@@ -101,7 +101,7 @@ class Runner:
         elif self._combined is not None:
             run_with_users()(text, arrays, measures, plan, steps, self._combined, state.memories)
         else:
-            run_steps(text, arrays, measures, plan, steps, None, ())
+            run_steps(text, arrays, measures, plan, steps)
 
     def _take_steps_in_python(self, state: DocumentState, plan: Plan, steps: int) -> None:
         text, arrays, measures = state.known.text, state.arrays, state.measures

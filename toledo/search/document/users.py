@@ -14,8 +14,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.search.document.arrays import Text
-from toledo.search.document.running import _run_steps
+from toledo.search.document.arrays import REJECTED, USERS, State, Text
+from toledo.search.document.models.measures import Measures
+from toledo.search.document.running import ACCEPT, PROPOSE, REJECT, Plan, first_half, second_half
 from toledo.search.steps import Step
 
 Memories = tuple[tuple[float, NDArray[Any]], ...]
@@ -81,10 +82,27 @@ def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]
     return _not_kept(combined)
 
 
+def _run_with_users(
+    text: Text, state: State, measures: Measures, plan: Plan, steps: int, users: Callable[..., float], memories: Any
+) -> int:
+    """`run_steps`, with a function of `combine` asked between proposal and decision."""
+    for done in range(steps):
+        if state.counters[REJECTED] >= plan.max_rejected:
+            return done
+        trial = first_half(text, state, measures, plan)
+        value = state.totals[USERS]
+        if trial.new:
+            value = users(text, state, trial, memories, PROPOSE)
+        accepted = second_half(text, state, measures, trial, value)
+        if trial.new:
+            users(text, state, trial, memories, ACCEPT if accepted else REJECT)
+    return steps
+
+
 @cache
 def run_with_users() -> Callable[..., int]:
     """The loop for compiled functions of users: not kept on disk, where a changed function would not be noticed."""
-    return _not_kept(_run_steps)
+    return _not_kept(_run_with_users)
 
 
 def _not_kept(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -167,7 +167,7 @@ class Chains:
         pauses = [round(burn_in * words), *[max(round(settings.every * words), 1)] * (settings.states - 1)]
         found, totals = [], np.zeros((settings.states, len(self._active)))
         for t, pause in enumerate(pauses):
-            run_steps(text, state.arrays, state.measures, plan, pause, None, ())
+            run_steps(text, state.arrays, state.measures, plan, pause)
             found.append(state.present)
             if self._active:
                 document_score(state.measures)
