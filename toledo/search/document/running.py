@@ -111,7 +111,7 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
     """
     operation = draw_operation(state.random, plan.until)
     word = draw_below(state.random, text.words[-1])
-    s = text.sentence[word]
+    s = int(np.int64(text.sentence[word]))  # as it comes from Python: one kind of number, compiled once
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])
     gain, needed, document = 0.0, RISE, state.totals[DOCUMENT]
