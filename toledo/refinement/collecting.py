@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo import storage
-from toledo.forest.derivation import derivation_words
+from toledo.forest.derivation import texts_of_derivations
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import save_forest
-from toledo.forest.structure import Forest, Shape, Yields
+from toledo.forest.structure import Forest
 from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.prepared import prepare_references
@@ -143,25 +143,9 @@ def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32]
     found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
     offsets = _offsets(np.array([derivation.edges.size for derivation in found], np.int64))
     edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
-    words, lengths = _write_words(forest.shape, forest.yields, edges, offsets)
+    words, ends = texts_of_derivations(forest.shape, forest.yields, edges, offsets)
     used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
-    return _List(words, lengths, used, counts, _sum_features(forest.features, edges, offsets))
-
-
-@kernel
-def _write_words(
-    shape: Shape, yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The words of all derivations in a row, and their numbers."""
-    lengths, words, size = np.empty(offsets.size - 1, np.int64), np.empty(1024, np.int32), 0
-    for d in range(lengths.size):
-        own = derivation_words(shape, yields, edges[offsets[d] : offsets[d + 1]])
-        while size + own.size > words.size:
-            words = np.concatenate((words, np.empty_like(words)))
-        words[size : size + own.size] = own
-        size += own.size
-        lengths[d] = own.size
-    return words[:size].copy(), lengths
+    return _List(words, np.diff(ends), used, counts, _sum_features(forest.features, edges, offsets))
 
 
 @kernel
