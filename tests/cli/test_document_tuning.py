@@ -94,3 +94,20 @@ def test_wrong_options_are_refused(files: Path) -> None:
         assert tune(files, *wrong, *QUICK, ok=False)
     (files / "tune.docids").write_text("a\n")
     assert tune(files, *QUICK, ok=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--objective", "pro", "--batch", "2"],
+        ["--objective", "pro", "--any-length"],
+        ["--pairs", "consecutive"],
+        ["--search-steps", "10"],
+        ["--sparse-features", "10"],
+        ["--objective", "pro", "--record", "0"],
+    ],
+)
+def test_options_without_effect_are_refused(files: Path, options: list[str]) -> None:
+    said = tune(files, *options, "--threads", "1", "--quiet", ok=False)
+    assert options[-1 if options[-1].startswith("--") else -2].replace("any-length", "match-length") in said
+    assert not (files / "w.toml").exists()

@@ -11,6 +11,7 @@ import typer
 
 from toledo.cli import document_options as options
 from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
+from toledo.cli.scales import refuse_named
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from toledo.tuning.loop import TuningResult
 
 RANKING, GRADIENT, RUNS = "Ranking (--objective pro)", "Expected BLEU", "Runs and results"
+OF_RANKING = ("pairs", "decoding", "positive", "record", "start", "search_steps")
+OF_GRADIENTS = (
+    "batch", "steps", "sharper", "samples", "every", "burn_in", "annealing", "coupled", "match_length",
+)  # fmt: skip
 SHARPER, ROUNDS = 3.0, {"pro": 1, "expected-bleu": 12, "corpus-expected-bleu": 12}
 
 
@@ -44,6 +49,7 @@ class DecodingName(StrEnum):
 
 
 def tune(
+    context: typer.Context,
     model: options.ModelDirectory,
     source: Annotated[str, typer.Option("--source", help="Documents to tune on: XML (NIST, WMT), SGM, or text.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Weights file to write (TOML).")],
@@ -154,8 +160,9 @@ def tune(
         raise InputError("there is no reference", remedy="give --reference FILE")
     if bool(held_out_source) != bool(held_out_reference):
         raise InputError("half of a held-out set", remedy="give --held-out-source and --held-out-reference")
-    if not record.isdigit() and record != "logarithmic":
+    if record != "logarithmic" and not (record.isascii() and record.isdigit() and int(record)):
         raise InputError(f"--record {record}", remedy="write logarithmic, or a number of steps")
+    _refuse_unused(context, objective, sparse)
     choices = Choices(
         objective.value, initial, frozen, options.named_numbers(document_model, "--model"), semantic_space, sparse,
         sparse_features, rounds or ROUNDS[objective.value], l2, pairs.value, decoding.value, positive,
@@ -175,6 +182,16 @@ def tune(
     elif sparse is not None:
         log.warning("%s has weights of features that the model has not: --output-model writes one that has", output)
     _write(tuned, trace, report, as_json)
+
+
+def _refuse_unused(context: typer.Context, objective: DocumentObjective, sparse: str | None) -> None:
+    """What the objective does not look at is a mistake of whoever named it."""
+    if objective is DocumentObjective.pro:
+        refuse_named(context, "not for --objective pro", *OF_GRADIENTS)
+    else:
+        refuse_named(context, "only for --objective pro", *OF_RANKING)
+    if sparse is None:
+        refuse_named(context, "there is no --sparse", "sparse_features")
 
 
 def _write(tuned: TuningResult, trace: Path | None, report: Path | None, as_json: bool) -> None:
