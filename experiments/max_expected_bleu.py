@@ -114,8 +114,25 @@ OTHERS = {
     "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
     "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
+RATIOS = {
+    f"{schedule}, ratios": Condition(
+        settings(
+            schedule,
+            strength=0.2,
+            lexicon_strength=0.02,
+            distance="ratios",
+            utility="corpus",
+            scale=20.0,
+            method=SoftmaxAscent(20),
+            iterations=1,
+            tune_every=0,
+        ),
+        chosen=False,
+    )
+    for schedule in ("phrase", "lexicon", "both", "two-stage")
+}
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
-CONDITIONS = {**TABLE2, **SCALED, **TABLE3, **OTHERS, **FIGURE2}
+CONDITIONS = {**TABLE2, **SCALED, **TABLE3, **OTHERS, **RATIOS, **FIGURE2}
 
 
 def main() -> None:

@@ -55,6 +55,14 @@ class Family:
         """KL(prior ‖ shares), summed over all groups."""
         return _divergence(self.prior, shares)
 
+    def ratios(self, shares: Vector) -> Vector:
+        """Logarithms of shares by the prior, less their mean in each group."""
+        return _centred_ratios(self.groups, self.prior, shares)
+
+    def ratio_distance(self, shares: Vector) -> float:
+        """Half the sum of squared ratios: Aitchison's distance, which sees rare translations as well as others."""
+        return float(np.sum(self.ratios(shares) ** 2)) / 2.0
+
 
 def phrase_family(model: Model, name: str) -> Family:
     """The phrase probabilities of one direction."""
@@ -85,11 +93,6 @@ def prior_values(families: Mapping[str, Family]) -> dict[str, Vector]:
     return {name: family.prior for name, family in families.items()}
 
 
-def total_divergence(families: Mapping[str, Family], values: Values) -> float:
-    """KL(Θ⁰ ‖ Θ) over all families that are trained."""
-    return sum(family.divergence(values[name]) for name, family in families.items())
-
-
 @kernel
 def _divergence(prior: Vector, shares: Vector) -> float:
     total = 0.0
@@ -97,3 +100,15 @@ def _divergence(prior: Vector, shares: Vector) -> float:
         if prior[i] != shares[i]:
             total += prior[i] * np.log(prior[i] / shares[i])
     return total
+
+
+@kernel
+def _centred_ratios(groups: Groups, prior: Vector, shares: Vector) -> Vector:
+    ratios, means, sizes = np.empty(prior.size), np.zeros(groups.size), np.zeros(groups.size)
+    for i in range(prior.size):
+        ratios[i] = np.log(shares[i] / prior[i])
+        means[groups.of[i]] += ratios[i]
+        sizes[groups.of[i]] += 1.0
+    for i in range(prior.size):
+        ratios[i] -= means[groups.of[i]] / sizes[groups.of[i]]
+    return ratios

@@ -1,4 +1,4 @@
-"""Expected sentence BLEU of lists, and what each phrase pair gains: one pass over all hypotheses.
+"""Expected BLEU of lists, and what each phrase pair gains: two passes over all hypotheses.
 
 With posteriors P(E|F) from normalised weights (He and Deng 2012, formula 17), U_n = Σ_E P(E) BLEU(E) and U = Σ_n U_n,
 
@@ -6,11 +6,14 @@ With posteriors P(E|F) from normalised weights (He and Deng 2012, formula 17), U
 
 the derivative of U by the log probability of the pair, up to its weight. On a list that is the advantage of each edge.
 Scores are those of the model that found a hypothesis plus what has changed since: Σ_pairs λ (log p − log p⁰).
+
+BLEU(E) is that of the sentence, as in the paper; or U is BLEU of the corpus with expected statistics, times the number
+of sentences, and BLEU(E) the part of a hypothesis in its derivative: lengths then count as they do in an evaluation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -22,10 +25,11 @@ from toledo.errors import InputError
 from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.refinement.lists import ListArrays, PhraseLists, used_pairs
-from toledo.refinement.sentence_bleu import LENGTH, MATCHES, ORDER, REFERENCE, SentenceBLEU, fit_sentence_bleu
+from toledo.refinement.sentence_bleu import COLUMNS, LENGTH, ORDER, SentenceBLEU, fit_sentence_bleu
 from toledo.weights import Weights
 
 SENTENCES_AT_ONCE = 500
+UTILITIES = ("sentence", "corpus")
 
 Vector = NDArray[np.float64]
 
@@ -52,6 +56,11 @@ class Space(Protocol):
         """The phrase pairs that stand in them, in rising order."""
         ...
 
+    @property
+    def sentences(self) -> int:
+        """How many have a translation."""
+        ...
+
     def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
         """The expectation at some weights; `changes` is what each phrase pair's score has changed by."""
         ...
@@ -67,12 +76,15 @@ def normalised(weights: Weights, names: Sequence[str], scale: float) -> dict[str
 
 @dataclass(frozen=True, eq=False)
 class ListSpace:
-    """Lists in parts, which may be larger than memory, and the BLEU that counts."""
+    """Lists in parts, mapped into memory, and the BLEU that counts: of sentences, or of the corpus."""
 
     parts: Sequence[PhraseLists]
+    utility: str = "sentence"
 
     def __post_init__(self) -> None:
-        if not sum(part.firsts.size for part in self.parts):
+        if self.utility not in UTILITIES:
+            raise ValueError(f"no utility {self.utility!r}: choose from {', '.join(UTILITIES)}")
+        if not self.sentences:
             raise InputError("there are no lists to learn from", remedy="give a training text")
         if len({(part.feature_names, part.table_size) for part in self.parts}) > 1:
             raise InputError("lists of different models", remedy="remove the work directory to make them again")
@@ -83,40 +95,56 @@ class ListSpace:
         return used_pairs(list(self.parts))
 
     @cached_property
+    def sentences(self) -> int:
+        """How many have a list that is not empty."""
+        return sum(part.firsts.size for part in self.parts)
+
+    @cached_property
     def bleu(self) -> SentenceBLEU:
         """Sentence BLEU with the priors of the first hypotheses: those of the baseline."""
         totals = sum(part.arrays.statistics[part.firsts].sum(axis=0, dtype=np.int64) for part in self.parts)
-        return fit_sentence_bleu(np.asarray(totals), sum(part.firsts.size for part in self.parts))
+        return fit_sentence_bleu(np.asarray(totals), self.sentences)
 
     def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
-        """One pass over all parts, one after the other; the result does not depend on the number of threads."""
+        """The result does not depend on the number of threads."""
+        found = [_find(part, exponents, changes, threads) for part in self.parts]
+        chosen = sum(
+            _statistics(part.arrays, own.best[own.best >= 0]) for part, own in zip(self.parts, found, strict=True)
+        )
+        utility, scores = self._utility(found)
         gains, losses = np.zeros(changes.size), np.zeros(changes.size)
-        utility = entropy = 0.0
-        sentences, chosen = 0, np.zeros(BLEU().size)
-        for part in self.parts:
-            weights = np.array([exponents[name] for name in part.feature_names])
-            found = _work_on(part, weights, changes, self.bleu.scores(part.arrays.statistics), threads)
-            _add_gains(part.arrays, found.advantages, gains, losses)
-            used = found.best >= 0
-            utility, entropy = utility + float(found.utility.sum()), entropy + float(found.entropy.sum())
-            sentences, chosen = sentences + int(used.sum()), chosen + _totals(part, found.best[used])
-        return Expectation(utility, gains, losses, utility / sentences, BLEU().score(chosen), entropy / sentences)
+        for part, own in zip(self.parts, found, strict=True):
+            _advantages(part.arrays.hypotheses, own.posteriors, scores(part.arrays.statistics))
+            _add_gains(part.arrays, own.posteriors, gains, losses)
+        entropy = sum(float(own.entropy.sum()) for own in found) / self.sentences
+        return Expectation(utility, gains, losses, utility / self.sentences, BLEU().score(np.asarray(chosen)), entropy)
+
+    def _utility(self, found: Sequence[_Found]) -> tuple[float, Callable[[NDArray[np.int32]], Vector]]:
+        """U, and the function that scores hypotheses."""
+        parts = list(zip(self.parts, found, strict=True))
+        if self.utility == "sentence":
+            scores = self.bleu.scores
+            return sum(_dot(own.posteriors, scores(part.arrays.statistics)) for part, own in parts), scores
+        expected = np.zeros(BLEU().size)
+        for part, own in parts:
+            _add_expected(part.arrays.statistics, own.posteriors, expected)
+        slope = self.sentences / 100.0 * BLEU().gradient(expected)
+        return self.sentences / 100.0 * BLEU().score(expected), lambda statistics: _linear(statistics, slope)
 
 
 class _Found(NamedTuple):
-    """P(E) [BLEU(E) − U_n] of each hypothesis; U_n, entropy and the best hypothesis of each sentence."""
+    """P(E) of each hypothesis; entropy and the best hypothesis of each sentence, −1 if there is none."""
 
-    advantages: Vector
-    utility: Vector
+    posteriors: Vector
     entropy: Vector
     best: NDArray[np.int64]
 
 
-def _work_on(part: PhraseLists, weights: Vector, changes: Vector, scores: Vector, threads: int | None) -> _Found:
-    sentences = len(part)
-    found = _Found(np.empty(scores.size), np.zeros(sentences), np.zeros(sentences), np.full(sentences, -1, np.int64))
+def _find(part: PhraseLists, exponents: Mapping[str, float], changes: Vector, threads: int | None) -> _Found:
+    weights, sentences = np.array([exponents[name] for name in part.feature_names]), len(part)
+    found = _Found(np.empty(part.arrays.pair_offsets.size - 1), np.zeros(sentences), np.full(sentences, -1, np.int64))
     map_chunks(
-        lambda first, last: _posteriors(part.arrays, weights, changes, scores, first, last, found),
+        lambda first, last: _posteriors(part.arrays, weights, changes, first, last, found),
         sentences,
         chunk=SENTENCES_AT_ONCE,
         threads=threads,
@@ -124,19 +152,15 @@ def _work_on(part: PhraseLists, weights: Vector, changes: Vector, scores: Vector
     return found
 
 
-def _totals(part: PhraseLists, best: NDArray[np.int64]) -> Vector:
-    """The BLEU statistics of some hypotheses, as `toledo.metrics` has them."""
-    rows = part.arrays.statistics[best].astype(np.float64)
-    lengths = rows[:, LENGTH : LENGTH + 1]
-    ngrams = np.maximum(lengths - np.arange(ORDER), 0.0)
-    together = np.column_stack([lengths, rows[:, REFERENCE], rows[:, MATCHES:], ngrams])
-    return np.asarray(together.sum(axis=0))
+def _statistics(lists: ListArrays, chosen: NDArray[np.int64]) -> Vector:
+    """The sum of the BLEU statistics of some hypotheses, as `toledo.metrics` has them."""
+    totals = np.zeros(BLEU().size)
+    _add_expected(lists.statistics[chosen], np.ones(chosen.size), totals)
+    return totals
 
 
 @kernel
-def _posteriors(
-    lists: ListArrays, weights: Vector, changes: Vector, bleu: Vector, first: int, last: int, found: _Found
-) -> None:
+def _posteriors(lists: ListArrays, weights: Vector, changes: Vector, first: int, last: int, found: _Found) -> None:
     for s in range(first, last):
         begin, end = lists.hypotheses[s], lists.hypotheses[s + 1]
         if begin == end:
@@ -148,23 +172,61 @@ def _posteriors(
                 score += weights[k] * lists.features[h, k]
             for p in range(lists.pair_offsets[h], lists.pair_offsets[h + 1]):
                 score += changes[lists.pairs[p]]
-            found.advantages[h] = score
-            if score > found.advantages[best]:
+            found.posteriors[h] = score
+            if score > found.posteriors[best]:
                 best = h
         found.best[s] = best
-        highest, total = found.advantages[best], 0.0
+        highest, total = found.posteriors[best], 0.0
         for h in range(begin, end):
-            total += np.exp(found.advantages[h] - highest)
-        utility = entropy = 0.0
+            total += np.exp(found.posteriors[h] - highest)
+        entropy = 0.0
         for h in range(begin, end):
-            logarithm = found.advantages[h] - highest - np.log(total)
-            posterior = np.exp(logarithm)
-            utility += posterior * bleu[h]
-            entropy -= posterior * logarithm
-            found.advantages[h] = posterior
-        for h in range(begin, end):
-            found.advantages[h] *= bleu[h] - utility
-        found.utility[s], found.entropy[s] = utility, entropy
+            logarithm = found.posteriors[h] - highest - np.log(total)
+            found.posteriors[h] = np.exp(logarithm)
+            entropy -= found.posteriors[h] * logarithm
+        found.entropy[s] = entropy
+
+
+@kernel
+def _dot(a: Vector, b: Vector) -> float:
+    """In one order always, which libraries do not promise."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel
+def _add_expected(statistics: NDArray[np.int32], posteriors: Vector, totals: Vector) -> None:
+    """Lengths, matches and n-grams, as `toledo.metrics` orders them."""
+    for h in range(posteriors.size):
+        for k in range(COLUMNS):
+            totals[k] += posteriors[h] * statistics[h, k]
+        for n in range(ORDER):
+            totals[COLUMNS + n] += posteriors[h] * max(statistics[h, LENGTH] - n, 0)
+
+
+@kernel
+def _linear(statistics: NDArray[np.int32], slope: Vector) -> Vector:
+    """The statistics of each hypothesis times a slope."""
+    scores = np.zeros(statistics.shape[0])
+    for h in range(scores.size):
+        for k in range(COLUMNS):
+            scores[h] += slope[k] * statistics[h, k]
+        for n in range(ORDER):
+            scores[h] += slope[COLUMNS + n] * max(statistics[h, LENGTH] - n, 0)
+    return scores
+
+
+@kernel
+def _advantages(hypotheses: NDArray[np.int64], posteriors: Vector, scores: Vector) -> None:
+    """P(E) becomes P(E) [BLEU(E) − U_n]."""
+    for s in range(hypotheses.size - 1):
+        utility = 0.0
+        for h in range(hypotheses[s], hypotheses[s + 1]):
+            utility += posteriors[h] * scores[h]
+        for h in range(hypotheses[s], hypotheses[s + 1]):
+            posteriors[h] *= scores[h] - utility
 
 
 @kernel

@@ -47,6 +47,8 @@ class Growth:
 
     def step(self, objective: Objective, values: Values, point: Point) -> Step:
         """One transform of all families at once; O does not fall."""
+        if objective.distance != "kl":
+            raise ValueError("growth transforms know no distance but KL")
         caution = self.caution
         for _ in range(DOUBLINGS):
             new = transform(objective, values, point, caution)
@@ -64,7 +66,7 @@ def transform(objective: Objective, values: Values, point: Point, caution: float
     for name in objective.trainable:
         exponent = objective.exponents[name]
         evidence = objective.parameters.evidence(name, values, point.expectation, exponent)
-        prior_weight = point.expectation.utility * objective.strength / abs(exponent)
+        prior_weight = point.expectation.utility * objective.strength_of(name) / abs(exponent)
         new[name] = grown(objective.parameters.families[name], values[name], evidence, prior_weight, caution)
     return new
 

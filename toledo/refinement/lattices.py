@@ -110,11 +110,16 @@ class LatticeSpace:
         pairs = np.unique(np.concatenate([part.pairs for part in self.parts]))
         return np.asarray(pairs[pairs != NO_PAIR], np.int32)
 
+    @cached_property
+    def sentences(self) -> int:
+        """How many lattices there are."""
+        return sum(len(part.forest) for part in self.parts)
+
     def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
         """Two sweeps over all edges."""
         gains, losses = np.zeros(changes.size), np.zeros(changes.size)
         utility = entropy = 0.0
-        sentences, chosen = sum(len(part.forest) for part in self.parts), np.zeros(BLEU().size)
+        chosen = np.zeros(BLEU().size)
         for part in self.parts:
             known = part.pairs != NO_PAIR
             scores = part.forest.scores(exponents, threads)
@@ -128,7 +133,7 @@ class LatticeSpace:
             entropy += float(given.entropy().sum())
             chosen += _best(part, scores)
         best = BLEU().score(chosen)
-        return Expectation(utility, gains, losses, utility / sentences, best, entropy / sentences)
+        return Expectation(utility, gains, losses, utility / self.sentences, best, entropy / self.sentences)
 
 
 def _best(part: LatticePart, scores: Scores) -> Vector:

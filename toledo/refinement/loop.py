@@ -20,10 +20,10 @@ from toledo.errors import InputError
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expectation import Space, normalised
+from toledo.refinement.expectation import UTILITIES, Space, normalised
 from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint, History, Iteration, State
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import DISTANCES, Objective, Parameters
 from toledo.refinement.refined import refined_model
 from toledo.refinement.softmax import SoftmaxAscent
 
@@ -44,9 +44,11 @@ Validate = Callable[[Model], float]
 class Settings:
     """What to train, and how far.
 
-    `strength` is τ. `scale` is the L1 norm of the weights in posteriors: the larger, the sharper. A stage ends after
-    `iterations`, or after `patience` iterations without a better validation score. Weights are tuned after every
-    `tune_every` iterations, never with 0.
+    `strength` is τ, `lexicon_strength` that of lexicons if it is another, `distance` what they multiply. `utility` is
+    expected BLEU of sentences, or BLEU of the corpus with expected statistics (lattices know the latter only). `scale`
+    is the L1 norm of the weights in posteriors: the larger, the sharper. A stage ends after `iterations`, or after
+    `patience` iterations without a better validation score. Weights are tuned after every `tune_every` iterations,
+    never with 0.
     """
 
     schedule: str = "two-stage"
@@ -57,6 +59,9 @@ class Settings:
     tune_every: int = 1
     method: Growth | SoftmaxAscent = Growth()  # noqa: RUF009 (frozen)
     threads: int | None = None
+    lexicon_strength: float | None = None
+    distance: str = "kl"
+    utility: str = "sentence"
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
@@ -65,8 +70,13 @@ class Settings:
             raise ValueError("iterations and patience are at least 1, and no negative number between tunings")
         if not (math.isfinite(self.scale) and self.scale > 0.0):
             raise ValueError("the scale must be positive")
-        if not (math.isfinite(self.strength) and self.strength >= 0.0):
+        strengths = (self.strength, self.lexicon_strength or 0.0)
+        if not all(math.isfinite(one) and one >= 0.0 for one in strengths):
             raise ValueError("τ must not be negative")
+        if self.distance not in DISTANCES or self.utility not in UTILITIES:
+            raise ValueError(f"no distance {self.distance!r} or no utility {self.utility!r}")
+        if isinstance(self.method, Growth) and self.distance != "kl":
+            raise ValueError("growth transforms know no distance but KL")
 
     @property
     def stages(self) -> tuple[tuple[str, ...], ...]:
@@ -178,7 +188,15 @@ class _Loop:
     def _iterate(self, number: int, stage: int, families: tuple[str, ...], state: State) -> tuple[Iteration, State]:
         began = time.process_time()
         exponents = normalised(state.weights, self.model.feature_names, self.settings.scale)
-        objective = Objective(self.space, self.parameters, exponents, self.settings.strength, families)
+        objective = Objective(
+            self.space,
+            self.parameters,
+            exponents,
+            self.settings.strength,
+            families,
+            self.settings.lexicon_strength,
+            self.settings.distance,
+        )
         if not objective.trainable:
             raise InputError(f"the weights of {', '.join(families)} are 0", remedy="tune the model first (toledo tune)")
         before = objective.at(state.values)

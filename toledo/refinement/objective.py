@@ -1,5 +1,8 @@
 """What is maximised: O(Θ) = log U(Θ) − τ · KL(Θ⁰ ‖ Θ) (He and Deng 2012, formula 9), at fixed weights λ.
 
+Another distance than KL are the squared logarithms of ratios Θ/Θ⁰ (`Family.ratio_distance`) per sentence: a rare
+translation costs KL next to nothing when its probability changes, and most translations are rare.
+
 Θ are the shares of some families of distributions (`toledo.refinement.distributions`). For a parameter θ_j of a family
 whose feature has the exponent λ in the posterior,
 
@@ -29,16 +32,16 @@ from toledo.refinement.distributions import (
     Vector,
     lexicon_family,
     phrase_family,
-    total_divergence,
 )
 from toledo.refinement.expectation import Expectation, Space
 from toledo.refinement.word_sums import WordPairs, log_sums, spread, word_pairs
 
+DISTANCES = ("kl", "ratios")
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
 
 
 class Point(NamedTuple):
-    """O at some parameters, with what it is made of."""
+    """O at some parameters, with what it is made of: how far they are, and what is expected there."""
 
     value: float
     divergence: float
@@ -120,23 +123,34 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """O for some search spaces, parameters, exponents and τ; `only` names the families to train, None trains all."""
+    """O for some search spaces, parameters, exponents and τ; `only` names the families to train, None trains all.
+
+    Lexicons may have their own τ.
+    """
 
     space: Space
     parameters: Parameters
     exponents: Mapping[str, float]
     strength: float
     only: tuple[str, ...] | None = None
+    lexicon_strength: float | None = None
+    distance: str = "kl"
 
     def __post_init__(self) -> None:
-        if not self.strength >= 0.0:
+        if not min(self.strength, self.lexicon_strength or 0.0) >= 0.0:
             raise ValueError("τ must not be negative")
+        if self.distance not in DISTANCES:
+            raise ValueError(f"no distance {self.distance!r}: choose from {', '.join(DISTANCES)}")
 
     @property
     def trainable(self) -> Sequence[str]:
         """Families to train, as far as their features have a say in posteriors."""
         names = self.parameters.names if self.only is None else self.only
         return [name for name in names if abs(self.exponents[name]) > NEGLIGIBLE]
+
+    def strength_of(self, name: str) -> float:
+        """The τ of a family."""
+        return self.strength if name in PHRASE or self.lexicon_strength is None else self.lexicon_strength
 
     def at(self, values: Values) -> Point:
         """O at some parameters."""
@@ -147,8 +161,26 @@ class Objective:
                 "no hypothesis has anything in common with its reference",
                 remedy="check that source and target lines belong together",
             )
-        divergence = total_divergence(self.parameters.families, values)
-        return Point(float(np.log(found.utility)) - self.strength * divergence, divergence, found)
+        far = {name: self._distance(family, values[name]) for name, family in self.parameters.families.items()}
+        penalty = sum(self.strength_of(name) * one for name, one in far.items())
+        return Point(float(np.log(found.utility)) - penalty, sum(far.values()), found)
+
+    def gradient(self, values: Values, point: Point) -> dict[str, Vector]:
+        """∂O / ∂ log p of each family that is trained, as if shares need not sum to 1."""
+        return {name: self._gradient(name, values, point) for name in self.trainable}
+
+    def _gradient(self, name: str, values: Values, point: Point) -> Vector:
+        family, exponent, strength = self.parameters.families[name], self.exponents[name], self.strength_of(name)
+        gains = self.parameters.evidence(name, values, point.expectation, exponent).gains  # signed already
+        slope = abs(exponent) * gains / point.expectation.utility
+        if self.distance == "kl":
+            return np.asarray(slope + strength * family.prior)
+        return np.asarray(slope - strength / self.space.sentences * family.ratios(values[name]))
+
+    def _distance(self, family: Family, shares: Vector) -> float:
+        if self.distance == "kl":
+            return family.divergence(shares)
+        return family.ratio_distance(shares) / self.space.sentences
 
 
 def lexicons_of(model: Model) -> Lexicons:

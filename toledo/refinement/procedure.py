@@ -100,7 +100,7 @@ class Procedure:
         again = replace(self.rounds, rounds=self.rounds_again)
         return refine(
             baseline,
-            self.space(baseline),
+            self.space(baseline, settings.utility),
             settings,
             tune=lambda model, number: self.tune(model, folder / f"tuning-{number}", again),
             validate=self.validate,
@@ -125,11 +125,11 @@ class Procedure:
             model.save(directory)
         return Model.load(directory)
 
-    def space(self, baseline: Model) -> Space:
-        """The lists or lattices of the training text."""
+    def space(self, baseline: Model, utility: str = "sentence") -> Space:
+        """The lists of the training text with what makes a hypothesis good, or its lattices."""
         parts, threads = self.translate(baseline), self.rounds.threads
         if self.lists.density is None:
-            return ListSpace([PhraseLists.load(part.directory) for part in parts])
+            return ListSpace([PhraseLists.load(part.directory) for part in parts], utility)
         return LatticeSpace(
             [lattice_part(load_forest(part.directory), part.references, part.weights, threads) for part in parts]
         )

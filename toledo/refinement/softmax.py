@@ -1,6 +1,6 @@
 """The gradient twin of growth transforms: shares as softmax parameters, climbed by L-BFGS.
 
-With shares p = softmax(ϑ) in each distribution and g_j = ∂O/∂ log p_j = λ γ_j / U + τ p⁰_j,
+With shares p = softmax(ϑ) in each distribution and g_j = ∂O/∂ log p_j, which is λ γ_j / U + τ p⁰_j with KL,
 
     ∂O/∂ϑ_j = g_j − p_j Σ_k g_k.
 """
@@ -67,13 +67,11 @@ class SoftmaxAscent:
 
 def gradient(objective: Objective, values: Values, point: Point) -> dict[str, Vector]:
     """∂O/∂ϑ of each family that is trained."""
-    slopes = {}
-    for name in objective.trainable:
-        family, exponent = objective.parameters.families[name], objective.exponents[name]
-        gains = objective.parameters.evidence(name, values, point.expectation, exponent).gains  # signed already
-        by_log = abs(exponent) * gains / point.expectation.utility + objective.strength * family.prior
-        slopes[name] = _within_groups(family.groups, values[name], by_log)
-    return slopes
+    families = objective.parameters.families
+    return {
+        name: _within_groups(families[name].groups, values[name], slopes)
+        for name, slopes in objective.gradient(values, point).items()
+    }
 
 
 @kernel
