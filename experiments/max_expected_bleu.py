@@ -35,7 +35,7 @@ from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.history import History
-from toledo.refinement.loop import Settings
+from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.search.beam import BeamSearch, BeamSettings
@@ -92,8 +92,8 @@ class Condition:
 
 
 def settings(schedule: str, **others: object) -> Settings:
-    """What to train, and other settings."""
-    return replace(Settings(schedule, iterations=6, threads=1), **others)  # type: ignore[arg-type]
+    """What to train as in the paper, and other settings."""
+    return replace(PAPER, schedule=schedule, iterations=6, threads=1, **others)  # type: ignore[arg-type]
 
 
 STRENGTHS = (1e-5, 0.0, 1e-6, 5e-5, 1e-4)
@@ -115,20 +115,7 @@ OTHERS = {
     "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
 RATIOS = {
-    f"{schedule}, ratios": Condition(
-        settings(
-            schedule,
-            strength=0.2,
-            lexicon_strength=0.02,
-            distance="ratios",
-            utility="corpus",
-            scale=20.0,
-            method=SoftmaxAscent(20),
-            iterations=1,
-            tune_every=0,
-        ),
-        chosen=False,
-    )
+    f"{schedule}, ratios": Condition(Settings(schedule, tune_every=0, threads=1), chosen=False)
     for schedule in ("phrase", "lexicon", "both", "two-stage")
 }
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}

@@ -63,9 +63,11 @@ def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
         assert not np.array_equal(model.table.scores, old.table.scores)
     lists = home / "first.refining" / "lists"
     times = [path.stat().st_mtime_ns for path in sorted(lists.iterdir())]
-    text = run("--output", "second", "--work", "first.refining", "--resume", "--train", "both", "--tau", "1e-3")
+    again = ("--work", "first.refining", "--resume", "--train", "both")
+    text = run("--output", "second", *again, "--tau", "1e-3", "--lexicon-tau", "0.5", "--distance", "kl")
     assert "baseline" in text
-    assert "* this model was written; τ = 0.001" in text
+    assert "* this model was written; τ = 0.001 and 0.5" in text
+    assert "* this model was written; τ = 1e-05, " in run("--output", "third", *again, "--method", "growth")
     assert [path.stat().st_mtime_ns for path in sorted(lists.iterdir())] == times
 
 
@@ -90,7 +92,8 @@ def test_what_does_not_fit_is_refused(home: Path) -> None:
     run("--output", "kept", "--train", "phrase", "--iterations", 1)
     assert "holds the steps of an earlier run" in refusal("--output", "kept")
     assert "folds was 2 and is now 3" in refusal("--output", "kept", "--resume", "--train", "phrase", "--folds", 3)
-    assert "only for --method lbfgs" in refusal("--output", "x", "--steps", 3)
+    assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--steps", 3)
+    assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--distance", "kl")
     assert "only for --on lattices" in refusal("--output", "x", "--density", 3)
     assert "--scale" in refusal("--output", "x", "--scale", 0)
     assert "one place" in refusal("--output", "x", "--work", "x")

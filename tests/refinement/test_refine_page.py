@@ -6,11 +6,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.refine import refine
-from toledo.refinement import ListSettings, Settings
+from toledo.refinement import PAPER, ListSettings, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
 
@@ -34,10 +35,27 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_defaults() -> None:
     text = PAGE.read_text(encoding="utf-8")
     defaults = {name: one.default for name, one in inspect.signature(refine).parameters.items()}
-    assert (defaults["tau"], defaults["scale"]) == (Settings().strength, Settings().scale)
-    assert (defaults["iterations"], defaults["patience"]) == (Settings().iterations, Settings().patience)
+    ours = Settings()
+    assert f"`--tau {ours.strength:g} --lexicon-tau {ours.lexicon_strength:g}`" in text
+    assert f"`--scale {ours.scale:g}` |" in text
+    assert f"(`--tau {PAPER.strength:g}`)".replace("e-05", "e-5") in text
+    assert f"With growth transforms {PAPER.scale:g}" in text
+    assert ours.method.steps == 20
+    assert "Twenty steps" in text
+    assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.schedule)
     assert (defaults["n_best"], defaults["folds"]) == (ListSettings().n_best, ListSettings().folds)
-    assert defaults["train"].value == Settings().schedule
-    for name in ("tau", "scale", "folds"):
-        assert f"`--{name} {defaults[name]:g}".replace("e-05", "e-5") in text
+    assert f"`--folds {defaults['folds']}`" in text
     assert f"`--objective {defaults['objective'].value}`" in text
+
+
+def test_help_tells_the_defaults() -> None:
+    options = {one.name: one for one in get_command(app).commands["refine"].params}
+    ours = Settings()
+    assert options["tau"].show_default == (
+        f"{ours.strength:g}, lexicons {ours.lexicon_strength:g}; growth: {PAPER.strength:g}".replace("e-05", "e-5")
+    )
+    assert options["scale"].show_default == f"{ours.scale:g}; growth: {PAPER.scale:g}"
+    assert options["iterations"].show_default == f"{ours.iterations}; growth: {PAPER.iterations}"
+    assert options["distance"].show_default == f"{ours.distance}; growth: {PAPER.distance}"
+    assert options["utility"].show_default == f"{ours.utility}; growth: {PAPER.utility}"
+    assert options["steps"].show_default == f"{ours.method.steps}"

@@ -20,8 +20,9 @@ from toledo.refinement import procedure as module
 from toledo.refinement.collecting import phrase_lists
 from toledo.refinement.distributions import LEXICON, PHRASE
 from toledo.refinement.folds import make_folds, rows_in, training_of
+from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint
-from toledo.refinement.loop import Settings, refine
+from toledo.refinement.loop import PAPER, Settings, refine
 from toledo.refinement.objective import Parameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
@@ -46,13 +47,17 @@ def small(seed=1):
     return model, random_space(random, model)
 
 
+def paper(schedule, strength, **others):
+    return replace(PAPER, schedule=schedule, strength=strength, **others)
+
+
 def unchanged(model, number):
     return model
 
 
 def test_two_stages_one_after_the_other():
     model, space = small()
-    settings = Settings("two-stage", 0.0, iterations=4, patience=2)
+    settings = paper("two-stage", 0.0, iterations=4, patience=2)
     found = refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0, 2.5, 2.4, 2.0, 4.0, 0.0))
     stages = [(one.number, one.stage, one.families) for one in found.history.iterations]
     assert [one[1] for one in stages] == [-1, 0, 0, 0, 0, 1, 1, 1, 1]
@@ -70,7 +75,7 @@ def test_two_stages_one_after_the_other():
 def test_a_second_stage_may_follow_later(tmp_path: Path):
     model, space = small()
     checkpoint = Checkpoint(tmp_path, {})
-    settings = Settings("phrase", 0.0, iterations=2)
+    settings = paper("phrase", 0.0, iterations=2)
     refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0), checkpoint=checkpoint)
     both = replace(settings, schedule="two-stage")
     later = refine(model, space, both, tune=unchanged, validate=scores(4.0, 5.0), checkpoint=checkpoint)
@@ -80,7 +85,7 @@ def test_a_second_stage_may_follow_later(tmp_path: Path):
 
 def test_the_baseline_is_kept_if_nothing_is_better():
     model, space = small()
-    found = refine(model, space, Settings("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))
+    found = refine(model, space, paper("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))
     assert found.history.best.number == 0
     assert len(found.history.iterations) == 3
     np.testing.assert_allclose(found.model.table.scores, model.table.scores, atol=1e-5)
@@ -96,7 +101,7 @@ def test_weights_are_tuned_between_iterations():
             replace(given.weights, values_by_name={**given.weights, "phrase.forward": 0.1 * number})
         )
 
-    settings = Settings("phrase", 0.0, iterations=4, tune_every=2)
+    settings = paper("phrase", 0.0, iterations=4, tune_every=2)
     found = refine(model, space, settings, tune=tune, validate=scores(*range(9)))
     assert [number for number, _ in asked] == [2, 4]
     assert not np.array_equal(asked[0][1], asked[1][1])
@@ -106,10 +111,10 @@ def test_weights_are_tuned_between_iterations():
     )
 
 
-@pytest.mark.parametrize("method", [Settings().method, SoftmaxAscent(3)])
+@pytest.mark.parametrize("method", [PAPER.method, SoftmaxAscent(3)])
 def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
     model, space = small()
-    settings = Settings("two-stage", 1e-3, iterations=3, patience=2, method=method)
+    settings = paper("two-stage", 1e-3, iterations=3, patience=2, method=method)
 
     def validate(given):  # depends on the model alone, as a true one
         return float(np.sin(1000 * given.table.scores.sum(dtype=np.float64)))
@@ -148,9 +153,13 @@ def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
 
 
 def test_settings_are_checked():
-    for wrong in ({"schedule": "x"}, {"iterations": 0}, {"scale": 0.0}, {"strength": -1.0}, {"strength": np.inf}):
-        with pytest.raises(ValueError, match=r"schedule|iterations|scale|τ"):
-            Settings(**wrong)
+    wrong = [{"schedule": "x"}, {"iterations": 0}, {"scale": 0.0}, {"strength": -1.0}, {"strength": np.inf}]
+    wrong += [{"lexicon_strength": -1.0}, {"distance": "x"}, {"utility": "x"}]
+    for one in wrong:
+        with pytest.raises(ValueError, match=r"schedule|iterations|scale|τ|distance|utility"):
+            Settings(**one)
+    with pytest.raises(ValueError, match="no distance but KL"):
+        Settings(method=Growth())
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +252,7 @@ def procedure(sample, work, **options):
 
 
 def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
-    settings = Settings("two-stage", 1e-4, 3.0, iterations=2, threads=1)
+    settings = paper("two-stage", 1e-4, scale=3.0, iterations=2, threads=1)
     whole = procedure(sample, tmp_path / "whole").run(settings)
     assert whole.history.iterations[1].objective[1] > whole.history.iterations[1].objective[0]
     # Interrupted while lists are made, and then again while weights are tuned.
@@ -277,7 +286,7 @@ def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
 def test_processes_and_own_text(sample, tmp_path):
     lists = ListSettings(n_best=10, folds=1, pop_limit=20)
     one = procedure(sample, tmp_path / "one", lists=lists)
-    settings = Settings("phrase", iterations=1, threads=1)
+    settings = paper("phrase", 1e-5, iterations=1, threads=1)
     module_size = module.SENTENCES_AT_ONCE
     try:
         module.SENTENCES_AT_ONCE = 150

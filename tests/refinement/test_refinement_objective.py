@@ -3,17 +3,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_refinements import ALL, hypotheses, random_model, random_space, sentence_bleu, utility
 
 from toledo.errors import InputError
 from toledo.metrics import BLEU
 from toledo.refinement.distributions import LEXICON, PHRASE, Groups, make_family, prior_values
-from toledo.refinement.expectation import ListSpace, normalised
+from toledo.refinement.expectation import UTILITIES, ListSpace, normalised
 from toledo.refinement.growth import Growth, grown, transform
 from toledo.refinement.lists import PhraseLists
-from toledo.refinement.objective import Evidence, Objective, Parameters
+from toledo.refinement.objective import DISTANCES, Evidence, Objective, Parameters
 from toledo.refinement.sentence_bleu import SentenceBLEU, fit_sentence_bleu
 from toledo.refinement.softmax import SoftmaxAscent, gradient
 from toledo.refinement.word_sums import log_sums
@@ -29,12 +29,26 @@ def exponents_for(random, model, negative=False):
     return dict(zip(model.feature_names, (2.0 * values).tolist(), strict=True))
 
 
-def random_objective(seed, strength=0.0, names=ALL, negative=False):
+def random_objective(seed, strength=0.0, names=ALL, negative=False, utility="sentence", **others):
     random = np.random.default_rng(seed)
     model = random_model(random)
-    space = random_space(random, model)
+    space = replace(random_space(random, model), utility=utility)
+    if utility == "corpus":
+        assume(all(totals[2:6].min() > 0 and abs(totals[0] - totals[1]) > 1 for totals in [expected_statistics(space)]))
     parameters = Parameters(model, names, space.used, 1)
-    return Objective(space, parameters, exponents_for(random, model, negative), strength)
+    return Objective(space, parameters, exponents_for(random, model, negative), strength, **others)
+
+
+def expected_statistics(space, posteriors=None):
+    """Lengths, matches and n-grams, added up with these posteriors, or with 1 / number of hypotheses."""
+    totals, h = np.zeros(10), 0
+    for part in space.parts:
+        for begin, end in itertools.pairwise(part.arrays.hypotheses):
+            for row in part.arrays.statistics[begin:end]:
+                weight = 1 / (end - begin) if posteriors is None else posteriors[h]
+                totals += weight * np.array([*row, *(max(row[0] - n, 0) for n in range(4))])
+                h += 1
+    return totals
 
 
 def shaken(objective, seed):
@@ -125,10 +139,12 @@ def test_lexicon_features_are_sums_over_words(seed):
         np.testing.assert_allclose(found, expected[name][objective.space.used])
 
 
-@given(seeds, st.booleans())
-def test_evidence_is_the_gradient(seed, negative):
+@given(seeds, st.booleans(), st.sampled_from(UTILITIES), st.sampled_from(DISTANCES))
+def test_evidence_is_the_gradient(seed, negative, utility, distance):
     """λ γ / U by central differences in log p, for each family; and the softmax gradient by those in ϑ."""
-    objective = random_objective(seed, strength=0.05, negative=negative)
+    objective = random_objective(
+        seed, 0.05, negative=negative, utility=utility, distance=distance, lexicon_strength=0.1
+    )
     values = shaken(objective, seed)
     point = objective.at(values)
     slopes = gradient(objective, values, point)
@@ -143,6 +159,62 @@ def test_evidence_is_the_gradient(seed, negative):
                 shares /= np.bincount(family.groups.of, shares, family.groups.size)[family.groups.of]
                 ends.append(objective.at({**values, name: shares}).value)
             assert slopes[name][place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4, abs=1e-8)
+
+
+@given(seeds)
+def test_utility_of_the_corpus_is_bleu_of_expected_statistics(seed):
+    objective = random_objective(seed, utility="corpus")
+    values = prior_values(objective.parameters.families)
+    posteriors = []
+    for part in objective.space.parts:
+        scores = np.exp(part.arrays.features @ np.array([objective.exponents[name] for name in part.feature_names]))
+        for begin, end in itertools.pairwise(part.arrays.hypotheses):
+            posteriors.extend(scores[begin:end] / scores[begin:end].sum())
+    found = objective.at(values)
+    assert found.expectation.mean == pytest.approx(
+        BLEU().score(expected_statistics(objective.space, posteriors)) / 100, rel=1e-5
+    )
+    assert found.value == pytest.approx(np.log(4 * found.expectation.mean))  # of five sentences one has no list
+
+
+@given(seeds, st.sampled_from(UTILITIES))
+def test_lbfgs_with_ratios_climbs_and_stays_near(seed, utility):
+    objective = random_objective(seed, 0.05, utility=utility, distance="ratios")
+    values = prior_values(objective.parameters.families)
+    point = objective.at(values)
+    step = SoftmaxAscent(10).step(objective, values, point)
+    assert step.point.value >= point.value
+    held = replace(objective, strength=1e6)
+    still = SoftmaxAscent(10).step(held, values, held.at(values))
+    for name, family in objective.parameters.families.items():
+        sums = np.bincount(family.groups.of, step.values[name], family.groups.size)
+        np.testing.assert_allclose(sums[sums > 0], 1.0)
+        np.testing.assert_allclose(still.values[name], family.prior, rtol=1e-3)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_lexicons_have_a_strength_of_their_own(distance):
+    objective = random_objective(7, 0.3, distance=distance, lexicon_strength=0.1)
+    values = shaken(objective, 7)
+    far = {}
+    for name, family in objective.parameters.families.items():
+        far[name] = family.divergence(values[name])
+        if distance == "ratios":
+            far[name] = family.ratio_distance(values[name]) / 4  # sentences that have a list
+    penalty = 0.3 * sum(far[name] for name in PHRASE) + 0.1 * sum(far[name] for name in LEXICON)
+    found = objective.at(values)
+    assert found.value == pytest.approx(np.log(found.expectation.utility) - penalty)
+    assert found.divergence == pytest.approx(sum(far.values()))
+    assert replace(objective, lexicon_strength=None).strength_of("lexicon.forward") == 0.3
+
+
+def test_distance_of_ratios_by_hand():
+    family = make_family("phrase.forward", Groups(np.array([0, 0, 1], np.int32), 2), np.array([0.75, 0.25, 1.0]))
+    moved = np.array([0.5, 0.5, 1.0])
+    half = (np.log(0.5 / 0.75) - np.log(0.5 / 0.25)) / 2  # each is as far from their mean
+    np.testing.assert_allclose(family.ratios(moved), [half, -half, 0.0], atol=1e-15)
+    assert family.ratio_distance(moved) == pytest.approx(half**2)
+    assert family.ratio_distance(family.prior) == 0.0
 
 
 def formula(family, shares, gains, losses, prior_weight):
@@ -321,5 +393,14 @@ def test_what_cannot_be_trained_is_refused():
         Parameters(model, ("lm",), objective.space.used)
     with pytest.raises(InputError, match="no word lexicons"):
         _ = Parameters(replace(model, word_lexicons=None), LEXICON, objective.space.used).families
-    with pytest.raises(ValueError, match="negative"):
-        replace(objective, strength=-1.0)
+    for wrong in ({"strength": -1.0}, {"lexicon_strength": -1.0}):
+        with pytest.raises(ValueError, match="negative"):
+            replace(objective, **wrong)
+    with pytest.raises(ValueError, match="no distance 'x'"):
+        replace(objective, distance="x")
+    with pytest.raises(ValueError, match="no utility 'x'"):
+        replace(objective.space, utility="x")
+    values = prior_values(objective.parameters.families)
+    ratios = replace(objective, distance="ratios")
+    with pytest.raises(ValueError, match="no distance but KL"):
+        Growth().step(ratios, values, ratios.at(values))

@@ -37,8 +37,22 @@ class Schedule(StrEnum):
 class Method(StrEnum):
     """How to step uphill."""
 
-    growth = "growth"
     lbfgs = "lbfgs"
+    growth = "growth"
+
+
+class Distance(StrEnum):
+    """What is near."""
+
+    ratios = "ratios"
+    kl = "kl"
+
+
+class Utility(StrEnum):
+    """What is expected."""
+
+    corpus = "corpus"
+    sentence = "sentence"
 
 
 class Spaces(StrEnum):
@@ -67,18 +81,57 @@ def refine(
         Schedule,
         typer.Option(help="Phrase models, lexicons, both at once, or one after the other.", rich_help_panel=TRAINING),
     ] = Schedule.two_stage,
+    method: Annotated[
+        Method, typer.Option(help="How to climb: by gradients, or as in the paper.", rich_help_panel=TRAINING)
+    ] = Method.lbfgs,
     tau: Annotated[
-        float, typer.Option(help="How strongly to stay near the given model (τ).", min=0, rich_help_panel=TRAINING)
-    ] = 1e-5,
+        float | None,
+        typer.Option(
+            help="How strongly to stay near the given model (τ).",
+            min=0,
+            show_default="0.2, lexicons 0.02; growth: 1e-5",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    lexicon_tau: Annotated[
+        float | None,
+        typer.Option(help="The same for lexicons.", min=0, show_default="as --tau", rich_help_panel=TRAINING),
+    ] = None,
+    distance: Annotated[
+        Distance | None,
+        typer.Option(
+            help="What is near: logarithms of ratios, or KL.",
+            show_default="ratios; growth: kl",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    utility: Annotated[
+        Utility | None,
+        typer.Option(
+            help="BLEU of the corpus, or of sentences.",
+            show_default="corpus; growth: sentence",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
     scale: Annotated[
-        float, typer.Option(help="Sum of absolute weights in posteriors: more is sharper.", rich_help_panel=TRAINING)
-    ] = 5.0,
-    iterations: Annotated[int, typer.Option(help="At most, in a stage.", min=1, rich_help_panel=TRAINING)] = 10,
+        float | None,
+        typer.Option(
+            help="Sum of absolute weights in posteriors: more is sharper.",
+            show_default="20; growth: 5",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(help="Of lbfgs, in an iteration.", min=1, show_default="20", rich_help_panel=TRAINING),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(help="At most, in a stage.", min=1, show_default="1; growth: 10", rich_help_panel=TRAINING),
+    ] = None,
     patience: Annotated[
         int, typer.Option(help="End a stage after so many without a better score.", min=1, rich_help_panel=TRAINING)
     ] = 3,
-    method: Annotated[Method, typer.Option(help="How to step uphill.", rich_help_panel=TRAINING)] = Method.growth,
-    steps: Annotated[int, typer.Option(help="Of lbfgs, in an iteration.", min=1, rich_help_panel=TRAINING)] = 10,
     folds: Annotated[
         int,
         typer.Option(
@@ -121,14 +174,15 @@ def refine(
     The training text is translated into n-best lists, part by part by models that have not seen it. Probabilities of
     phrases and words in good translations grow, those in bad ones shrink. After each iteration weights are tuned, and
     the model with the best score on the validation set is written. All steps are kept in the work directory: --resume
-    continues an interrupted run to the same result, and uses lists again for another --tau, --train or --scale.
+    continues an interrupted run to the same result, and uses lists again for another --tau, --train or --method.
+    --method growth does all as the paper does.
 
     **Examples**
 
         toledo refine model --source train.de --target train.en --tune-source val.de --tune-reference val.en \\
             --validate-source dev.de --validate-reference dev.en --output refined
 
-        toledo refine model … --train phrase --tau 5e-5 --objective mert --output refined
+        toledo refine model … --train phrase --method growth --tau 5e-5 --output refined
     """
     log = set_up_messages(quiet)
     from toledo.cli.refining import named_settings, procedure_of, settings_name
@@ -145,10 +199,22 @@ def refine(
             remedy="go on with --resume, name another --work directory, or remove this one",
         )
     _refuse_unused(context, method, on)
-    if not scale > 0.0:
+    if scale is not None and not scale > 0.0:
         raise InputError(f"--scale {scale}", remedy="choose a positive number")
     settings = named_settings(
-        train.value, tau, scale, iterations, patience, tune_every, steps if method is Method.lbfgs else None, threads
+        method is Method.growth,
+        on is Spaces.lattices,
+        steps,
+        schedule=train.value,
+        strength=tau,
+        lexicon_strength=lexicon_tau,
+        distance=distance and distance.value,
+        utility=utility and utility.value,
+        scale=scale,
+        iterations=iterations,
+        patience=patience,
+        tune_every=tune_every,
+        threads=threads,
     )
     procedure = procedure_of(
         model,
@@ -173,11 +239,11 @@ def refine(
 
 def _refuse_unused(context: typer.Context, method: Method, on: Spaces) -> None:
     if method is not Method.lbfgs:
-        refuse_named(context, "only for --method lbfgs", "steps")
+        refuse_named(context, "only for --method lbfgs", "steps", "distance")
     if on is Spaces.lists:
         refuse_named(context, "only for --on lattices", "density")
     else:
-        refuse_named(context, "only for --on lists", "n_best")
+        refuse_named(context, "only for --on lists", "n_best", "utility")
 
 
 def _print(history: History, settings: Settings, as_json: bool) -> None:
@@ -199,6 +265,8 @@ def _print(history: History, settings: Settings, as_json: bool) -> None:
         trained = ", ".join(one.families) or "baseline"
         table.add_row(f"{one.number}{mark}", trained, *figures, f"{one.validation:.2f}", seconds)
     console.print(table)
-    console.print(f"* this model was written; τ = {settings.strength:g}, {history.stopped}", highlight=False)
+    strengths = dict.fromkeys((settings.strength, settings.lexicon_strength or settings.strength))
+    told = " and ".join(f"{one:g}" for one in strengths)
+    console.print(f"* this model was written; τ = {told}, {history.stopped}", highlight=False)
     if not history.best.number:
         console.print("No iteration is better than the baseline: try another --tau or --scale.", highlight=False)

@@ -5,33 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from toledo.cli.tuning_runs import digest, model_digest, read_text
 from toledo.corpus import read_parallel
 from toledo.formats.pharaoh import read_alignments
 from toledo.model import Model
 from toledo.progress import Progress
-from toledo.refinement.growth import Growth
-from toledo.refinement.loop import Settings
+from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuner import Tuner
 
 
-def named_settings(
-    schedule: str,
-    strength: float,
-    scale: float,
-    iterations: int,
-    patience: int,
-    tune_every: int,
-    lbfgs_steps: int | None,
-    threads: int,
-) -> Settings:
-    """The settings of the loop; with steps for L-BFGS, that is the method."""
-    method = Growth() if lbfgs_steps is None else SoftmaxAscent(lbfgs_steps)
-    return Settings(schedule, strength, scale, iterations, patience, tune_every, method, threads)
+def named_settings(growth: bool, on_lattices: bool, steps: int | None, **given: Any) -> Settings:
+    """The settings of the paper for growth transforms, and otherwise ours, with all that is given and not None."""
+    base = PAPER if growth else Settings()
+    if on_lattices:
+        base = replace(base, utility="corpus")
+    if steps is not None:
+        base = replace(base, method=SoftmaxAscent(steps))
+    if given["strength"] is not None and given["lexicon_strength"] is None:
+        given["lexicon_strength"] = given["strength"]
+    return replace(base, **{name: value for name, value in given.items() if value is not None})
 
 
 def settings_name(settings: Settings) -> str:

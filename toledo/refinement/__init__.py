@@ -1,14 +1,14 @@
 """Maximum expected BLEU training of phrase and lexicon models (He and Deng 2012).
 
     procedure = Procedure(model, corpus, tuning, validation, tuner, rounds, work)
-    procedure.run(Settings("two-stage", strength=1e-5)).model.save("refined")
+    procedure.run(Settings("two-stage")).model.save("refined")
 
-`growth` has the transforms, `softmax` their gradient twin, `expectation` and `lattices` what both look at.
+`growth` has the transforms, `softmax` the climb by the gradient, `expectation` and `lattices` what both look at.
 """
 
 from toledo.refinement.growth import Growth
-from toledo.refinement.loop import Refined, Settings, refine
+from toledo.refinement.loop import PAPER, Refined, Settings, refine
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 
-__all__ = ["Growth", "ListSettings", "Procedure", "Refined", "Settings", "SoftmaxAscent", "refine"]
+__all__ = ["PAPER", "Growth", "ListSettings", "Procedure", "Refined", "Settings", "SoftmaxAscent", "refine"]

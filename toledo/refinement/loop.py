@@ -42,7 +42,7 @@ Validate = Callable[[Model], float]
 
 @dataclass(frozen=True)
 class Settings:
-    """What to train, and how far.
+    """What to train, how, and how far; `PAPER` has that of He and Deng.
 
     `strength` is τ, `lexicon_strength` that of lexicons if it is another, `distance` what they multiply. `utility` is
     expected BLEU of sentences, or BLEU of the corpus with expected statistics (lattices know the latter only). `scale`
@@ -52,16 +52,16 @@ class Settings:
     """
 
     schedule: str = "two-stage"
-    strength: float = 1e-5
-    scale: float = 5.0
-    iterations: int = 10
+    strength: float = 0.2
+    lexicon_strength: float | None = 0.02
+    distance: str = "ratios"
+    utility: str = "corpus"
+    scale: float = 20.0
+    iterations: int = 1
     patience: int = 3
     tune_every: int = 1
-    method: Growth | SoftmaxAscent = Growth()  # noqa: RUF009 (frozen)
+    method: Growth | SoftmaxAscent = SoftmaxAscent()  # noqa: RUF009 (frozen)
     threads: int | None = None
-    lexicon_strength: float | None = None
-    distance: str = "kl"
-    utility: str = "sentence"
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
@@ -87,6 +87,17 @@ class Settings:
     def families(self) -> tuple[str, ...]:
         """All families that are trained."""
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage))
+
+
+PAPER = Settings(
+    strength=1e-5,
+    lexicon_strength=None,
+    distance="kl",
+    utility="sentence",
+    scale=5.0,
+    iterations=10,
+    method=Growth(),
+)
 
 
 @dataclass(frozen=True)
@@ -183,7 +194,7 @@ class _Loop:
         done = history.last.number - first + 1
         if history.last.number - since >= self.settings.patience:
             return f"no better validation score for {self.settings.patience} iterations"
-        return f"all {done} iterations are done" if done >= self.settings.iterations else ""
+        return "all iterations are done" if done >= self.settings.iterations else ""
 
     def _iterate(self, number: int, stage: int, families: tuple[str, ...], state: State) -> tuple[Iteration, State]:
         began = time.process_time()

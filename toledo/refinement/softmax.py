@@ -28,7 +28,7 @@ class SoftmaxAscent:
     The first step follows the slope until one logarithm has changed by 1: with many parameters, slopes are tiny.
     """
 
-    steps: int = 10
+    steps: int = 20
 
     name = "lbfgs"
 
