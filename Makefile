@@ -20,7 +20,7 @@ demo: $(READY) ## Train on the built-in sample and show what came out.
 	$(BIN)/toledo demo --output demo
 
 test: $(READY) ## Run all tests.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(READY) ## Lint, types, import layers.
 	$(BIN)/ruff format --check .
