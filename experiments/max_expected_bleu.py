@@ -121,7 +121,7 @@ OTHERS = {
     "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
 RATIOS = {
-    f"{schedule}, ratios": Condition(Settings(schedule, tune_every=0, threads=1), chosen=False)
+    f"{schedule}, ratios": Condition(Settings(schedule, threads=1), chosen=False)
     for schedule in ("phrase", "lexicon", "both", "two-stage")
 }
 CARRIED = {
