@@ -9,6 +9,7 @@ from small_refinements import ALL, hypotheses, random_model, random_space, sente
 
 from toledo.errors import InputError
 from toledo.metrics import BLEU
+from toledo.refinement import expectation, word_sums
 from toledo.refinement.distributions import LEXICON, PHRASE, Groups, make_family, prior_values
 from toledo.refinement.expectation import UTILITIES, ListSpace, normalised
 from toledo.refinement.growth import Growth, grown, transform
@@ -182,14 +183,25 @@ def test_lbfgs_with_ratios_climbs_and_stays_near(seed, utility):
     objective = random_objective(seed, 0.05, utility=utility, distance="ratios")
     values = prior_values(objective.parameters.families)
     point = objective.at(values)
+    steepest = max(np.abs(one).max() for one in gradient(objective, values, point).values())
     step = SoftmaxAscent(10).step(objective, values, point)
     assert step.point.value >= point.value
-    held = replace(objective, strength=1e6)
-    still = SoftmaxAscent(10).step(held, values, held.at(values))
+    assert step.point.value == objective.at(step.values).value
+    if steepest > 1e-3:
+        assert step.point.value > point.value + 1e-7
+        assert step.point.expectation.utility > point.expectation.utility
+        assert step.point.divergence > 0.0
+    # At the maximum τ/N · ratios is the slope of log U: with a large τ ratios are as small as that.
+    held = replace(objective, strength=1e3)
+    start = held.at(values)
+    still = SoftmaxAscent(10).step(held, values, start)
+    assert still.point.value >= start.value
+    slopes = gradient(held, values, start)
     for name, family in objective.parameters.families.items():
         sums = np.bincount(family.groups.of, step.values[name], family.groups.size)
         np.testing.assert_allclose(sums[sums > 0], 1.0)
-        np.testing.assert_allclose(still.values[name], family.prior, rtol=1e-3)
+        expected = slopes[name] * objective.space.sentences / 1e3
+        np.testing.assert_allclose(family.ratios(still.values[name]), expected, atol=2e-4)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -342,13 +354,47 @@ def test_lbfgs_finds_at_least_as_much(seed):
         np.testing.assert_allclose(sums[sums > 0], 1.0)
 
 
-def test_threads_do_not_matter():
-    objective = random_objective(5, 0.01)
+@pytest.mark.parametrize("utility", UTILITIES)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_threads_do_not_matter(monkeypatch, utility, distance):
+    monkeypatch.setattr(expectation, "SENTENCES_AT_ONCE", 1)  # so that there are several pieces of work
+    monkeypatch.setattr(word_sums, "PAIRS_AT_ONCE", 1)
+    objective = random_objective(5, 0.01, distance=distance)
+    objective = replace(objective, space=replace(objective.space, utility=utility))
     values = shaken(objective, 1)
     several = replace(objective, parameters=replace(objective.parameters, threads=3))
     one, other = objective.at(values), several.at(values)
-    assert one.value == other.value
-    np.testing.assert_array_equal(one.expectation.gains, other.expectation.gains)
+    assert one._replace(expectation=None) == other._replace(expectation=None)
+    for left, right in zip(one.expectation, other.expectation, strict=True):
+        np.testing.assert_array_equal(left, right)
+    steps = [SoftmaxAscent(5).step(given, values, one).values for given in (objective, several)]
+    for name in ALL:
+        np.testing.assert_array_equal(steps[0][name], steps[1][name])
+
+
+def test_bleu_of_a_corpus_without_4_grams_is_refused():
+    objective = random_objective(5)
+    parts = []
+    for part in objective.space.parts:
+        statistics = part.arrays.statistics.copy()
+        statistics[:, -1] = 0
+        parts.append(replace(part, arrays=part.arrays._replace(statistics=statistics)))
+    values = prior_values(objective.parameters.families)
+    with pytest.raises(InputError, match=r"no matching 4-grams[^·]*--utility sentence"):
+        replace(objective, space=ListSpace(parts, "corpus")).at(values)
+    assert replace(objective, space=ListSpace(parts, "sentence")).at(values).expectation.utility > 0
+
+
+def test_nothing_is_computed_twice(monkeypatch):
+    objective, asked, scored = random_objective(5, 0.05), [], []
+    at, scores = Objective.at, SentenceBLEU.scores
+    monkeypatch.setattr(Objective, "at", lambda self, values: asked.append(values) or at(self, values))
+    monkeypatch.setattr(SentenceBLEU, "scores", lambda self, rows: scored.append(rows) or scores(self, rows))
+    values = prior_values(objective.parameters.families)
+    step = SoftmaxAscent(5).step(objective, values, objective.at(values))
+    assert len({np.concatenate(list(one.values())).tobytes() for one in asked}) == len(asked)
+    assert any(one is step.values for one in asked)
+    assert len(scored) == len(objective.space.parts)
 
 
 def test_groups_keep_their_mass():

@@ -13,7 +13,7 @@ of sentences, and BLEU(E) the part of a hypothesis in its derivative: lengths th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -25,7 +25,7 @@ from toledo.errors import InputError
 from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.refinement.lists import ListArrays, PhraseLists, used_pairs
-from toledo.refinement.sentence_bleu import COLUMNS, LENGTH, ORDER, SentenceBLEU, fit_sentence_bleu
+from toledo.refinement.sentence_bleu import COLUMNS, LENGTH, MATCHES, ORDER, SentenceBLEU, fit_sentence_bleu
 from toledo.weights import Weights
 
 SENTENCES_AT_ONCE = 500
@@ -113,23 +113,35 @@ class ListSpace:
         )
         utility, scores = self._utility(found)
         gains, losses = np.zeros(changes.size), np.zeros(changes.size)
-        for part, own in zip(self.parts, found, strict=True):
-            _advantages(part.arrays.hypotheses, own.posteriors, scores(part.arrays.statistics))
+        for part, own, some in zip(self.parts, found, scores, strict=True):
+            _advantages(part.arrays.hypotheses, own.posteriors, some)
             _add_gains(part.arrays, own.posteriors, gains, losses)
         entropy = sum(float(own.entropy.sum()) for own in found) / self.sentences
         return Expectation(utility, gains, losses, utility / self.sentences, BLEU().score(np.asarray(chosen)), entropy)
 
-    def _utility(self, found: Sequence[_Found]) -> tuple[float, Callable[[NDArray[np.int32]], Vector]]:
-        """U, and the function that scores hypotheses."""
-        parts = list(zip(self.parts, found, strict=True))
+    @cached_property
+    def _sentence_scores(self) -> list[Vector]:
+        """Sentence BLEU of all hypotheses of each part."""
+        return [self.bleu.scores(part.arrays.statistics) for part in self.parts]
+
+    def _utility(self, found: Sequence[_Found]) -> tuple[float, Iterable[Vector]]:
+        """U, and the scores of the hypotheses of each part."""
         if self.utility == "sentence":
-            scores = self.bleu.scores
-            return sum(_dot(own.posteriors, scores(part.arrays.statistics)) for part, own in parts), scores
+            scores = self._sentence_scores
+            return sum(_dot(own.posteriors, some) for own, some in zip(found, scores, strict=True)), scores
         expected = np.zeros(BLEU().size)
-        for part, own in parts:
+        for part, own in zip(self.parts, found, strict=True):
             _add_expected(part.arrays.statistics, own.posteriors, expected)
+        if not expected[MATCHES + ORDER - 1] > 0.0:
+            raise InputError(
+                f"no hypothesis has {ORDER} words in a row in common with its reference (no matching {ORDER}-grams), "
+                "and without them BLEU of the corpus is 0",
+                remedy="use BLEU of sentences (--utility sentence), or more text; check that lines belong together",
+            )
         slope = self.sentences / 100.0 * BLEU().gradient(expected)
-        return self.sentences / 100.0 * BLEU().score(expected), lambda statistics: _linear(statistics, slope)
+        return self.sentences / 100.0 * BLEU().score(expected), (
+            _linear(part.arrays.statistics, slope) for part in self.parts
+        )
 
 
 class _Found(NamedTuple):

@@ -40,9 +40,10 @@ class SoftmaxAscent:
         """O does not fall: L-BFGS only takes steps down, here of −O."""
         names = list(objective.trainable)
         slopes = gradient(objective, values, point)
+        begin = best = Step(dict(values), point, 1.0)
         total = sum(float(np.abs(one).sum()) for one in slopes.values())
         if not total:
-            return Step(dict(values), point, 1.0)
+            return best
         families = objective.parameters.families
         bounds = np.cumsum([len(families[name]) for name in names])[:-1]
         start = np.concatenate([np.log(values[name]) for name in names])
@@ -53,16 +54,19 @@ class SoftmaxAscent:
             return {**values, **{name: softmax(families[name].groups, logs) for name, logs in shares}}
 
         def function(vector: Vector) -> tuple[float, Vector]:
-            found = unpacked(vector)
-            here = objective.at(found)
-            slopes = gradient(objective, found, here)
-            return -here.value / total, -unit / total * np.concatenate([slopes[name] for name in names])
+            nonlocal best
+            here = begin
+            if vector.any():
+                new = unpacked(vector)
+                here = Step(new, objective.at(new), 1.0)
+            if here.point.value > best.point.value:
+                best = here
+            slopes = gradient(objective, here.values, here.point)
+            return -here.point.value / total, -unit / total * np.concatenate([slopes[name] for name in names])
 
         limit = np.full(start.size, FAR / unit)
-        best, _ = minimise(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
-        new = unpacked(best)
-        found = objective.at(new)
-        return Step(new, found, 1.0) if found.value >= point.value else Step(dict(values), point, 1.0)
+        minimise(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
+        return best
 
 
 def gradient(objective: Objective, values: Values, point: Point) -> dict[str, Vector]:
