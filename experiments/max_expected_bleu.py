@@ -116,7 +116,7 @@ TABLE3 = {
 }
 OTHERS = {
     "phrase, own text": Condition(settings("phrase"), OWN),
-    "phrase, lattices": Condition(settings("phrase"), LATTICES),
+    "phrase, lattices": Condition(settings("phrase", utility="corpus"), LATTICES),
     "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
     "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }

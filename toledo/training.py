@@ -20,6 +20,8 @@ from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
 
+GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL = "alignments", "lm"  # what did not come from the training text
+
 
 @dataclass(frozen=True)
 class Training:
@@ -48,8 +50,10 @@ def train(
 
     Give `alignments` (one for each pair) to use those instead of our own, with the `word_lexicons` that go with them if
     there are any; `language_models` (over the corpus's target vocabulary) to use those instead of estimating one, or
-    `language_model_text` to estimate it from another text.
+    `language_model_text` to estimate it from another text. `Model.training` tells what was given.
     """
+    given = [GIVEN_ALIGNMENTS] * (alignments is not None)
+    given += [GIVEN_LANGUAGE_MODEL] * (bool(language_models) or language_model_text is not None)
     if config.phrases.lexical == "model1" and alignments is not None and word_lexicons is None:
         raise InputError(
             "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
@@ -79,7 +83,11 @@ def train(
         weights=default_weights(feature_names(table, len(language_models))),
         settings=SearchSettings(distortion_limit=config.distortion_limit),
         word_lexicons=word_lexicons,
-        training={"sentences": len(corpus), "config": _as_table(config)},
+        training={
+            "sentences": len(corpus),
+            "config": _as_table(config),
+            **({"given": "+".join(given)} if given else {}),
+        },
     )
 
 

@@ -9,12 +9,14 @@ import pytest
 from small_refinements import random_model, random_space
 
 from toledo import storage
-from toledo.corpus import read_parallel, read_segments
+from toledo.corpus import read_parallel, read_segments, read_sentences
 from toledo.errors import InputError
 from toledo.forest import k_best
 from toledo.metrics import BLEU
 from toledo.model import Model
+from toledo.phrases.lexical_weights import model1_weights
 from toledo.phrases.training import PhraseTraining
+from toledo.phrases.word_alignment import AlignmentTraining, align
 from toledo.refinement import collecting
 from toledo.refinement import procedure as module
 from toledo.refinement.collecting import phrase_lists
@@ -26,7 +28,7 @@ from toledo.refinement.loop import PAPER, Settings, refine
 from toledo.refinement.objective import Parameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
-from toledo.refinement.softmax import SoftmaxAscent
+from toledo.refinement.softmax import SoftmaxAscent, softmax
 from toledo.sample import write_sample
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.steps import steps_of
@@ -88,7 +90,7 @@ def test_the_baseline_is_kept_if_nothing_is_better():
     found = refine(model, space, paper("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))
     assert found.history.best.number == 0
     assert len(found.history.iterations) == 3
-    np.testing.assert_allclose(found.model.table.scores, model.table.scores, atol=1e-5)
+    np.testing.assert_array_equal(found.model.table.scores, model.table.scores)
 
 
 def test_weights_are_tuned_between_iterations():
@@ -109,6 +111,16 @@ def test_weights_are_tuned_between_iterations():
     assert [one.weights["phrase.forward"] for one in found.history.iterations] == pytest.approx(
         [0.2, 0.2, 0.2, 0.2, 0.4]
     )
+
+
+def test_families_without_weight_are_not_trained():
+    model, space = small()
+    weights = replace(model.weights, values_by_name={**model.weights, "phrase.backward": 0.0})
+    settings = paper("phrase", 0.0, iterations=1)
+    found = refine(model.with_weights(weights), space, settings, tune=unchanged, validate=scores(1.0, 2.0))
+    assert found.history.last.families == ("phrase.forward",)
+    column = model.table.feature_names.index("phrase.backward")
+    np.testing.assert_array_equal(found.model.table.scores[:, column], model.table.scores[:, column])
 
 
 @pytest.mark.parametrize("method", [PAPER.method, SoftmaxAscent(3)])
@@ -187,7 +199,45 @@ def test_word_sums_replace_lexical_weights(sample):
     # Training that has not moved gives back the same model.
     parameters = Parameters(changed, PHRASE + LEXICON, np.arange(50, dtype=np.int32))
     same = refined_model(parameters, {name: one.prior for name, one in parameters.families.items()})
-    np.testing.assert_allclose(same.table.scores, changed.table.scores, atol=1e-4)
+    np.testing.assert_array_equal(same.table.scores, changed.table.scores)
+    for before, after in zip(changed.word_lexicons, same.word_lexicons, strict=True):
+        np.testing.assert_array_equal(after.probabilities, before.probabilities)
+
+
+def test_what_has_not_moved_keeps_its_bits():
+    model, space = small(3)
+    scores = np.array(model.table.scores)
+    scores[:, [model.table.feature_names.index(name) for name in LEXICON]] += 3e-4  # sums, but for rounding
+    model = replace(model, table=replace(model.table, scores=scores))
+    assert has_word_sums(model)
+    parameters = Parameters(model, PHRASE + LEXICON, space.used)
+    values = {name: one.prior.copy() for name, one in parameters.families.items()}
+    for name, family in parameters.families.items():
+        sizes = np.bincount(family.groups.of)  # one distribution of each family moves: the last of the largest
+        own = np.flatnonzero(family.groups.of == np.flatnonzero(sizes == sizes.max())[-1])
+        values[name][own] = softmax(family.groups, 2.0 * np.log(family.prior))[own]
+    found = refined_model(parameters, values)
+    for name in PHRASE:
+        column, family = model.table.feature_names.index(name), parameters.families[name]
+        moved = values[name] != family.prior
+        assert moved.any()
+        np.testing.assert_array_equal(found.table.scores[~moved, column], scores[~moved, column])
+        logs = np.log(family.probabilities(values[name]))
+        np.testing.assert_allclose(found.table.scores[:, column], logs, rtol=1e-5, atol=1e-6)
+    for name, before, after in zip(LEXICON, model.word_lexicons, found.word_lexicons, strict=True):
+        family, column = parameters.families[name], model.table.feature_names.index(name)
+        moved = values[name] != family.prior
+        assert moved.any()
+        np.testing.assert_array_equal(after.probabilities[~moved], before.probabilities[~moved])
+        np.testing.assert_allclose(after.probabilities, family.probabilities(values[name]), rtol=1e-6)
+        still = model1(found, name) == model1(model, name)
+        assert 0 < still.sum() < still.size
+        np.testing.assert_array_equal(found.table.scores[still, column], scores[still, column])
+        np.testing.assert_allclose(found.table.scores[:, column], model1(found, name) + 3e-4, rtol=1e-5, atol=1e-5)
+
+
+def model1(model, name):
+    return getattr(model1_weights(model.table.pairs, model.word_lexicons), name.removeprefix("lexicon."))
 
 
 def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
@@ -214,6 +264,33 @@ def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
     assert has_word_sums(Model.load(sums.model))
     with pytest.raises(InputError, match="not known how"):
         training_of(replace(model, training={}))
+
+
+def test_folds_are_of_the_same_kind(sample, tmp_path):
+    """What the model was given, its folds must be given, too."""
+    corpus = read_parallel(sample / "train.src", sample / "train.trg")
+    config = Training(phrases=PhraseTraining(max_length=2))
+    assert "given" not in train(corpus, config, threads=1).training
+    text = read_sentences(sample / "tune.trg.0", corpus.target_vocabulary)
+    other = train(corpus, config, language_model_text=text, threads=1)
+    assert other.training["given"] == "lm"
+    for number, models in enumerate((other.language_models, other.language_models * 2)):
+        given = train(corpus, config, language_models=models, threads=1)
+        (tmp_path / str(number)).mkdir()
+        (fold, _) = make_folds(given, corpus, 2, tmp_path / str(number), threads=1)
+        found = Model.load(fold.model).language_models
+        assert len(found) == len(models)
+        for name, array in models[0].to_arrays().items():
+            np.testing.assert_array_equal(found[-1].to_arrays()[name], array)
+    alignments = align(corpus, AlignmentTraining(), threads=1).alignments
+    aligned = train(corpus, config, alignments=alignments, language_model_text=text, threads=1)
+    assert aligned.training["given"] == "alignments+lm"
+    for model in (aligned, replace(aligned, training={**aligned.training, "given": ""})):  # as older ones are
+        with pytest.raises(InputError, match=r"given word alignments[^·]*--alignments"):
+            make_folds(model, corpus, 2, tmp_path)
+    (tmp_path / "aligned").mkdir()
+    (fold, _) = make_folds(aligned, corpus, 2, tmp_path / "aligned", alignments=alignments, threads=1)
+    assert Model.load(fold.model).training["given"] == "alignments+lm"
 
 
 def test_lists_are_those_of_k_best(sample):
@@ -281,6 +358,41 @@ def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
     assert dict(again.model.weights) == dict(whole.model.weights)
     with pytest.raises(InputError, match="cannot go on: folds was 2 and is now 3"):
         procedure(sample, tmp_path / "parts", lists=ListSettings(20, 3, 20)).run(settings)
+
+
+def test_what_would_fail_later_is_refused_at_once(sample, tmp_path):
+    work, both = tmp_path / "work", Settings("both")
+    given = procedure(sample, work)
+    model = given.model
+    nothing = replace(model.weights, values_by_name={**model.weights, **dict.fromkeys(LEXICON, 0.0)})
+    cases = {
+        "3000 folds of 300 lines": (replace(given, lists=ListSettings(folds=3000)), both),
+        "not known how": (replace(given, model=replace(model, training={})), both),
+        "no word lexicons": (replace(given, model=replace(model, word_lexicons=None)), both),
+        "given word alignments": (replace(given, model=replace(model, word_lexicons=None)), Settings("phrase")),
+        "weights of lexicon.forward, lexicon.backward are 0": (
+            replace(given, model=model.with_weights(nothing), tune_baseline=False),
+            Settings("two-stage"),
+        ),
+    }
+    for message, (one, settings) in cases.items():
+        with pytest.raises(InputError, match=message):
+            one.run(settings)
+    with pytest.raises(ValueError, match="lattices know no utility but"):
+        replace(given, lists=ListSettings(density=5.0)).run(replace(both, utility="sentence"))
+    assert not work.exists()
+
+
+def test_lists_for_other_lexicon_features_are_refused(sample, tmp_path):
+    given = procedure(sample, tmp_path, tune_baseline=False)
+    given.baseline(Settings("phrase"))
+    with pytest.raises(InputError, match=r"other lexicon features: those of the model; .* sums[^·]*--lexical model1"):
+        given.baseline(Settings("two-stage"))
+    other = replace(given, work=tmp_path / "other")
+    other.baseline(Settings("lexicon"))
+    other.baseline(Settings("both"))
+    with pytest.raises(InputError, match="other lexicon features: sums"):
+        other.baseline(Settings("phrase"))
 
 
 def test_processes_and_own_text(sample, tmp_path):

@@ -2,7 +2,8 @@
 
 A model knows its own training text by heart: it has long phrases that occur there alone, and nearly perfect
 translations teach nothing about others. Phrase pairs of a fold's model that the whole model does not have are dropped,
-and the others numbered as there.
+and the others numbered as there. Language models that came from elsewhere (`toledo train --lm-text` or
+`--language-model`) have not seen the text in the first place: all folds have those of the model.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from toledo.phrases.word_alignment import AlignmentTraining
 from toledo.progress import Progress, silent
 from toledo.refinement.collecting import ROWS
 from toledo.refinement.refined import has_word_sums
-from toledo.training import Training, train
+from toledo.training import GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL, Training, train
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,8 @@ def make_folds(
     progress: Progress = silent,
 ) -> list[Fold]:
     """Train the models of all folds that are not there yet. Fold f has the lines f, f + count, …"""
-    if not 2 <= count <= len(corpus):
-        raise InputError(
-            f"{count} folds of {len(corpus)} lines", remedy="choose at least 2 folds, at most one per line"
-        )
-    config = training_of(model)
+    require_folds(model, corpus, count, alignments)
+    config, given = training_of(model), _given(model)
     if has_word_sums(model):  # also where those came later than training
         config = replace(config, phrases=replace(config.phrases, lexical="model1"))
     number = np.arange(len(corpus)) % count
@@ -72,6 +70,7 @@ def make_folds(
             config,
             alignments=None if alignments is None else alignments.select(keep),
             word_lexicons=None if alignments is None else model.word_lexicons,
+            language_models=model.language_models if GIVEN_LANGUAGE_MODEL in given else (),
             threads=threads,
             progress=progress,
         )
@@ -80,6 +79,20 @@ def make_folds(
         storage.save(rows_home, ROWS, {}, {"rows": rows[rows >= 0]})
         known.save(home)
     return folds
+
+
+def require_folds(model: Model, corpus: ParallelCorpus, count: int, alignments: Alignments | None) -> None:
+    """Refuse folds that could not be trained as the model was."""
+    if not 2 <= count <= len(corpus):
+        raise InputError(
+            f"{count} folds of {len(corpus)} lines", remedy="choose at least 2 folds, at most one per line"
+        )
+    training_of(model)
+    if alignments is None and (GIVEN_ALIGNMENTS in _given(model) or model.word_lexicons is None):
+        raise InputError(
+            "the model was trained on given word alignments, and folds need those of their lines",
+            remedy="give the same file (--alignments), or translate the text with the model itself (--folds 1)",
+        )
 
 
 def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
@@ -94,7 +107,8 @@ def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
 def training_of(model: Model) -> Training:
     """How a model was trained."""
     config = model.training.get("config")
-    if not isinstance(config, dict) or len(model.language_models) != 1:
+    own = GIVEN_LANGUAGE_MODEL not in _given(model)
+    if not isinstance(config, dict) or (own and len(model.language_models) != 1):
         raise InputError(
             "it is not known how this model was trained, so there can be no others like it for folds",
             remedy="train it with toledo train, or translate the text with the model itself (--folds 1)",
@@ -103,6 +117,11 @@ def training_of(model: Model) -> Training:
         return _training(config)
     except (KeyError, TypeError) as error:
         raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
+
+
+def _given(model: Model) -> list[str]:
+    """What a model was given, and did not learn from its training text."""
+    return str(model.training.get("given", "")).split("+")
 
 
 def _training(config: Mapping[str, Any]) -> Training:

@@ -30,9 +30,11 @@ ANEW = "start anew in another --work directory, or remove this one"
 class Iteration:
     """One step of all trained families, new weights, and what they are worth; number 0 is the baseline.
 
-    `objective` is O before and after the step, at the weights before it. `expected` is the mean expected sentence BLEU
-    (0 to 1) and `best` the corpus BLEU of the best hypotheses of the lists, both after the step; `validation` is the
-    BLEU of translations of the validation set by the model with its new weights. Seconds are CPU time of this process.
+    `families` are those that were trained: a family whose weight is 0 is not. `objective` is O before and after the
+    step, at the weights before it. `expected` is U per sentence (0 to 1): mean expected BLEU of sentences, or BLEU of
+    expected statistics, as the utility is. `best` is the corpus BLEU of the best hypotheses, `entropy` that of a
+    sentence in nats, `divergence` the distance to the baseline; all after the step. `validation` is the BLEU of
+    translations of the validation set by the model with its new weights. Seconds are CPU time of this process.
     """
 
     number: int

@@ -1,7 +1,7 @@
 """N-best lists that know their phrase pairs: what a training text was translated to, as arrays on disk.
 
 A hypothesis is its features (as the model that found it counts them), the numbers of its phrase pairs in the table
-to be trained, and what sentence BLEU needs. A large text is many parts, each a directory that is mapped into memory.
+to be trained, and what BLEU needs. A large text is many parts, each a directory that is mapped into memory.
 """
 
 from __future__ import annotations

@@ -16,14 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from toledo.errors import InputError
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expectation import UTILITIES, Space, normalised
 from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint, History, Iteration, State
-from toledo.refinement.objective import DISTANCES, Objective, Parameters
+from toledo.refinement.objective import DISTANCES, Objective, Parameters, require_say
 from toledo.refinement.refined import refined_model
 from toledo.refinement.softmax import SoftmaxAscent
 
@@ -208,8 +207,7 @@ class _Loop:
             self.settings.lexicon_strength,
             self.settings.distance,
         )
-        if not objective.trainable:
-            raise InputError(f"the weights of {', '.join(families)} are 0", remedy="tune the model first (toledo tune)")
+        require_say(families, exponents)
         before = objective.at(state.values)
         step = self.settings.method.step(objective, state.values, before)
         seconds, began = time.process_time() - began, time.process_time()
@@ -222,7 +220,7 @@ class _Loop:
         iteration = Iteration(
             number=number,
             stage=stage,
-            families=families,
+            families=tuple(objective.trainable),
             weights=dict(state.weights),
             validation=self.validate(model),
             objective=(before.value, step.point.value),

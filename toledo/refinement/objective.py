@@ -67,8 +67,7 @@ class Parameters:
     def __post_init__(self) -> None:
         if unknown := [name for name in self.names if name not in (*PHRASE, *LEXICON)]:
             raise ValueError(f"{unknown[0]} cannot be trained: choose from {', '.join((*PHRASE, *LEXICON))}")
-        if missing := [name for name in self.names if name not in self.model.table.feature_names]:
-            raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
+        require_trainable(self.model, self.names)
 
     @cached_property
     def families(self) -> dict[str, Family]:
@@ -146,7 +145,7 @@ class Objective:
     def trainable(self) -> Sequence[str]:
         """Families to train, as far as their features have a say in posteriors."""
         names = self.parameters.names if self.only is None else self.only
-        return [name for name in names if abs(self.exponents[name]) > NEGLIGIBLE]
+        return with_say(names, self.exponents)
 
     def strength_of(self, name: str) -> float:
         """The τ of a family."""
@@ -181,6 +180,25 @@ class Objective:
         if self.distance == "kl":
             return family.divergence(shares)
         return family.ratio_distance(shares) / self.space.sentences
+
+
+def with_say(names: Sequence[str], exponents: Mapping[str, float]) -> list[str]:
+    """Families whose features have a say in posteriors."""
+    return [name for name in names if abs(exponents[name]) > NEGLIGIBLE]
+
+
+def require_say(names: Sequence[str], exponents: Mapping[str, float]) -> None:
+    """Refuse families none of which can be trained at these weights."""
+    if not with_say(names, exponents):
+        raise InputError(f"the weights of {', '.join(names)} are 0", remedy="tune the model first (toledo tune)")
+
+
+def require_trainable(model: Model, names: Sequence[str]) -> None:
+    """Refuse a model that lacks a feature to be trained, or the lexicons behind it."""
+    if missing := [name for name in names if name not in model.table.feature_names]:
+        raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
+    if set(LEXICON) & set(names):
+        lexicons_of(model)
 
 
 def lexicons_of(model: Model) -> Lexicons:

@@ -29,12 +29,13 @@ from toledo.phrases.alignments import Alignments
 from toledo.progress import Progress, silent
 from toledo.refinement.collecting import Part, collect
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expectation import ListSpace, Space
-from toledo.refinement.folds import Fold, make_folds
+from toledo.refinement.expectation import ListSpace, Space, normalised
+from toledo.refinement.folds import Fold, make_folds, require_folds
 from toledo.refinement.history import Checkpoint, require_same
 from toledo.refinement.lattices import LatticeSpace, lattice_part
 from toledo.refinement.lists import PhraseLists
 from toledo.refinement.loop import Refined, Settings, refine
+from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint as TuningCheckpoint
@@ -95,6 +96,8 @@ class Procedure:
 
     def run(self, settings: Settings, name: str = "refinement") -> Refined:
         """All steps, as far as they are not done; the refinement itself is kept under a name."""
+        if self.lists.density is not None and settings.utility != "corpus":
+            raise ValueError("lattices know no utility but BLEU of the corpus")
         folder = self.work / name
         baseline = self.baseline(settings)
         again = replace(self.rounds, rounds=self.rounds_again)
@@ -111,8 +114,7 @@ class Procedure:
     def baseline(self, settings: Settings) -> Model:
         """The model with the lexicon features that are trained, and with tuned weights."""
         directory = self.work / "baseline"
-        if self.model.sparse is not None:
-            raise InputError("the model has sparse features", remedy="refine a model without them, and add them later")
+        self._require_possible(settings)
         sums = bool(set(LEXICON) & set(settings.families)) and not has_word_sums(self.model)
         self._require_same(sums)
         if not directory.exists():
@@ -197,6 +199,18 @@ class Procedure:
             self.lists.density,
         )
 
+    def _require_possible(self, settings: Settings) -> None:
+        """Refuse what would fail in a later step, before anything is computed or written."""
+        if self.model.sparse is not None:
+            raise InputError("the model has sparse features", remedy="refine a model without them, and add them later")
+        require_trainable(self.model, settings.families)
+        if self.lists.folds > 1:
+            require_folds(self.model, self.corpus, self.lists.folds, self.alignments)
+        if not self.tune_baseline:
+            exponents = normalised(self.model.weights, self.model.feature_names, settings.scale)
+            for stage in settings.stages:
+                require_say(stage, exponents)
+
     def _plain(self, settings: str) -> dict[str, Any]:
         return {"settings": settings, "rounds_again": self.rounds_again}
 
@@ -217,11 +231,23 @@ class Procedure:
             **(self.configuration or {}),
         }
         if file.is_file():
-            require_same(json.loads(file.read_text(encoding="utf-8")), own, self.work)
+            old = json.loads(file.read_text(encoding="utf-8"))
+            require_same({**old, "word_sums": sums}, own, self.work)
+            if old.get("word_sums") != sums:
+                raise _other_sums(sums, self.work)
             return
         self.work.mkdir(parents=True, exist_ok=True)
         with atomic_writer(file) as stream:
             json.dump(own, stream, indent=1, ensure_ascii=False)
+
+
+def _other_sums(sums: bool, work: Path) -> InputError:
+    theirs, ours = ("those of the model", "sums over words, which can be trained")[:: 1 if sums else -1]
+    return InputError(
+        f"these lists were made for other lexicon features: {theirs}; what is to be trained now needs {ours}",
+        file=work,
+        remedy="name another --work directory, or train the model with --lexical model1: its features serve for both",
+    )
 
 
 def score(

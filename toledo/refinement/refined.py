@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toledo.model import Model
 from toledo.phrases.lexical_weights import model1_weights
-from toledo.phrases.lexicon import Lexicons
-from toledo.phrases.scoring import logarithms
-from toledo.refinement.distributions import LEXICON, PHRASE, Values
+from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.phrases.table import LOWEST_SCORE
+from toledo.refinement.distributions import LEXICON, PHRASE, Values, Vector
 from toledo.refinement.objective import Parameters, lexicons_of
 
 
 def with_word_sums(model: Model, threads: int | None = None) -> Model:
     """The model with the lexicon features of He and Deng (formula 5), computed from its word lexicons."""
-    return _with_lexicons(model, lexicons_of(model), threads)
+    lexicons, scores = lexicons_of(model), np.array(model.table.scores)
+    for name, sums in zip(LEXICON, model1_weights(model.table.pairs, lexicons, threads), strict=True):
+        scores[:, model.table.feature_names.index(name)] = sums
+    return _with_scores(model, scores)
 
 
 def has_word_sums(model: Model) -> bool:
@@ -29,28 +33,37 @@ def has_word_sums(model: Model) -> bool:
 
 
 def refined_model(parameters: Parameters, values: Values, threads: int | None = None) -> Model:
-    """The model with these probabilities instead of its own."""
+    """The model with these probabilities instead of its own; what has not moved stays as it was, to the last bit."""
     model, families = parameters.model, parameters.families
     scores = np.array(model.table.scores)
     for name in set(PHRASE) & set(parameters.names):
-        probabilities = families[name].probabilities(values[name])
-        scores[:, model.table.feature_names.index(name)] = logarithms(probabilities.astype(np.float64))
-    model = replace(model, table=replace(model.table, scores=scores))
-    if not set(LEXICON) & set(parameters.names):
-        return model
+        _move(scores, model, name, np.log(values[name] / families[name].prior))
+    trained = set(LEXICON) & set(parameters.names)
+    if not trained:
+        return _with_scores(model, scores)
     given = lexicons_of(model)
-    own = {
-        name: getattr(given, name.removeprefix("lexicon."))._replace(
-            probabilities=families[name].probabilities(values[name]).astype(np.float32)
+    lexicons = Lexicons(
+        *(
+            _moved(lexicon, values[name] / families[name].prior) if name in trained else lexicon
+            for name, lexicon in zip(LEXICON, given, strict=True)
         )
-        for name in set(LEXICON) & set(parameters.names)
-    }
-    lexicons = Lexicons(own.get(LEXICON[0], given.forward), own.get(LEXICON[1], given.backward))
-    return _with_lexicons(model, lexicons, threads)
+    )
+    old, new = (model1_weights(model.table.pairs, one, threads) for one in (given, lexicons))
+    for name, before, after in zip(LEXICON, old, new, strict=True):
+        if name in trained:
+            _move(scores, model, name, after.astype(np.float64) - before)
+    return replace(_with_scores(model, scores), word_lexicons=lexicons)
 
 
-def _with_lexicons(model: Model, lexicons: Lexicons, threads: int | None) -> Model:
-    sums, scores = model1_weights(model.table.pairs, lexicons, threads), np.array(model.table.scores)
-    for name, values in zip(LEXICON, (sums.forward, sums.backward), strict=True):
-        scores[:, model.table.feature_names.index(name)] = values
-    return replace(model, table=replace(model.table, scores=scores), word_lexicons=lexicons)
+def _move(scores: NDArray[np.float32], model: Model, name: str, change: Vector) -> None:
+    """Add to a feature of all phrase pairs."""
+    column = model.table.feature_names.index(name)
+    scores[:, column] = np.maximum(scores[:, column] + change, LOWEST_SCORE)
+
+
+def _moved(lexicon: Lexicon, ratios: Vector) -> Lexicon:
+    return lexicon._replace(probabilities=(lexicon.probabilities * ratios).astype(np.float32))
+
+
+def _with_scores(model: Model, scores: NDArray[np.float32]) -> Model:
+    return replace(model, table=replace(model.table, scores=scores))
