@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.refine import refine
+from toledo.cli.refining import LEXICON_PART
 from toledo.refinement import PAPER, ListSettings, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
@@ -38,7 +39,8 @@ def test_defaults() -> None:
     ours = Settings()
     assert f"`--tau {ours.strength:g} --lexicon-tau {ours.lexicon_strength:g}`" in text
     assert f"`--scale {ours.scale:g}` |" in text
-    assert f"(`--tau {PAPER.strength:g}`)".replace("e-05", "e-5") in text
+    assert f"`--distance kl` the default is {PAPER.strength:g} for both".replace("e-05", "e-5") in text
+    assert PAPER.lexicon_strength is None
     assert f"With growth transforms {PAPER.scale:g}" in text
     assert ours.method.steps == 20
     assert "Twenty steps" in text
@@ -52,8 +54,11 @@ def test_help_tells_the_defaults() -> None:
     options = {one.name: one for one in get_command(app).commands["refine"].params}
     ours = Settings()
     assert options["tau"].show_default == (
-        f"{ours.strength:g}, lexicons {ours.lexicon_strength:g}; growth: {PAPER.strength:g}".replace("e-05", "e-5")
+        f"{ours.strength:g}; {PAPER.distance}: {PAPER.strength:g}".replace("e-05", "e-5")
     )
+    assert options["lexicon_tau"].show_default == f"a tenth of --tau; {PAPER.distance}: as --tau"
+    assert ours.lexicon_strength == pytest.approx(ours.strength / LEXICON_PART)
+    assert LEXICON_PART == 10
     assert options["scale"].show_default == f"{ours.scale:g}; growth: {PAPER.scale:g}"
     assert options["iterations"].show_default == f"{ours.iterations}; growth: {PAPER.iterations}"
     assert options["distance"].show_default == f"{ours.distance}; growth: {PAPER.distance}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,20 +84,26 @@ def refine(
         typer.Option(help="Phrase models, lexicons, both at once, or one after the other.", rich_help_panel=TRAINING),
     ] = Schedule.two_stage,
     method: Annotated[
-        Method, typer.Option(help="How to climb: by gradients, or as in the paper.", rich_help_panel=TRAINING)
+        Method,
+        typer.Option(help="By gradients, or steps, utility and distance of the paper.", rich_help_panel=TRAINING),
     ] = Method.lbfgs,
     tau: Annotated[
         float | None,
         typer.Option(
             help="How strongly to stay near the given model (τ).",
             min=0,
-            show_default="0.2, lexicons 0.02; growth: 1e-5",
+            show_default="0.2; kl: 1e-5",
             rich_help_panel=TRAINING,
         ),
     ] = None,
     lexicon_tau: Annotated[
         float | None,
-        typer.Option(help="The same for lexicons.", min=0, show_default="as --tau", rich_help_panel=TRAINING),
+        typer.Option(
+            help="The same for lexicons.",
+            min=0,
+            show_default="a tenth of --tau; kl: as --tau",
+            rich_help_panel=TRAINING,
+        ),
     ] = None,
     distance: Annotated[
         Distance | None,
@@ -174,8 +182,9 @@ def refine(
     The training text is translated into n-best lists, part by part by models that have not seen it. Probabilities of
     phrases and words in good translations grow, those in bad ones shrink. After each iteration weights are tuned, and
     the model with the best score on the validation set is written. All steps are kept in the work directory: --resume
-    continues an interrupted run to the same result, and uses lists again for another --tau, --train or --method.
-    --method growth does all as the paper does.
+    continues an interrupted run to the same result, and uses lists again for another --tau or --method. So it does for
+    another --train, if neither or both train lexicons or the model is one of toledo train --lexical model1. --method
+    growth has the steps, the utility and the distance of the paper; scale and folds are ours.
 
     **Examples**
 
@@ -190,15 +199,9 @@ def refine(
 
     work = work or output.with_name(output.name + ".refining")
     require_output_directory(output, DESCRIPTION)
-    if work.resolve() == output.resolve():
-        raise InputError("the work directory and the result are one place", remedy="name another --work directory")
-    if work.exists() and any(work.iterdir()) and not resume:
-        raise InputError(
-            "holds the steps of an earlier run",
-            file=work,
-            remedy="go on with --resume, name another --work directory, or remove this one",
-        )
-    _refuse_unused(context, method, on)
+    _require_places(model, output, work, resume)
+    _refuse_unused(context)
+    _require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
     if scale is not None and not scale > 0.0:
         raise InputError(f"--scale {scale}", remedy="choose a positive number")
     settings = named_settings(
@@ -237,13 +240,56 @@ def refine(
     _print(refined.history, settings, as_json)
 
 
-def _refuse_unused(context: typer.Context, method: Method, on: Spaces) -> None:
-    if method is not Method.lbfgs:
+def _require_places(model: Path, output: Path, work: Path, resume: bool) -> None:
+    """Refuse directories that would replace one another, and one with the steps of an earlier run."""
+    given, result, steps = model.resolve(), output.resolve(), work.resolve()
+    if steps.is_relative_to(result) or result.is_relative_to(steps):
+        raise InputError(
+            f"the result ({output}) and the work directory lie one in the other",
+            file=work,
+            remedy="name another --work directory",
+        )
+    if given.is_relative_to(result):
+        raise InputError("the result would replace the given model", file=output, remedy="name another --output")
+    if steps.is_relative_to(given):
+        raise InputError("the work directory is the given model", file=work, remedy="name another --work directory")
+    if work.exists() and not work.is_dir():
+        raise InputError("is a file, not a directory", file=work, remedy="name another --work directory")
+    if work.exists() and any(work.iterdir()) and not resume:
+        raise InputError(
+            "holds the steps of an earlier run",
+            file=work,
+            remedy="go on with --resume, name another --work directory, or remove this one",
+        )
+
+
+def _require_finite(numbers: Mapping[str, float | None]) -> None:
+    for name, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            raise InputError(f"{name} {number}", remedy="choose a finite number")
+
+
+def _refuse_unused(context: typer.Context) -> None:
+    """Options that the others leave nothing to do for."""
+    given = context.params
+    if given["method"] != Method.lbfgs:
         refuse_named(context, "only for --method lbfgs", "steps", "distance")
-    if on is Spaces.lists:
+    if given["on"] == Spaces.lists:
         refuse_named(context, "only for --on lattices", "density")
     else:
-        refuse_named(context, "only for --on lists", "n_best", "utility")
+        refuse_named(context, "only for --on lists", "n_best")
+        if given["utility"] == Utility.sentence:
+            raise InputError("lattices know BLEU of the corpus only", remedy="use --utility corpus, or --on lists")
+    if given["train"] == Schedule.phrase:
+        refuse_named(context, "--train phrase trains no lexicons", "lexicon_tau")
+    if given["train"] == Schedule.lexicon and given["lexicon_tau"] is not None:
+        refuse_named(context, "--train lexicon looks at --lexicon-tau", "tau")
+    if given["keep_weights"]:
+        refuse_named(context, "with --keep-weights the baseline is not tuned", "rounds")
+    if not given["tune_every"]:
+        refuse_named(context, "with --tune-every 0 weights are not tuned again", "rounds_again")
+    if given["folds"] == 1:
+        refuse_named(context, "with --folds 1 no other models are trained", "alignments")
 
 
 def _print(history: History, settings: Settings, as_json: bool) -> None:
@@ -265,8 +311,7 @@ def _print(history: History, settings: Settings, as_json: bool) -> None:
         trained = ", ".join(one.families) or "baseline"
         table.add_row(f"{one.number}{mark}", trained, *figures, f"{one.validation:.2f}", seconds)
     console.print(table)
-    strengths = dict.fromkeys((settings.strength, settings.lexicon_strength or settings.strength))
-    told = " and ".join(f"{one:g}" for one in strengths)
+    told = " and ".join(f"{one:g}" for one in dict.fromkeys(map(settings.strength_of, settings.families)))
     console.print(f"* this model was written; τ = {told}, {history.stopped}", highlight=False)
     if not history.best.number:
         console.print("No iteration is better than the baseline: try another --tau or --scale.", highlight=False)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from toledo.cli.tuning_runs import digest, model_digest, read_text
-from toledo.corpus import read_parallel
+from toledo.corpus import ParallelCorpus, read_parallel
 from toledo.formats.pharaoh import read_alignments
 from toledo.model import Model
 from toledo.progress import Progress
@@ -18,17 +22,24 @@ from toledo.refinement.softmax import SoftmaxAscent
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuner import Tuner
 
+LEXICON_PART = 10.0  # of τ with ratios, as in Settings
+
 
 def named_settings(growth: bool, on_lattices: bool, steps: int | None, **given: Any) -> Settings:
-    """The settings of the paper for growth transforms, and otherwise ours, with all that is given and not None."""
+    """The settings of the paper for growth transforms, and otherwise ours, with all that is given and not None.
+
+    τ goes by the distance: as in the paper with KL, and with ratios ours, where lexicons have a tenth of it.
+    """
     base = PAPER if growth else Settings()
     if on_lattices:
         base = replace(base, utility="corpus")
     if steps is not None:
         base = replace(base, method=SoftmaxAscent(steps))
-    if given["strength"] is not None and given["lexicon_strength"] is None:
-        given["lexicon_strength"] = given["strength"]
-    return replace(base, **{name: value for name, value in given.items() if value is not None})
+    told = {name: value for name, value in given.items() if value is not None}
+    ratios = told.get("distance", base.distance) == "ratios"
+    strength = told.get("strength", Settings().strength if ratios else PAPER.strength)
+    lexicon = {"lexicon_strength": strength / LEXICON_PART if ratios else None}
+    return replace(base, **{**lexicon, **told, "strength": strength})
 
 
 def settings_name(settings: Settings) -> str:
@@ -56,6 +67,7 @@ def procedure_of(
     loaded = Model.load(model)
     source, target, alignments = training
     corpus = read_parallel(source, target, (loaded.source_vocabulary, loaded.target_vocabulary))
+    links = None if alignments is None else read_alignments(alignments, corpus)
     tune_text, validation_text = read_text(*tuning), read_text(*validation)
     first, again, seed, threads = rounds
     return Procedure(
@@ -67,15 +79,33 @@ def procedure_of(
         rounds=LoopSettings(rounds=first, seed=seed, threads=threads),
         work=work,
         lists=ListSettings(*lists),
-        alignments=None if alignments is None else read_alignments(alignments, corpus),
+        alignments=links,
         rounds_again=again,
         tune_baseline=tune_baseline,
         configuration={
             "model_files": model_digest(model),
-            "training_text": digest([corpus.source.words.tolist(), corpus.target.words.tolist()]),
-            "alignments": None if alignments is None else str(alignments),
+            "training_text": _digest_of_corpus(corpus),
+            "alignments": None if links is None else _digest_of_arrays(links.offsets, links.links),
             "tuning_text": tune_text.digest,
             "validation_text": validation_text.digest,
         },
         progress=progress,
     )
+
+
+def _digest_of_corpus(corpus: ParallelCorpus) -> str:
+    """Of numbers of words, and of the words: new ones of another text may have the same numbers."""
+    sides = (corpus.source, corpus.target), (corpus.source_vocabulary, corpus.target_vocabulary)
+    return _digest_of_arrays(
+        *(array for side in sides[0] for array in (side.words, side.offsets)),
+        *(array for side in sides[1] for array in side.to_arrays().values()),
+    )
+
+
+def _digest_of_arrays(*arrays: NDArray[Any]) -> str:
+    """A short name for arrays: their sizes and all their bytes."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:16]

@@ -22,7 +22,7 @@ from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expectation import UTILITIES, Space, normalised
 from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint, History, Iteration, State
-from toledo.refinement.objective import DISTANCES, Objective, Parameters, require_say
+from toledo.refinement.objective import DISTANCES, Objective, Parameters, require_say, strength_of
 from toledo.refinement.refined import refined_model
 from toledo.refinement.softmax import SoftmaxAscent
 
@@ -86,6 +86,10 @@ class Settings:
     def families(self) -> tuple[str, ...]:
         """All families that are trained."""
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage))
+
+    def strength_of(self, family: str) -> float:
+        """The τ of a family."""
+        return strength_of(family, self.strength, self.lexicon_strength)
 
 
 PAPER = Settings(

@@ -149,7 +149,7 @@ class Objective:
 
     def strength_of(self, name: str) -> float:
         """The τ of a family."""
-        return self.strength if name in PHRASE or self.lexicon_strength is None else self.lexicon_strength
+        return strength_of(name, self.strength, self.lexicon_strength)
 
     def at(self, values: Values) -> Point:
         """O at some parameters."""
@@ -180,6 +180,11 @@ class Objective:
         if self.distance == "kl":
             return family.divergence(shares)
         return family.ratio_distance(shares) / self.space.sentences
+
+
+def strength_of(name: str, strength: float, lexicon_strength: float | None) -> float:
+    """The τ of a family, where lexicons may have their own."""
+    return strength if name in PHRASE or lexicon_strength is None else lexicon_strength
 
 
 def with_say(names: Sequence[str], exponents: Mapping[str, float]) -> list[str]:
