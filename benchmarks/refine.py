@@ -1,12 +1,14 @@
-"""One growth transform of phrase and lexicon models: CPU time and memory, by sentences and by parameters.
+"""One iteration of phrase and lexicon models: CPU time and memory, by sentences and by parameters.
 
     python benchmarks/refine.py
     python benchmarks/refine.py --work WORK     # also the lists of a `toledo refine --work WORK`
 
 Lists are generated: 100 hypotheses of 7 phrases for each sentence, drawn so that some phrase pairs are frequent. They
-are written to disk in parts and mapped into memory, as real ones are. An iteration is one pass over all lists, the
-transform of all four families, and the pass that tells whether the objective has risen. One thread; compiled before.
-Peak memory is that of a process of its own.
+are written to disk in parts and mapped into memory, as real ones are. An iteration of growth transforms is one pass
+over all lists, the transform of all four families, and the pass that tells whether the objective has risen. One of
+L-BFGS is what `toledo refine` does by default: twenty steps with BLEU of the corpus and ratios, each a pass and a
+gradient, or more where a step was too long. A step is what is beside passes. One thread; compiled before. Peak memory
+is that of a process of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,16 +31,18 @@ from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expectation import ListSpace, normalised
-from toledo.refinement.growth import Growth
+from toledo.refinement.expectation import Expectation, ListSpace, normalised
 from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.softmax import SoftmaxAscent
 from toledo.sorting import rank_pairs
 from toledo.vocabulary import Vocabulary
 
 SIZES = ((3_625, 500_000), (7_250, 500_000), (14_500, 500_000), (29_000, 500_000), (29_000, 4_600_000))
 WORDS, LENGTH, HYPOTHESES, PHRASES = 20_000, 3, 100, 7
 AT_ONCE = 2_000
+METHODS = {"growth": PAPER, "lbfgs": Settings()}
 
 Words = NDArray[np.int32]
 
@@ -45,46 +51,79 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, help="directory of a refinement with lists")
     parser.add_argument("--one", type=int, nargs=2, help="only measure so many sentences and phrase pairs")
+    parser.add_argument("--method", choices=METHODS, help="only this one")
     arguments = parser.parse_args()
+    methods = [arguments.method] if arguments.method else list(METHODS)
     if arguments.one:
         with tempfile.TemporaryDirectory() as folder:
-            measure(*make(Path(folder), *arguments.one))
+            made = make(Path(folder), *arguments.one)
+            for method in methods:
+                measure(method, *made)
         return
     print(
-        "| sentences | phrase pairs | parameters | pairs in lists | pass | transform | iteration, CPU s | peak, GiB |"
+        "| method | sentences | phrase pairs | parameters | pairs in lists | pass | passes | step "
+        "| iteration, CPU s | peak, GiB |"
     )
-    print("|---|---|---|---|---|---|---|---|", flush=True)
-    for sentences, pairs in SIZES:
-        subprocess.run([sys.executable, __file__, "--one", str(sentences), str(pairs)], check=True)
-    if arguments.work:
-        parts = sorted(arguments.work.glob("lists/*"))
-        measure(Model.load(arguments.work / "baseline"), ListSpace([PhraseLists.load(part) for part in parts]))
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for method in methods:
+        for sentences, pairs in SIZES:
+            one = ["--one", str(sentences), str(pairs), "--method", method]
+            subprocess.run([sys.executable, __file__, *one], check=True)
+        if arguments.work:
+            lists = [PhraseLists.load(part) for part in sorted(arguments.work.glob("lists/*"))]
+            measure(method, Model.load(arguments.work / "baseline"), lists)
 
 
-def measure(model: Model, space: ListSpace) -> None:
+@dataclass(eq=False)
+class Counted:
+    """A space that knows how often it was asked."""
+
+    space: ListSpace
+    passes: int = 0
+
+    @property
+    def used(self) -> Words:
+        return self.space.used
+
+    @property
+    def sentences(self) -> int:
+        return self.space.sentences
+
+    def expect(
+        self, exponents: Mapping[str, float], changes: NDArray[np.float64], threads: int | None = None
+    ) -> Expectation:
+        self.passes += 1
+        return self.space.expect(exponents, changes, threads)
+
+
+def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
     """A row of the table."""
+    how = METHODS[name]
+    space = Counted(ListSpace(lists, how.utility))
     parameters = Parameters(model, PHRASE + LEXICON, space.used, 1)
-    objective = Objective(space, parameters, normalised(model.weights, model.feature_names, 5.0), 1e-5)
+    exponents = normalised(model.weights, model.feature_names, how.scale)
+    objective = Objective(space, parameters, exponents, how.strength, None, how.lexicon_strength, how.distance)
     values = prior_values(parameters.families)
-    objective.at(values)  # compiled, and what is needed once
+    point = objective.at(values)  # compiled, and what is needed once
+    first = SoftmaxAscent(1) if isinstance(how.method, SoftmaxAscent) else how.method
+    first.step(objective, values, point)
+    space.passes = 0
     begin = time.process_time()
     point = objective.at(values)
     one_pass = time.process_time() - begin
-    Growth().step(objective, values, point)
-    begin = time.process_time()
-    step = Growth().step(objective, values, point)
+    how.method.step(objective, values, point)
     seconds = time.process_time() - begin
     count = sum(len(family) for family in parameters.families.values())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    tries = 1 + int(np.log2(step.caution))
+    step = (seconds - space.passes * one_pass) / max(space.passes - 1, 1)
     print(
-        f"| {sum(map(len, space.parts)):,} | {len(model.table):,} | {count:,} | {space.used.size:,} | {one_pass:.2f} "
-        f"| {seconds / tries - one_pass:.2f} | {one_pass + seconds:.2f} | {peak:.2f} |",
+        f"| {name} | {sum(map(len, lists)):,} | {len(model.table):,} | {count:,} | {space.used.size:,} "
+        f"| {one_pass:.2f} | {space.passes} | {step:.2f} | {seconds:.2f} | {peak:.2f} |",
         flush=True,
     )
 
 
-def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, ListSpace]:
+def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, list[PhraseLists]]:
     """A model and lists on disk."""
     random = np.random.default_rng(1)
     model = make_model(random, pairs)
@@ -93,7 +132,7 @@ def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, ListSpace]:
         count = min(AT_ONCE, sentences - first)
         make_lists(random, model, count).save(folder / str(first))
         parts.append(PhraseLists.load(folder / str(first)))
-    return model, ListSpace(parts)
+    return model, parts
 
 
 def make_lists(random: np.random.Generator, model: Model, sentences: int) -> PhraseLists:
