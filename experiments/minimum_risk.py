@@ -89,6 +89,7 @@ CONDITIONS = {
         SamplingTrainer("corpus-expected-bleu", annealing=COOLING, l2=5e-4), words=True, whole=True
     ),
 }
+CLOSE = 5.0  # BLEU below the best that figures show: all begin near 0
 COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
 
 
@@ -453,7 +454,8 @@ def draw_curves(benches: Sequence[Bench], path: Path) -> None:
                 axes.plot(steps, scores, color=colour, label=label)
                 axes.axhline(scores.max(), color=colour, linestyle=":", linewidth=0.8)
             axes.legend(fontsize="small", loc="lower right")
-    figure.savefig(path)
+            axes.set_ylim(bottom=max(max(point[label] for point in curves[0]) for label in COLOURS) - CLOSE)
+    figure.savefig(path, metadata={"Date": None})
 
 
 if __name__ == "__main__":
