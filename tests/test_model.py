@@ -8,6 +8,7 @@ from small_models import small_model
 
 from toledo.errors import InputError
 from toledo.model import Model, default_weights
+from toledo.search.beam import BeamSearch
 from toledo.weights import Weights
 
 
@@ -29,6 +30,19 @@ def test_saving_and_loading(tmp_path: Path, reordering: bool) -> None:
     files = {file.name for file in (tmp_path / "model").iterdir()}
     assert "model.toml" in files
     assert all(name.endswith(".npy") for name in files - {"model.toml"})
+
+
+def test_words_that_searches_copy_are_not_saved(tmp_path: Path) -> None:
+    model = small_model()
+    model.save(tmp_path / "before")
+    words = list(model.target_vocabulary)
+    (found,) = BeamSearch(model).translate([["unheard-of", "zweifellos"]])
+    assert found.words == ("unheard-of", "zweifellos")
+    assert len(model.target_vocabulary) == len(words) + 2
+    model.save(tmp_path / "after")
+    for file in (tmp_path / "before").iterdir():
+        assert file.read_bytes() == (tmp_path / "after" / file.name).read_bytes(), file.name
+    assert list(Model.load(tmp_path / "after").target_vocabulary) == words
 
 
 def test_saving_again_replaces_the_whole_directory(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from toledo.language_model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
 from toledo.phrases.table import PhraseTable
-from toledo.vocabulary import Vocabulary
+from toledo.vocabulary import RESERVED, Vocabulary
 from toledo.weights import Weights
 
 DESCRIPTION = "model.toml"
@@ -118,7 +118,7 @@ class Model:
     def _arrays(self) -> Arrays:
         parts: dict[str, Mapping[str, NDArray[Any]]] = {
             "source": self.source_vocabulary.to_arrays(),
-            "target": self.target_vocabulary.to_arrays(),
+            "target": self.target_vocabulary.to_arrays(self._own_target_words()),
             "table": self.table.to_arrays(),
         }
         parts.update({f"lm{i}": model.to_arrays() for i, model in enumerate(self.language_models)})
@@ -128,6 +128,17 @@ class Model:
         if self.sparse is not None:
             parts["sparse"] = self.sparse.to_arrays()
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def _own_target_words(self) -> int:
+        """How many words the model itself has: searches add words that they copy, which are none of its own."""
+        own = [self.table.pairs.targets.words]
+        own += [model.ngrams.orders[0].words for model in self.language_models]
+        if self.word_lexicons is not None:
+            own.append(self.word_lexicons.forward.words)
+        sizes = [int(words.max()) + 1 for words in own if words.size]
+        if self.word_lexicons is not None:
+            sizes.append(self.word_lexicons.backward.offsets.size - 1)
+        return max([len(RESERVED), *sizes])
 
     @classmethod
     def load(cls, directory: str | Path) -> Model:

@@ -72,9 +72,9 @@ class Vocabulary:
         numbers = map(self._ids.__getitem__, flat) if grow else (self._ids.get(word, UNKNOWN) for word in flat)
         return np.fromiter(numbers, np.int32, int(lengths.sum())), lengths
 
-    def to_arrays(self) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
-        """The words as bytes and offsets, for saving."""
-        encoded = list(self._ids)
+    def to_arrays(self, first: int | None = None) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
+        """The words, or only the first ones, as bytes and offsets, for saving."""
+        encoded = list(islice(self._ids, first))
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(word) for word in encoded], out=offsets[1:])
         return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "offsets": offsets}
