@@ -375,6 +375,8 @@ def print_last(bench: Bench) -> None:
 
 def print_carried(bench: Bench) -> None:
     """Train on the lists of some folds and score those of the others; the weights of MERT stay as they are."""
+    bench.run("baseline")
+    bench.run_last("baseline", 1)
     weights = Weights(bench.runs.all()[("baseline, MERT 1",)]["weights"], frozenset({"oov"}))
     procedure = bench.procedure(FOLDS)
     model = procedure.baseline(settings("both"))

@@ -85,7 +85,7 @@ def require_folds(model: Model, corpus: ParallelCorpus, count: int, alignments: 
     """Refuse folds that could not be trained as the model was."""
     if not 2 <= count <= len(corpus):
         raise InputError(
-            f"{count} folds of {len(corpus)} lines", remedy="choose at least 2 folds, at most one per line"
+            f"{count} folds of {len(corpus)} lines", remedy="choose fewer folds: 2 to 20 are usual, 1 is for none"
         )
     training_of(model)
     if alignments is None and (GIVEN_ALIGNMENTS in _given(model) or model.word_lexicons is None):
