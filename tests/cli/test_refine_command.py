@@ -104,6 +104,8 @@ def test_the_same_again_gives_the_same_bytes() -> None:
     run("--output", "one")
     run("--output", "two", "--threads", "2")
     assert_same("one", "two")
+    run("--output", "three", "--work", "one.refining", "--resume")  # all is done: only the model is written again
+    assert Path("one/model.toml").read_bytes() == Path("three/model.toml").read_bytes()
 
 
 def test_lattices_and_lbfgs() -> None:
