@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from beam_twin import Steps
+from beam_twin import Steps, small_model
 
 from toledo.corpus import Document, Segment
 from toledo.model import Model
@@ -44,6 +44,18 @@ FEATURE_WEIGHTS = {
     "document.semantic": 0.6,
     "bleu": 0.02,
 }
+
+
+def two_word_model() -> Model:
+    """Two source words with two translations each, and a phrase of both; a bigram model, distortion limit 3."""
+    content = {
+        (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
+        (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
+        (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
+        (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
+        (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
+    }
+    return small_model(content, (2,), 3, False, [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2])
 
 
 def references_of(sources: Sequence[Sequence[str]]) -> list[list[list[str]]]:

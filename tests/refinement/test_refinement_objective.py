@@ -217,7 +217,8 @@ def test_lexicons_have_a_strength_of_their_own(distance):
     found = objective.at(values)
     assert found.value == pytest.approx(np.log(found.expectation.utility) - penalty)
     assert found.divergence == pytest.approx(sum(far.values()))
-    assert replace(objective, lexicon_strength=None).strength_of("lexicon.forward") == 0.3
+    usual = {"kl": 0.3, "ratios": 0.03}[distance]
+    assert replace(objective, lexicon_strength=None).strength_of("lexicon.forward") == pytest.approx(usual)
 
 
 def test_distance_of_ratios_by_hand():

@@ -1,23 +1,15 @@
 """The commands of the page on the CoBLEU paper run as printed."""
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from toledo.cli import app
+from page_commands import run_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "cobleu.md"
 
 
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^    toledo (.*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(commands) == 8
-    for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
-        assert result.exit_code == 0, result.output
+    result = run_commands(PAGE, 8)
     assert len(Path("better.out").read_text().splitlines()) == 50
     assert "BLEU" in result.output

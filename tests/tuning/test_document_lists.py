@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from beam_twin import small_model
-from small_documents import document_of
+from small_documents import document_of, two_word_model
 
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.document import LengthParity
@@ -14,20 +13,12 @@ from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings, tune
 from toledo.weights import Weights
 
-VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
-CONTENT = {
-    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
-    (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
-    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
-    (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
-    (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
-}
 SOURCES = [["a", "b", "a", "b"], ["b", "a", "b", "b"]]
 REFERENCES = [[["x", "z", "x", "z"]], [["z", "x", "z", "z"]]]
 
 
 def chains() -> Chains:
-    plain = small_model(CONTENT, (2,), 3, False, VALUES)
+    plain = two_word_model()
     model = replace(plain, sparse=sparse_features(plain.table, [target_words]))
     model = model.with_weights(Weights(dict(model.weights), frozenset({"oov"})))
     return Chains(model, [document_of(SOURCES, REFERENCES)] * 2, (), ChainSettings(30, 1.0, 5.0, 2.0, "random"))

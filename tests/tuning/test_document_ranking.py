@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from beam_twin import small_model
 from scipy.optimize import minimize
-from small_documents import document_of
+from small_documents import document_of, two_word_model
 
 from toledo.metrics import BLEU
 from toledo.model import Model
@@ -14,21 +13,13 @@ from toledo.tuning.documents import DocumentPRO, rank_documents
 from toledo.tuning.documents.ranking import RecordedStates, fit_states, search_states, state_pairs, states_of
 from toledo.weights import Weights
 
-VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
-CONTENT = {
-    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
-    (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
-    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
-    (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
-    (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
-}
 SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]
 REFERENCES = [[["x", "z", "y", "z", "z"]], [["z", "x", "z", "z", "x", "y"], ["z", "x", "z", "y", "x"]]]
 DOCUMENTS = [document_of(SOURCES, REFERENCES), document_of(SOURCES[::-1], REFERENCES[::-1])]
 
 
 def model_of() -> Model:
-    plain = small_model(CONTENT, (2,), 3, False, VALUES)
+    plain = two_word_model()
     return plain.with_weights(Weights(dict(plain.weights), frozenset({"oov"})))
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from beam_twin import small_model
-from small_documents import document_of
+from small_documents import document_of, two_word_model
 
 from toledo.errors import InputError
 from toledo.metrics import BLEU
@@ -23,14 +22,6 @@ from toledo.tuning.documents import (
 )
 from toledo.weights import Weights
 
-VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2]
-CONTENT = {
-    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
-    (("a",), ("y",)): (-0.5, -0.2, -0.3, -0.4),
-    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
-    (("b",), ("z",)): (-0.1, -0.9, -0.3, -0.1),
-    (("a", "b"), ("y", "x")): (-0.1, -0.2, -0.3, -0.4),
-}
 SOURCES = [["a", "b", "a"], ["b", "a", "b", "b"], ["a", "b"]]
 REFERENCES = [[["x", "z", "y"]], [["z", "x", "z", "z"], ["z", "x"]], [["x", "z"]]]
 DOCUMENTS = [document_of(SOURCES[:k], REFERENCES[:k]) for k in (2, 1, 3)]
@@ -39,7 +30,7 @@ MODELS = [LengthParity()]
 
 
 def model_of() -> Model:
-    plain = small_model(CONTENT, (2,), 3, False, VALUES)
+    plain = two_word_model()
     return plain.with_weights(Weights({**plain.weights, "document.parity": 0.1}, frozenset({"oov"})))
 
 

@@ -1,13 +1,10 @@
 """The commands of the page on minimum risk run as printed, and it names conditions that the experiment has."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from toledo.cli import app
+from page_commands import run_commands
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers" / "minimum-risk.md"
@@ -15,11 +12,7 @@ PAGE = ROOT / "docs" / "papers" / "minimum-risk.md"
 
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^    toledo (.*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(commands) == 6
-    for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
-        assert result.exit_code == 0, result.output
+    result = run_commands(PAGE, 6)
     for file in ("sampled.out", "listed.out"):
         assert len(Path(file).read_text().splitlines()) == 40
         assert file in result.output

@@ -314,4 +314,6 @@ def _print(history: History, settings: Settings, as_json: bool) -> None:
     told = " and ".join(f"{one:g}" for one in dict.fromkeys(map(settings.strength_of, settings.families)))
     console.print(f"* this model was written; τ = {told}, {history.stopped}", highlight=False)
     if not history.best.number:
-        console.print("No iteration is better than the baseline: try another --tau or --scale.", highlight=False)
+        console.print(
+            "No iteration is better than the baseline: try another --tau, --scale or --method.", highlight=False
+        )
