@@ -129,7 +129,10 @@ CARRIED = {
     "paper, τ=1e-05, scale=20": replace(PAPER, iterations=3, scale=20.0),
     "L-BFGS, KL, τ=1e-05": replace(PAPER, iterations=1, scale=20.0, method=SoftmaxAscent()),
     "L-BFGS, ratios, sentences": replace(Settings(), utility="sentence"),
-    **{f"L-BFGS, ratios, τ={one:g}": replace(Settings(), strength=one) for one in (0.05, 0.2, 1.0)},
+    **{
+        f"L-BFGS, ratios, τ={one:g}": replace(Settings(), strength=one, lexicon_strength=one / 10)
+        for one in (0.05, 0.2, 1.0)
+    },
     "L-BFGS, ratios, τ=0.2, scale=5": replace(Settings(), scale=5.0),
     "L-BFGS, ratios, τ=0.2, phrase": replace(Settings(), schedule="phrase"),
     "L-BFGS, ratios, τ=0.2, lexicon": replace(Settings(), schedule="lexicon"),

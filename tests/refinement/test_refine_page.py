@@ -37,7 +37,7 @@ def test_defaults() -> None:
     text = PAGE.read_text(encoding="utf-8")
     defaults = {name: one.default for name, one in inspect.signature(refine).parameters.items()}
     ours = Settings()
-    assert f"`--tau {ours.strength:g} --lexicon-tau {ours.strength_of('lexicon.forward'):g}`" in text
+    assert f"`--tau {ours.strength:g} --lexicon-tau {ours.lexicon_strength:g}`" in text
     assert f"`--scale {ours.scale:g}` |" in text
     assert f"`--distance kl` the default is {PAPER.strength:g} for both".replace("e-05", "e-5") in text
     assert PAPER.lexicon_strength is None

@@ -22,11 +22,13 @@ from toledo.refinement.softmax import SoftmaxAscent
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuner import Tuner
 
+LEXICON_PART = 10.0  # of τ with ratios, as in Settings
+
 
 def named_settings(growth: bool, on_lattices: bool, steps: int | None, **given: Any) -> Settings:
     """The settings of the paper for growth transforms, and otherwise ours, with all that is given and not None.
 
-    τ goes by the distance: as in the paper with KL, and with ratios ours.
+    τ goes by the distance: as in the paper with KL, and with ratios ours, where lexicons have a tenth of it.
     """
     base = PAPER if growth else Settings()
     if on_lattices:
@@ -34,8 +36,10 @@ def named_settings(growth: bool, on_lattices: bool, steps: int | None, **given: 
     if steps is not None:
         base = replace(base, method=SoftmaxAscent(steps))
     told = {name: value for name, value in given.items() if value is not None}
-    usual = PAPER if told.get("distance", base.distance) == PAPER.distance else Settings()
-    return replace(base, **{"strength": usual.strength, **told})
+    ratios = told.get("distance", base.distance) == "ratios"
+    strength = told.get("strength", Settings().strength if ratios else PAPER.strength)
+    lexicon = {"lexicon_strength": strength / LEXICON_PART if ratios else None}
+    return replace(base, **{**lexicon, **told, "strength": strength})
 
 
 def settings_name(settings: Settings) -> str:

@@ -43,16 +43,16 @@ Validate = Callable[[Model], float]
 class Settings:
     """What to train, how, and how far; `PAPER` has that of He and Deng.
 
-    `strength` is τ, `lexicon_strength` that of lexicons (see `strength_of`), `distance` what they multiply. `utility`
-    is expected BLEU of sentences, or BLEU of the corpus with expected statistics (lattices know the latter only).
-    `scale` is the L1 norm of the weights in posteriors: the larger, the sharper. A stage ends after `iterations`, or
-    after `patience` iterations without a better validation score. Weights are tuned after every `tune_every`
-    iterations, never with 0.
+    `strength` is τ, `lexicon_strength` that of lexicons if it is another, `distance` what they multiply. `utility` is
+    expected BLEU of sentences, or BLEU of the corpus with expected statistics (lattices know the latter only). `scale`
+    is the L1 norm of the weights in posteriors: the larger, the sharper. A stage ends after `iterations`, or after
+    `patience` iterations without a better validation score. Weights are tuned after every `tune_every` iterations,
+    never with 0.
     """
 
     schedule: str = "two-stage"
     strength: float = 0.2
-    lexicon_strength: float | None = None
+    lexicon_strength: float | None = 0.02
     distance: str = "ratios"
     utility: str = "corpus"
     scale: float = 20.0
@@ -89,11 +89,12 @@ class Settings:
 
     def strength_of(self, family: str) -> float:
         """The τ of a family."""
-        return strength_of(family, self.distance, self.strength, self.lexicon_strength)
+        return strength_of(family, self.strength, self.lexicon_strength)
 
 
 PAPER = Settings(
     strength=1e-5,
+    lexicon_strength=None,
     distance="kl",
     utility="sentence",
     scale=5.0,

@@ -37,7 +37,6 @@ from toledo.refinement.expectation import Expectation, Space
 from toledo.refinement.word_sums import WordPairs, log_sums, spread, word_pairs
 
 DISTANCES = ("kl", "ratios")
-LEXICON_PART = 10.0  # their ratios may move further: a word has more evidence than a phrase
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
 
 
@@ -150,7 +149,7 @@ class Objective:
 
     def strength_of(self, name: str) -> float:
         """The τ of a family."""
-        return strength_of(name, self.distance, self.strength, self.lexicon_strength)
+        return strength_of(name, self.strength, self.lexicon_strength)
 
     def at(self, values: Values) -> Point:
         """O at some parameters."""
@@ -183,13 +182,9 @@ class Objective:
         return family.ratio_distance(shares) / self.space.sentences
 
 
-def strength_of(name: str, distance: str, strength: float, lexicon_strength: float | None) -> float:
-    """The τ of a family. Lexicons may have their own; if they have not, it is a tenth of the other with ratios."""
-    if name in PHRASE:
-        return strength
-    if lexicon_strength is not None:
-        return lexicon_strength
-    return strength / LEXICON_PART if distance == "ratios" else strength
+def strength_of(name: str, strength: float, lexicon_strength: float | None) -> float:
+    """The τ of a family, where lexicons may have their own."""
+    return strength if name in PHRASE or lexicon_strength is None else lexicon_strength
 
 
 def with_say(names: Sequence[str], exponents: Mapping[str, float]) -> list[str]:
