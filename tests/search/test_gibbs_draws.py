@@ -130,6 +130,24 @@ def test_segmentations_are_drawn_in_proportion_to_p_over_the_shares_of_candidate
     np.testing.assert_allclose(counts / draws, expected / expected.sum(), atol=4 / np.sqrt(4 * draws))
 
 
+@pytest.mark.parametrize("scale", [1.0, 5000.0])
+def test_no_segmentation_is_lost_in_sharp_models(scale: float) -> None:
+    """Nodes may be thousands of nats below the best one of their position, and yet lead to the best whole."""
+    twin = Twin(small_model(CONTENT, (2,), 6, False, VALUES), list("abca"), scale)
+    twin.put(next(one for one in twin.states if [step[:2] for step in one] == [(0, 1), (1, 2), (2, 3), (3, 4)]))
+    spread_candidates(twin.sentence.options, twin.candidates, 0.3)
+    draw_candidates(twin.sentence, twin.candidates, 0, 4, twin.chain.random)
+    assert sum_forward(twin.sentence, twin.chain, twin.candidates, 1, 5, scale)
+    found, lowest = twin.candidates, 0.0
+    for p in range(1, 5):
+        edges = slice(found.first_edge[p], found.first_edge[p + 1])
+        for node in range(found.first[p], found.first[p + 1]):
+            weights = found.weight[edges][found.head[edges] == node]
+            lowest = min(lowest, weights.max() - found.weight[edges].max())
+            np.testing.assert_allclose(found.inside[node], np.logaddexp.reduce(weights))
+    assert scale == 1.0 or lowest < -1000.0
+
+
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 def test_candidates_are_drawn_by_their_shares(scale: float) -> None:
     twin, draws = Twin(small_model(CONTENT, (2,), 6, False, VALUES), list("abca"), scale), 2000

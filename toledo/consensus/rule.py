@@ -23,6 +23,7 @@ from toledo.progress import Progress, silent
 from toledo.weights import Weights
 
 SEGMENTS_AT_ONCE = 4
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # beyond them, products with scores are 0 or no numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,5 +86,5 @@ def decide(
 
 def check_scale(scale: float) -> None:
     """Refuse scales that make no distribution of scores, or turn it round."""
-    if not 0.0 < scale < np.inf:
-        raise ValueError(f"a scale is a positive number, not {scale}")
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise ValueError(f"a scale is a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}")

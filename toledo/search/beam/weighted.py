@@ -102,6 +102,12 @@ def harmless(word: str) -> str:
     return word.replace("<", "&lt;").replace(">", "&gt;") if word in RESERVED else word
 
 
+def as_given(text: str, source: Sequence[str]) -> str:
+    """A translation in which reserved words of the source, copied harmlessly, are what they were."""
+    copied = {harmless(word): word for word in source if word in RESERVED}
+    return " ".join(copied.get(word, word) for word in text.split(" ")) if copied else text
+
+
 def _words_with_options(model: Model) -> NDArray[np.bool_]:
     """Which source words are phrases of the table: these are never copied."""
     sources = model.table.pairs.sources

@@ -41,6 +41,7 @@ from toledo.search.gibbs.state import (
 )
 
 NODES_PER_WORD, EDGES_PER_WORD = 64, 512
+TINY = 1e-290  # sums below it have lost digits, or are 0
 
 
 class Candidates(NamedTuple):
@@ -169,7 +170,25 @@ def _sum_edges(found: Candidates, p: int) -> None:
     for edge in range(found.first_edge[p], found.first_edge[p + 1]):
         found.inside[found.head[edge]] += math.exp(found.weight[edge] - highest)
     for node in range(found.first[p], found.first[p + 1]):
-        found.inside[node] = highest + math.log(found.inside[node])
+        if found.inside[node] > TINY:
+            found.inside[node] = highest + math.log(found.inside[node])
+        else:
+            found.inside[node] = _sum_far_below(found, p, node)
+
+
+@inner_kernel
+def _sum_far_below(found: Candidates, p: int, node: int) -> float:
+    """The same for a node of a sharp model, too far below the best one of its position for the sum over all."""
+    highest, total = -math.inf, 0.0
+    for edge in range(found.first_edge[p], found.first_edge[p + 1]):
+        if found.head[edge] == node:
+            highest = max(highest, found.weight[edge])
+    if highest == -math.inf:
+        return highest
+    for edge in range(found.first_edge[p], found.first_edge[p + 1]):
+        if found.head[edge] == node:
+            total += math.exp(found.weight[edge] - highest)
+    return highest + math.log(total)
 
 
 @inner_kernel
