@@ -26,7 +26,7 @@ def run(*arguments: object):
 @pytest.mark.parametrize("model", ["hmm", "ibm1"])
 @pytest.mark.parametrize("symmetrise", ["intersection", "grow-diag-final-and"])
 def test_a_line_for_each_pair_on_standard_output(texts, model, symmetrise):
-    result = run(*texts, "--model", model, "--symmetrise", symmetrise, "--threads", 2, "--iterations-ibm1", 8)
+    result = run(*texts, "--aligner", model, "--symmetrise", symmetrise, "--threads", 2, "--iterations-ibm1", 8)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == DIAGONAL
     assert "IBM Model 1, iteration 8: log-likelihood" in result.stderr

@@ -161,10 +161,10 @@ def test_the_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(combiner, some, *others, **options)
 
     monkeypatch.setattr(Combiner, "run", counted)
-    combine("show", "combo", "--segment", 2, "--segment", 5, "-o", "page.html", *given)
+    combine("show", "combo", "--segment", 1, "--segment", 4, "-o", "page.html", *given)
     text = (folder / "page.html").read_text()
-    assert "Segment 2" in text
-    assert "Segment 5" in text
+    assert "Segment 1" in text
+    assert "Segment 4" in text
     assert text.count("<polyline") >= 2
     assert len(combined) == 2  # and no others
     assert "no segment 9" in refusal("show", "combo", "--segment", 9, "-o", "page.html", *given)

@@ -94,7 +94,7 @@ def test_jsonl_with_lists_of_any_length() -> None:
 
 
 def test_rankings() -> None:
-    found = [line.split(" ||| ") for line in run("samples.txt", "--n", 3, "--n-best", 2)]
+    found = [line.split(" ||| ") for line in run("samples.txt", "--n", 3, "--n-best-size", 2)]
     assert [(row[0], row[1]) for row in found] == [
         ("0", "the cat sat on the mat"),
         ("0", "a cat sat on the mat"),
@@ -102,11 +102,11 @@ def test_rankings() -> None:
         ("1", "hi"),
     ]
     assert float(found[0][3]) > float(found[1][3])
-    objects = [json.loads(line) for line in run("samples.txt", "--n", 3, "--n-best", 3, "--json")]
+    objects = [json.loads(line) for line in run("samples.txt", "--n", 3, "--n-best-size", 3, "--json")]
     assert [len(item["hypotheses"]) for item in objects] == [3, 2]
     assert objects[1]["hypotheses"][0]["text"] == "hello there"
     assert len(json.loads(run("samples.txt", "--n", 3, "--json")[0])["hypotheses"]) == 1
-    assert "no ranking" in refusal("samples.txt", "--n", 3, "--n-best", 2, "--decide", "viterbi")
+    assert "no ranking" in refusal("samples.txt", "--n", 3, "--n-best-size", 2, "--decide", "viterbi")
 
 
 def test_evidence_of_its_own(folder: Path) -> None:
@@ -124,12 +124,12 @@ def test_raw_text_is_tokenised_for_the_choice_only(folder: Path) -> None:
     assert run("raw", "--n", 5, "--tokenize", "13a") == ["Well, yes."]
     assert run("raw", "--n", 5, "--tokenize", "13a", "--decide", "max-translation") == ["Well, yes."]
     assert run("raw", "--n", 5, "--decide", "max-translation") == ["Oh"]
-    assert len(run("raw", "--n", 5, "--tokenize", "13a", "--n-best", 9)) == 4
+    assert len(run("raw", "--n", 5, "--tokenize", "13a", "--n-best-size", 9)) == 4
 
 
 def test_hypotheses_limits_the_choice() -> None:
     assert run("samples.txt", "--n", 3, "--hypotheses", 1) == ["the cat sat on the mat", "hello there"]
-    assert len(run("samples.txt", "--n", 3, "--hypotheses", 1, "--n-best", 9)) == 2
+    assert len(run("samples.txt", "--n", 3, "--hypotheses", 1, "--n-best-size", 9)) == 2
 
 
 def test_choosing_the_scale(folder: Path) -> None:
@@ -154,10 +154,10 @@ def test_choosing_the_scale(folder: Path) -> None:
         (("--reference", "r"), "--reference: only for --choose-scale"),
         (("--scales", "1"), "--scales: only for --choose-scale"),
         (("--choose-scale", "--reference", "r", "--evidence", "e"), "--evidence: a scale is chosen by references"),
-        (("--choose-scale", "--reference", "r", "--n-best", 2), "--n-best: a scale is chosen by references"),
+        (("--choose-scale", "--reference", "r", "--n-best-size", 2), "--n-best-size: a scale is chosen by references"),
         (("--evidence-n", 2), "--evidence-n: there is no --evidence"),
-        (("--ratio", 0), "--ratio 0"),
-        (("--precision", "nan"), "--precision nan"),
+        (("--decide", "lattice-mbr", "--ratio", 0), "--ratio 0"),
+        (("--decide", "lattice-mbr", "--precision", "nan"), "--precision nan"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(options: tuple[object, ...], message: str) -> None:

@@ -37,18 +37,18 @@ def test_show_all_segments(folder: Path) -> None:
 
 
 def test_show_one_segment(folder: Path) -> None:
-    output = run("show", "moses.hg", "--k-best", 2)
+    output = run("show", "moses.hg", "--n-best-size", 2)
     assert "Segment 0: 4 nodes, 6 edges, 3 derivations, 4 dense features" in output
     assert "all 0, there are no weights" in output
     (folder / "w.toml").write_text('[weights]\nLM0 = 1\nTM0_1 = 1\nTM0_2 = 1\n"pair=haus-house" = 0\n')
-    output = run("show", "moses.hg", "--k-best", 2, "--weights", "w.toml")
+    output = run("show", "moses.hg", "--n-best-size", 2, "--weights", "w.toml")
     assert "features times the weights given" in output
     assert ["1", "-3.1250", "0.4531", "the", "house"] in [line.split() for line in output.splitlines()]
     assert ["LM0", "1", "-3", "-2.5"] in [line.split() for line in output.splitlines()]
 
 
 def test_show_as_json(folder: Path) -> None:
-    found = json.loads(run("show", "speech.slf", "--json", "--k-best", 1))
+    found = json.loads(run("show", "speech.slf", "--json", "--n-best-size", 1))
     assert (found["best"], found["nodes"], found["k_best"][0]["features"]["words"]) == ("the häuser", 6, 2.0)
     assert found["score"] == -19.2
     assert len(json.loads(run("show", "lattices.plf", "--json"))) == 3
@@ -80,7 +80,7 @@ def test_conversion_in_a_circle(folder: Path) -> None:
     run("convert", "a.hg", "forests")
     run("convert", "forests", "graphs/", "--to", "hypergraph")
     (folder / "w.toml").write_text("[weights]\nd = 1\nlm = 1\ntm_1 = 1\ntm_2 = 1\ntm_3 = 1\nw = 1\n")
-    run("convert", "graphs", "b.nbest", "--weights", "w.toml", "--n-best", 3)
+    run("convert", "graphs", "b.nbest", "--weights", "w.toml", "--n-best-size", 3)
     assert (folder / "b.nbest").read_text().splitlines() == [
         "0 ||| the house ||| d= 0 lm= -1.5 tm= -1 -2.25 -3 w= -2 ||| -9.75",
         "1 ||| a house ||| d= -1 lm= -2.5 tm= -1 -2.5 -3 w= -2 ||| -12",

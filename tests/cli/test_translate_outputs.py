@@ -96,7 +96,7 @@ def test_nbest_lists_as_json(run, model: Model) -> None:  # type: ignore[no-unty
 
 
 def test_segmentation_and_alignment_of_translations(run) -> None:  # type: ignore[no-untyped-def]
-    result = run("--segmentation", "--alignment", "links")
+    result = run("--segmentation", "--alignments", "links")
     assert result.stdout.splitlines()[:2] == ["the house |0-1| is |2-2| small |3-3|", ""]
     assert re.search(r"unbekannt \|1-1\|", result.stdout)
     assert Path("links").read_text().splitlines()[:2] == ["0-0 2-2 3-3", ""]
@@ -145,9 +145,18 @@ def test_traces(run) -> None:  # type: ignore[no-untyped-def]
     assert float(total) == pytest.approx(score, abs=1e-3)
 
 
-@pytest.mark.parametrize("rule", ["viterbi", "max-translation", "mbr", "consensus", "lattice-mbr"])
-def test_decision_rules(run, rule: str) -> None:  # type: ignore[no-untyped-def]
-    result = run("--decide", rule, "--scale", "2", "--gain", "chrf", "--hypotheses", "50", "--n-best", "out.nbest")
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        ("viterbi", ()),
+        ("max-translation", ("--scale", "2", "--hypotheses", "50")),
+        ("mbr", ("--scale", "2", "--gain", "chrf", "--hypotheses", "50")),
+        ("consensus", ("--scale", "2", "--hypotheses", "50")),
+        ("lattice-mbr", ("--scale", "2")),
+    ],
+)
+def test_decision_rules(run, rule: str, options: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    result = run("--decide", rule, *options, "--n-best", "out.nbest")
     assert result.exit_code == 0
     lines = result.stdout.split("\n")
     assert len(lines) == len(LINES) + 1
@@ -190,20 +199,22 @@ def test_forced_scores(run, model: Model) -> None:  # type: ignore[no-untyped-de
         (("--force", "long"), "more than the 4 lines"),
         (("--force", "long", "--decide", "mbr"), "choose one of both"),
         (("--force", "long", "--segmentation"), "writes scores, not text"),
-        (("--decide", "mbr", "--alignment", "links"), "which has no phrases"),
-        (("--scale", "0"), "the scale is 0"),
+        (("--decide", "mbr", "--alignments", "links"), "which has no phrases"),
+        (("--decide", "mbr", "--scale", "0"), "the scale is 0"),
         (("--n-best", "out"), "two results would go to out"),
         (("--n-best", "./out"), "two results would go to out"),
         (("--forest", "here", "--lattice", "here/"), "two results would go to here"),
         (("--density", "3"), "--decide-density"),
         (("--decide", "lattice-mbr", "--ratio", "0"), "--ratio 0"),
         (("--distinct",), "without a place to write them"),
-        (("--n-best", "-", "--alignment", "-"), "two results would go to standard output"),
-        (("--scale", "nan"), "the scale is nan"),
+        (("--n-best", "-", "--alignments", "-"), "two results would go to standard output"),
+        (("--decide", "mbr", "--scale", "nan"), "the scale is nan"),
+        (("--decide", "mbr", "--scale", "1e-320"), "from 1e-100 to 1e+100"),
+        (("--decide", "mbr", "--choose-scale", "-r", "in", "--scales", "1,1e200"), "the scale is 1e+200"),
         (("--lattice", "out.txt"), "out.txt"),
         (("--lattice", "out.jsonl"), "is not a name for lattices"),
         (("--n-best", "nowhere/out"), "no such directory"),
-        (("--alignment", "nowhere/out"), "no such directory"),
+        (("--alignments", "nowhere/out"), "no such directory"),
         (("--forest", "in"), "is a file, not a directory"),
         (("--forest", "."), "holds other files"),
         (("--lattice", "./"), "holds other files"),

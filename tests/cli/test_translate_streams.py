@@ -62,7 +62,7 @@ def test_odd_lines(model: Path, tmp_path: Path, text: str | bytes, expected: lis
     given = tmp_path / "in"
     given.write_bytes(text if isinstance(text, bytes) else text.encode())
     command = ["translate", str(model), str(given), "-q", "-o", str(tmp_path / "out"), "--n-best", str(tmp_path / "nb")]
-    assert runner.invoke(app, [*command, "--alignment", str(tmp_path / "links")]).exit_code == 0
+    assert runner.invoke(app, [*command, "--alignments", str(tmp_path / "links")]).exit_code == 0
     assert (tmp_path / "out").read_bytes() == "".join(f"{line}\n" for line in expected).encode()
     assert (tmp_path / "links").read_bytes().count(b"\n") == len(expected)
 

@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.start_weights import Start
-from toledo.cli.tune import _print
 from toledo.cli.tuners import ObjectiveName, TunerOptions, named_tuner
-from toledo.cli.tuning_runs import summarise
+from toledo.cli.tuning_outputs import print_runs, summarise
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.tuning.annealing import Annealing
@@ -83,11 +82,11 @@ def test_a_model_is_tuned(model: Path, folder: Path) -> None:
 def test_threads_seeds_and_repetition(model: Path, folder: Path) -> None:
     files = []
     for threads in (1, 2):
-        run(model, "--objective", "mert", "--threads", threads, "--work", f"work{threads}", "--n-best", 10)
+        run(model, "--objective", "mert", "--threads", threads, "--work", f"work{threads}", "--n-best-size", 10)
         files.append(Path("tuned.toml").read_bytes())
-    run(model, "--objective", "mert", "--work", "work1", "--n-best", 10)  # an ended run may be replaced
+    run(model, "--objective", "mert", "--work", "work1", "--n-best-size", 10)  # an ended run may be replaced
     assert files[0] == files[1] == Path("tuned.toml").read_bytes()
-    run(model, "--objective", "mert", "--work", "work1", "--n-best", 10, "--resume")  # or looked at again
+    run(model, "--objective", "mert", "--work", "work1", "--n-best-size", 10, "--resume")  # or looked at again
     assert files[0] == Path("tuned.toml").read_bytes()
 
 
@@ -215,9 +214,9 @@ def test_weights_of_sparse_features_need_the_model_that_has_them(model: Path) ->
 def test_scores_are_rounded_once(capsys: pytest.CaptureFixture[str]) -> None:
     """By way of four digits, the score would become 36.80."""
     history = History("mert", "BLEU", True, 1, Weights({"lm": 1.0}), 36.79498, None, 0, stopped="it was enough")
-    _print(summarise([history]), 1, as_json=False)
+    print_runs(summarise([history]), 1, as_json=False)
     assert capsys.readouterr().out.count("36.79") == 2
-    _print(summarise([history]), 1, as_json=True)
+    print_runs(summarise([history]), 1, as_json=True)
     assert json.loads(capsys.readouterr().out)["runs"][0]["start"] == 36.795
 
 
@@ -257,8 +256,11 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     ("options", "message"),
     [
         (("--objective", "pro", "--density", 20), "--density: this objective looks at lists"),
-        (("--objective", "xbleu", "--n-best", 20), "--n-best: this objective looks at lattices"),
-        (("--objective", "mert", "--on", "forests", "--n-best", 20), "--n-best: this objective looks at lattices"),
+        (("--objective", "xbleu", "--n-best-size", 20), "--n-best-size: this objective looks at lattices"),
+        (
+            ("--objective", "mert", "--on", "forests", "--n-best-size", 20),
+            "--n-best-size: this objective looks at lattices",
+        ),
         (("--search", "itg", "--pop-limit", 20), "--pop-limit: not for --search itg"),
         (("--beam", 20), "--beam: not for --search beam"),
         (("--sparse-features", 20), "--sparse-features: there is no --sparse"),
@@ -297,7 +299,7 @@ def test_libraries_add_up_in_one_thread() -> None:
 
 def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     """What Ctrl-C leaves behind is a history without an end: cut one short, by hand."""
-    options = (model, "--objective", "pro", "--initial", "default", "--n-best", 20)
+    options = (model, "--objective", "pro", "--initial", "default", "--n-best-size", 20)
     run(*options, "--rounds", 4, "--work", "whole")
     whole = Path("tuned.toml").read_bytes()
     run(*options, "--rounds", 1, "--work", "parts")
@@ -305,7 +307,7 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     content = json.loads(history.read_text())
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
     assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
-    assert "n_best was 20 and is now 10" in refusal(*options, "--n-best", 10, "--work", "parts", "--resume")
+    assert "n_best was 20 and is now 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
     other = small_models.small_model(order=2)
     other.save("other")
     assert "cannot go on: model" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
@@ -351,7 +353,7 @@ def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, mo
         (("--objective", "mert"), "mert does not work by samples"),
         ((), "mert does not work by samples"),
         (("--objective", "expected-bleu", "--optimiser", "lbfgs"), "--optimiser"),
-        (("--objective", "expected-bleu", "--n-best", 10), "--n-best"),
+        (("--objective", "expected-bleu", "--n-best-size", 10), "--n-best-size"),
         (("--objective", "expected-bleu", "--pop-limit", 10), "--pop-limit"),
         (("--objective", "expected-bleu", "--scale", 2), "--scale"),
         (("--objective", "expected-bleu", "--restarts", 2), "--restarts"),

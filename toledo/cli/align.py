@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Output, Quiet, Threads, progress_for, set_up_messages
+from toledo.files import STANDARD_STREAM, atomic_writer
 
 
 class Aligner(StrEnum):
@@ -30,15 +31,30 @@ class Symmetrise(StrEnum):
     GROW_DIAG_FINAL_AND = "grow-diag-final-and"
 
 
+Source = Annotated[Path, typer.Option(metavar="FILE", help="Source text, one tokenised sentence per line.")]
+Target = Annotated[Path, typer.Option(metavar="FILE", help="Target text, line by line its translation.")]
+AlignerOption = Annotated[
+    Aligner,
+    typer.Option("--aligner", metavar="NAME", help="How to align words: hmm, ibm1, or eflomal, an extra to install."),
+]
+SymmetriseOption = Annotated[
+    Symmetrise,
+    typer.Option(
+        "--symmetrise",
+        metavar="NAME",
+        help="How to join the alignments of both directions: intersection, union, grow, grow-diag, grow-diag-final "
+        "or grow-diag-final-and.",
+    ),
+]
+
+
 def align(
-    source: Annotated[Path, typer.Option(help="Source text, one tokenised sentence per line.")],
-    target: Annotated[Path, typer.Option(help="Target text, line by line its translation.")],
+    source: Source,
+    target: Target,
     threads: Threads,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path("-"),
-    model: Annotated[Aligner, typer.Option(help="Alignment model; eflomal is an extra to install.")] = Aligner.HMM,
-    symmetrise: Annotated[
-        Symmetrise, typer.Option(help="How to join the alignments of the two directions.")
-    ] = Symmetrise.GROW_DIAG_FINAL_AND,
+    output: Output = STANDARD_STREAM,
+    aligner: AlignerOption = Aligner.HMM,
+    symmetrise: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
     iterations_ibm1: Annotated[int, typer.Option(help="Iterations of IBM Model 1.", min=1)] = 5,
     iterations_hmm: Annotated[int, typer.Option(help="Iterations of the HMM.", min=0)] = 5,
     lexicons: Annotated[
@@ -56,7 +72,6 @@ def align(
         toledo align --source train.de --target train.en --symmetrise intersection --output alignments.gz
     """
     from toledo.corpus import read_parallel
-    from toledo.files import atomic_writer
     from toledo.formats.moses_lexicon import write_lexicon
     from toledo.formats.pharaoh import alignment_lines
     from toledo.phrases.word_alignment import AlignmentTraining
@@ -64,7 +79,7 @@ def align(
 
     log = set_up_messages(quiet)
     corpus = read_parallel(source, target)
-    config = AlignmentTraining(model.value, iterations_ibm1, iterations_hmm, symmetrise.value)
+    config = AlignmentTraining(aligner.value, iterations_ibm1, iterations_hmm, symmetrise.value)
     if lexicons is not None:
         lexicons.mkdir(parents=True, exist_ok=True)
     with atomic_writer(output) as stream:  # opened first: a bad path should not cost the work

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import re
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli import combine_options as options
+from toledo.cli.combine_options import Method
+from toledo.cli.common import Json, Output, Quiet, Threads, progress_for, set_up_messages
 from toledo.cli.rules import (
     Decide,
     Gain,
@@ -23,6 +24,7 @@ from toledo.cli.rules import (
     RuleSettings,
     Scale,
     named_rule,
+    refuse_other_rules,
     require_scale,
 )
 from toledo.errors import InputError
@@ -48,58 +50,26 @@ MODELS = "toledo.language_model"  # estimated on the way: nobody wants to know d
 DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
 
 
-class Method(StrEnum):
-    """What tuning maximises."""
-
-    lattice_expected_bleu = "lattice-expected-bleu"
-    list_expected_bleu = "list-expected-bleu"
-    lattice_bleu = "lattice-bleu"
-
-
-MoreSystems = Annotated[
-    list[str] | None,
-    typer.Option("--systems", help="Outputs, a file for each system: A.en B.en, or NAME=FILE.", metavar="FILE..."),
-]
-Rest = Annotated[list[str] | None, typer.Argument(help="More outputs.", show_default=False, metavar="FILE")]
-Directory = Annotated[Path, typer.Argument(help="What `toledo combine tune` wrote.", show_default=False)]
-
-
 @app.command()
 def tune(
-    reference: Annotated[list[str], typer.Option("--reference", "-r", help="Reference; repeat it for several.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A directory for the combination.")],
+    reference: options.References,
+    output: options.CombinationOutput,
     threads: Threads,
-    systems: MoreSystems = None,
-    more: Rest = None,
-    source: Annotated[str | None, typer.Option(help="Source lines; only their number is checked.")] = None,
-    language: Annotated[str, typer.Option(help="Of the outputs, as a code: for stems, and to write raw text.")] = "en",
-    tokenised: Annotated[
-        bool, typer.Option("--tokenised", help="Texts are tokenised: combine words as they are.")
-    ] = False,
-    lm: Annotated[list[str] | None, typer.Option(help="Language model (ARPA); may be repeated.")] = None,
-    lm_text: Annotated[list[str] | None, typer.Option(help="Text for a language model; may be repeated.")] = None,
-    lm_order: Annotated[int, typer.Option(help="Order of models of texts and outputs.", min=2, max=6)] = 5,
-    bias: Annotated[
-        float | None,
-        typer.Option(help="Weight of a model of the outputs.", min=0.0, max=1.0, show_default="by perplexity"),
-    ] = None,
-    method: Annotated[Method, typer.Option(help="What to maximise.")] = Method.lattice_expected_bleu,
-    feature: Annotated[
-        list[str] | None, typer.Option(help="Features of n-grams; may be repeated.", show_default="novel.bigram")
-    ] = None,
-    skeletons: Annotated[int | None, typer.Option(help="Outputs that become skeletons.", show_default="all", min=1)] = (
-        None
-    ),
-    entropy: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Of a segment's distribution, in nats; repeat it to choose by BLEU.", show_default="1 and 3", min=0.01
-        ),
-    ] = None,
-    l2: Annotated[
-        float, typer.Option(help="Penalty for uneven shares and weights far from the start.", min=0.0)
-    ] = 1e-4,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")] = False,
+    systems: options.MoreSystems = None,
+    more: options.Rest = None,
+    source: options.Source = None,
+    language: options.Language = "en",
+    tokenised: options.Tokenised = False,
+    language_model: options.LanguageModels = None,
+    lm_text: options.LanguageModelTexts = None,
+    lm_order: options.LanguageModelOrder = 5,
+    bias: options.Bias = None,
+    method: options.MethodOption = Method.lattice_expected_bleu,
+    feature: options.Features = None,
+    skeletons: options.Skeletons = None,
+    entropy: options.Entropies = None,
+    l2: options.L2 = 1e-4,
+    resume: options.Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -145,7 +115,7 @@ def tune(
         raw=lines.language, features=tuple(feature or FEATURES),
     )  # fmt: skip
     known = as_sentences([text for texts in references for text in texts], vocabulary)
-    general = general_model(lines, lm or [], lm_text or [], lm_order, known, vocabulary)
+    general = general_model(lines, language_model or [], lm_text or [], lm_order, known, vocabulary)
     biased = model_of_outputs(lines, segments, vocabulary, lm_order if general is None else general.order)
     model, settings = choose_model(general, biased, known, settings, bias)
     log.info("language model: weight %.1f for the outputs", settings.bias)
@@ -163,15 +133,16 @@ def tune(
 
 @app.command()
 def run(
-    directory: Directory,
+    context: typer.Context,
+    directory: options.Directory,
     threads: Threads,
-    systems: MoreSystems = None,
-    more: Rest = None,
+    systems: options.MoreSystems = None,
+    more: options.Rest = None,
     decide: Decide = RuleName.viterbi,
     gain: Gain = GainName.bleu,
     scale: Scale = 1.0,
     hypotheses: Hypotheses = 100,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write.")] = STANDARD_STREAM,
+    output: Output = STANDARD_STREAM,
     quiet: Quiet = False,
 ) -> None:
     """Combine the outputs of the systems that were tuned with, one line for each segment.
@@ -188,6 +159,7 @@ def run(
     from toledo.cli.combining import combined_segments
 
     require_scale(scale)
+    refuse_other_rules(context, decide)
     require_output(output)
     rule = named_rule(decide, RuleSettings(gain, hypotheses))
     _, segments = combined_segments(directory, [*(systems or ()), *(more or ())], rule, scale, threads)
@@ -198,23 +170,21 @@ def run(
 
 @app.command()
 def show(
-    directory: Directory,
+    directory: options.Directory,
     threads: Threads,
-    output: Annotated[Path, typer.Option("--output", "-o", help="An HTML page.")],
-    systems: MoreSystems = None,
-    more: Rest = None,
-    segment: Annotated[
-        list[int] | None, typer.Option(help="Which to show; may be repeated.", show_default="1", min=1)
-    ] = (None),
-    reference: Annotated[list[str] | None, typer.Option("--reference", "-r", help="To show beside it.")] = None,
-    source: Annotated[str | None, typer.Option(help="To show beside it.")] = None,
+    output: options.Page,
+    systems: options.MoreSystems = None,
+    more: options.Rest = None,
+    segment: options.Segments = None,
+    reference: options.ShownReferences = None,
+    source: options.ShownSource = None,
     quiet: Quiet = False,
 ) -> None:
     """Draw the confusion networks of some segments: words, votes, which systems agree, and the result.
 
     **Examples**
 
-        toledo combine show combo --segment 1 --segment 7 --output networks.html --systems A.en B.en C.en
+        toledo combine show combo --segment 0 --segment 6 --output networks.html --systems A.en B.en C.en
     """
     set_up_messages(quiet, without=MODELS)
     from toledo.cli.combining import combined_segments, lines_beside, shown_segment
@@ -222,13 +192,13 @@ def show(
     from toledo.reports.networks import network_page
 
     require_output(output)
-    wanted = sorted(set(segment or [1]))
+    wanted = sorted(set(segment or [0]))
     given = [*(systems or ()), *(more or ())]
     combiner, segments = combined_segments(directory, given, Viterbi(), 1.0, threads, wanted)
     beside = lines_beside(source, reference or [])
     shown = [shown_segment(combiner, number, line, beside) for number, line in zip(wanted, segments, strict=False)]
     if len(shown) < len(wanted):
-        raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 1")
+        raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 0")
     weights = combiner.second.weights
     network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
 

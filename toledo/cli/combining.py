@@ -83,7 +83,7 @@ def combined_segments(
 ) -> tuple[Combiner, Iterator[CombinedLine]]:
     """A combiner, and what it makes of files: as they are read, unless words must be learnt from all of them first.
 
-    Only segments that are `wanted`, by number from 1, are combined.
+    Only segments that are `wanted`, by number from 0, are combined.
     """
     combiner = Combiner.load(directory)
     files = in_order(named_systems(given), combiner.systems)
@@ -96,7 +96,7 @@ def combined_segments(
         if any_words(everything):
             model = model_for(combiner, lines, everything)
             truecaser = train_truecaser(everything) if lines.language else None
-    chosen = (one for number, one in enumerate(segments, start=1) if wanted is None or number in wanted)
+    chosen = (one for number, one in enumerate(segments) if wanted is None or number in wanted)
     return combiner, combine_lines(combiner, chosen, rule, scale, model=model, truecaser=truecaser, threads=threads)
 
 
@@ -205,5 +205,5 @@ def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: S
     outputs = {
         name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
     }
-    source, *references = ([*text[number - 1 : number], ""][0] for text in beside)
+    source, *references = ([*text[number : number + 1], ""][0] for text in beside)
     return Segment(number, line.text, columns, outputs, references, source)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from toledo.errors import InputError
 from toledo.progress import Advance, Progress, silent
 
 BAD_INPUT = 2
@@ -40,6 +42,23 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Output = Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")]
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Model directory to write.", show_default=False)
+]
+
+
+def refuse_options(options: Mapping[str, object], why: str) -> None:
+    """Options that would be ignored are mistakes."""
+    if given := [name for name, value in options.items() if value]:
+        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
+
+
+def refuse_named(context: typer.Context, why: str, *names: str) -> None:
+    """The same for parameters of a command that have a default: those that the command line names."""
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    sources = {name: context.get_parameter_source(name) for name in names}
+    refuse_options({options[name]: one and one.name == "COMMANDLINE" for name, one in sources.items()}, why)
 
 
 class _ConsoleHandler(logging.Handler):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Json, Output, Quiet, Threads, progress_for, refuse_options, set_up_messages
 from toledo.cli.rules import (
     PRECISION,
     RATIO,
@@ -23,9 +23,10 @@ from toledo.cli.rules import (
     RuleSettings,
     Scale,
     named_rule,
+    refuse_other_rules,
     require_scale,
 )
-from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_options, scale_table
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, scale_table
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, write_lines
 
@@ -51,6 +52,7 @@ class Tokenizer(StrEnum):
 
 
 def consensus(
+    context: typer.Context,
     threads: Threads,
     files: Annotated[
         list[str] | None, typer.Argument(help="N-best lists, JSONL, or text; - is standard input.", show_default="-")
@@ -68,13 +70,17 @@ def consensus(
         list[str] | None, typer.Option(help="Compare with these texts (MBR) instead; may be repeated.")
     ] = None,
     evidence_n: Annotated[int | None, typer.Option(help="Lines per segment of plain evidence.", min=1)] = None,
-    tokenize: Annotated[Tokenizer, typer.Option(help="Tokenise raw text for the choice.")] = Tokenizer.none,
-    n_best: Annotated[int | None, typer.Option(help="Write so many, best first, as an n-best list.", min=1)] = None,
+    tokenise: Annotated[
+        Tokenizer, typer.Option("--tokenise", "--tokenize", help="Tokenise raw text for the choice.")
+    ] = Tokenizer.none,
+    n_best_size: Annotated[
+        int | None, typer.Option(help="Write so many, best first, as an n-best list.", min=1)
+    ] = None,
     source: Annotated[InputFormat | None, typer.Option("--from", help="Format; by default it is guessed.")] = None,
     choose_scale: ChooseScale = False,
     reference: Reference = None,
     scales: Scales = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to write.")] = STANDARD_STREAM,
+    output: Output = STANDARD_STREAM,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -101,14 +107,15 @@ def consensus(
 
     require_scale(scale)
     if choose_scale:
-        refuse_options({"--evidence": evidence, "--n-best": n_best}, "a scale is chosen by references alone")
+        refuse_options({"--evidence": evidence, "--n-best-size": n_best_size}, "a scale is chosen by references alone")
     else:
         refuse_options({"--reference": reference, "--scales": scales}, "only for --choose-scale")
     if not evidence:
         refuse_options({"--evidence-n": evidence_n}, "there is no --evidence")
+    refuse_other_rules(context, decide)
     rule = named_rule(decide, RuleSettings(gain, hypotheses, precision, ratio), lists=True)
     lists = read_outputs(files or [STANDARD_STREAM], _format(source), n)
-    to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenize))
+    to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenise))
     if choose_scale:
         forests = to_forests(list(lists))
         table = scale_table(
@@ -118,8 +125,8 @@ def consensus(
         write_lines(output, described(table, rule, as_json))
         return
     other = read_outputs(evidence, None, evidence_n) if evidence else None
-    how = Choice(rule, scale, n_best or 1, threads, progress_for(quiet))
-    _write(decisions(lists, other, to_forests, how), output, as_json, ranked=n_best is not None)
+    how = Choice(rule, scale, n_best_size or 1, threads, progress_for(quiet))
+    _write(decisions(lists, other, to_forests, how), output, as_json, ranked=n_best_size is not None)
 
 
 def _write(results: Iterable[NBestList], output: str, as_json: bool, ranked: bool) -> None:
@@ -151,8 +158,8 @@ def _weights(path: Path | None, uniform: bool) -> Weights | None:
     return None if path is None else Weights.load(path)
 
 
-def _splitter(tokenize: Tokenizer) -> Callable[[Sequence[str]], Sequence[str]] | None:
-    if tokenize is Tokenizer.none:
+def _splitter(tokenise: Tokenizer) -> Callable[[Sequence[str]], Sequence[str]] | None:
+    if tokenise is Tokenizer.none:
         return None
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 

@@ -39,7 +39,7 @@ class Choice:
         if not isinstance(self.rule, MBR):
             raise InputError(
                 f"{self.rule.name} makes no ranking and takes no evidence",
-                remedy="choose --decide mbr, or leave --n-best and --evidence out",
+                remedy="choose --decide mbr, or leave --n-best-size and --evidence out",
             )
         rankings = rank_all(self.rule, forests, weights, self.scale, evidence, self.threads, self.progress)
         return [ranking[: self.size] for ranking in rankings]

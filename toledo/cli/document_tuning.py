@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toledo.cli import document_options as options
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
-from toledo.cli.scales import refuse_named
+from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 

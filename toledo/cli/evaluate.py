@@ -25,12 +25,15 @@ WIDE = 200  # columns where no terminal says how many there are
 
 def evaluate(
     hypothesis: Annotated[list[str], typer.Argument(help="Translations, a file for each system; - is standard input.")],
-    reference: Annotated[list[str], typer.Option("--reference", "-r", help="Reference; repeat it for several.")],
+    reference: Annotated[list[str], typer.Option("--reference", "-r", help="Reference; may be repeated.")],
     threads: Threads,
     metrics: Annotated[str, typer.Option(help="Which of bleu, chrf, chrf++, ter; with commas between.")] = (
         "bleu,chrf,ter"
     ),
-    tokenize: Annotated[str, typer.Option(help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text.")] = "13a",
+    tokenise: Annotated[
+        str,
+        typer.Option("--tokenise", "--tokenize", help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text."),
+    ] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU and chrF; TER always does.")] = (
         False
     ),
@@ -48,7 +51,7 @@ def evaluate(
 
         toledo evaluate --reference ref.en system.en
 
-        toledo evaluate -r ref.0 -r ref.1 --tokenize none baseline.en better.en
+        toledo evaluate -r ref.0 -r ref.1 --tokenise none baseline.en better.en
 
         toledo translate model < test.de | toledo evaluate -r test.en -
     """
@@ -57,10 +60,10 @@ def evaluate(
     from toledo.metrics.evaluation import evaluate as score
 
     names = tuple(name for name in metrics.lower().replace(",", " ").split())
-    settings = Settings(names, tokenize, lowercase, test, samples, seed, threads)
+    settings = Settings(names, tokenise, lowercase, test, samples, seed, threads)
     systems, references = _read(hypothesis, reference)
-    if tokenize != "none" and looks_tokenised(next(iter(systems.values()))):
-        log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")
+    if tokenise != "none" and looks_tokenised(next(iter(systems.values()))):
+        log.warning("the text looks tokenised: --tokenise none counts its tokens as they are")
     result = score(systems, references, settings)
     if as_json:
         typer.echo(json.dumps(_as_json(result, settings), indent=2, ensure_ascii=False))

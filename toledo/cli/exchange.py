@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Quiet, progress_for, set_up_messages
+from toledo.cli.common import ModelOutput, Quiet, progress_for, set_up_messages
 from toledo.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 def import_model(
-    output: Annotated[Path, typer.Option(help="Model directory to write.")],
+    output: ModelOutput,
     phrase_table: Annotated[Path | None, typer.Option(help="Moses phrase table (.gz).")] = None,
-    language_model: Annotated[list[Path] | None, typer.Option(help="ARPA file; may be given several times.")] = None,
+    language_model: Annotated[list[Path] | None, typer.Option(help="Language model (ARPA); may be repeated.")] = None,
     reordering_table: Annotated[Path | None, typer.Option(help="Moses reordering table (.gz).")] = None,
     moses_ini: Annotated[Path | None, typer.Option(help="Take files and weights from here.")] = None,
     docent_config: Annotated[
@@ -80,7 +80,7 @@ def _import_docent(
 
 def export_model(
     model: Annotated[Path, typer.Argument(help="Model directory.")],
-    output: Annotated[Path | None, typer.Option(help="Directory for a complete Moses model.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Directory for a complete Moses model.")] = None,
     phrase_table: Annotated[Path | None, typer.Option(help="Write only the phrase table, here.")] = None,
     reordering_table: Annotated[Path | None, typer.Option(help="Write only the reordering table, here.")] = None,
     language_model: Annotated[Path | None, typer.Option(help="Write only the (first) language model, here.")] = None,

@@ -50,7 +50,7 @@ def show(
     file: Annotated[str, typer.Argument(help="Forests, lattices or n-best lists; - is standard input.")],
     source: From = None,
     segment: Annotated[int | None, typer.Option(help="The segment to look at, counted from 0.", min=0)] = None,
-    k_best: Annotated[int, typer.Option(help="How many of the best derivations to show.", min=0)] = 5,
+    n_best_size: Annotated[int, typer.Option(help="How many of the best derivations to show.", min=0)] = 5,
     weights: WeightsFile = None,
     svg: Annotated[Path | None, typer.Option(help="Draw the segment into this file.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the segment for Graphviz.")] = None,
@@ -67,7 +67,7 @@ def show(
 
         toledo forest show test.nbest.gz
 
-        toledo forest show test.nbest.gz --segment 3 --k-best 10 --weights weights.toml
+        toledo forest show test.nbest.gz --segment 3 --n-best-size 10 --weights weights.toml
 
         toledo forest show lattices.plf --segment 0 --svg lattice.svg --prune 0.01
     """
@@ -84,7 +84,7 @@ def show(
     if svg or dot:
         _draw(first[0], chosen, svg, dot, prune)
     if segment is not None or len(first) == 1:
-        show_one(first[0], chosen, k_best, as_json)
+        show_one(first[0], chosen, n_best_size, as_json)
     else:
         show_all(chain(first, found), chosen, as_json)
 
@@ -97,7 +97,7 @@ def convert(
     ],
     source: From = None,
     target: Annotated[FormatName | None, typer.Option("--to", help="Format to write; by default by the name.")] = None,
-    n_best: Annotated[int | None, typer.Option(help="Keep only so many derivations.", min=1)] = None,
+    n_best_size: Annotated[int | None, typer.Option(help="Keep only so many derivations.", min=1)] = None,
     distinct: Annotated[bool, typer.Option("--distinct", help="Keep one derivation of each translation.")] = False,
     weights: WeightsFile = None,
     plf_values: Plf = PlfValues.probabilities,
@@ -105,14 +105,14 @@ def convert(
 ) -> None:
     """Convert between n-best lists, JSONL, PLF, SLF, hypergraphs and Toledo's own directories.
 
-    A forest becomes an n-best list of its 100 best derivations, or of --n-best. PLF and SLF take lattices and n-best
-    lists only; --n-best makes a list of any forest.
+    A forest becomes an n-best list of its 100 best derivations, or of --n-best-size. PLF and SLF take lattices and
+    n-best lists only; --n-best-size makes a list of any forest.
 
     **Examples**
 
         toledo forest convert test.nbest.gz test.jsonl
 
-        toledo forest convert hypergraphs/ test.nbest.gz --n-best 200 --weights weights.toml
+        toledo forest convert hypergraphs/ test.nbest.gz --n-best-size 200 --weights weights.toml
 
         toledo forest convert lattices.plf lattices.slf
     """
@@ -122,7 +122,7 @@ def convert(
     from toledo.formats.forests import guess_format, guess_output_format
 
     form, to = _format(source) or guess_format(file), _format(target) or guess_output_format(output)
-    how = Conversion(n_best, distinct, _weights(weights), _values(plf_values))
+    how = Conversion(n_best_size, distinct, _weights(weights), _values(plf_values))
     log.info("%d segments from %s to %s", run(file, form, output, to, how), form, to)
 
 

@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
-from toledo.cli.scales import refuse_named
+from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
 from toledo.cli.tuners import ObjectiveName, named_tuner
 from toledo.errors import InputError
 from toledo.files import require_output_directory

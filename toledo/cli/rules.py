@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toledo.cli.common import refuse_named
 from toledo.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +41,21 @@ class GainName(StrEnum):
     ter = "ter"
 
 
+OF_LATTICES = {RuleName.consensus, RuleName.forest_consensus, RuleName.lattice_mbr}
+OF_LISTS = {RuleName.max_translation, RuleName.mbr, RuleName.consensus, RuleName.forest_consensus}
+OF_DISTRIBUTIONS = OF_LATTICES | OF_LISTS
+TAKES = {  # rules by the parameters of commands that they look at
+    "gain": {RuleName.mbr},
+    "hypotheses": OF_LISTS,
+    "precision": {RuleName.lattice_mbr},
+    "ratio": {RuleName.lattice_mbr},
+    "decide_density": OF_LATTICES,
+    "scale": OF_DISTRIBUTIONS,
+    "choose_scale": OF_DISTRIBUTIONS,
+    "scales": OF_DISTRIBUTIONS,
+}
+SCALES = ("scale", "choose_scale", "scales")
+
 CHOICE = "Choosing"  # a panel of `--help`
 
 Decide = Annotated[RuleName, typer.Option(help="How to choose the translation.", rich_help_panel=CHOICE)]
@@ -70,6 +86,15 @@ class RuleSettings:
                 raise InputError(f"--{name} {value:g} for lattice MBR", remedy="give a number above 0, at most 1")
 
 
+def refuse_other_rules(context: typer.Context, rule: RuleName, *, samples: bool = False) -> None:
+    """Refuse options that a rule does not look at; samples have a scale whatever the rule is."""
+    known = {parameter.name for parameter in context.command.params}
+    for name, rules in TAKES.items():
+        if name in known and rule not in rules and not (samples and name in SCALES):
+            listed = ", ".join(one.value for one in RuleName if one in rules)
+            refuse_named(context, f"not for --decide {rule.value}, only for {listed}", name)
+
+
 def lattice_scale(rule: RuleName, given: float | None) -> float:
     """The scale for a lattice: rules that see all of it want a sharper distribution than those that see a list."""
     if given is not None:
@@ -80,8 +105,12 @@ def lattice_scale(rule: RuleName, given: float | None) -> float:
 
 def require_scale(scale: float) -> None:
     """Refuse what is no scale."""
-    if not 0.0 < scale < float("inf"):
-        raise InputError(f"the scale is {scale}", remedy="a scale is a positive number, such as --scale 0.5")
+    from toledo.consensus.rule import check_scale
+
+    try:
+        check_scale(scale)
+    except ValueError as error:
+        raise InputError(f"the scale is {scale:g}", remedy=f"{error}; try --scale 0.5") from None
 
 
 def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False, samples: bool = False) -> Rule:

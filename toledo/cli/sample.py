@@ -11,7 +11,7 @@ from toledo.cli.common import Quiet, progress_for, set_up_messages
 
 
 def sample(
-    output: Annotated[Path, typer.Option(help="Directory to write to; made if need be.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write to; made if need be.")],
     train: Annotated[int, typer.Option(help="Sentence pairs to train on.", min=1)] = 10_000,
     tune: Annotated[int, typer.Option(help="Sentences to tune on, with two references.", min=1)] = 300,
     test: Annotated[int, typer.Option(help="Sentences to test on, with two references.", min=1)] = 300,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from toledo.cli.sampling import SamplingChoice
 from toledo.cli.start_weights import Start
 from toledo.cli.tuners import OF_LISTS, ObjectiveName, TunerOptions
-from toledo.cli.tuning_runs import Task, Text, configuration_of, configuration_of_model
+from toledo.cli.tuning_runs import Task, Text, Texts, configuration_of, configuration_of_model
 from toledo.errors import InputError
 from toledo.forest import Forest
 from toledo.model import Model
@@ -45,8 +45,7 @@ def named_trainer(name: ObjectiveName, options: TunerOptions) -> SamplingTrainer
 
 def sampled_task(
     model: Model,
-    text: Text,
-    held_out: Text | None,
+    texts: Texts,
     trainer: SamplingTrainer,
     settings: LoopSettings,
     start: Start,
@@ -54,12 +53,13 @@ def sampled_task(
     progress: Progress,
 ) -> Task:
     """Train a model by samples."""
+    text, held_out = texts
     sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(model.feature_names, model.weights, sparse=sparse)
     how = {"chains": sampling.chains, "iterations": sampling.iterations, "burn_in": sampling.burn_in}
     configuration = {
         **configuration_of(trainer, settings, weights),
-        **configuration_of_model(model, {"name": "gibbs", **how}, text, held_out),
+        **configuration_of_model(model, {"name": "gibbs", **how}, texts),
     }
     search = _Sampling(model, text, sampling, settings.threads)
     tuning = SampledSet(search.some, [segment.references for segment in text.segments], str(search))

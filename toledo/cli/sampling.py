@@ -30,7 +30,7 @@ SHARPNESS = 4.0  # scale × norm of the weights: docs/sampling.md
 Chains = Annotated[int, typer.Option(metavar="N", help="Runs of the sampler.", min=1, rich_help_panel=SAMPLING)]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Samples per run.", min=1, rich_help_panel=SAMPLING)]
 BurnIn = Annotated[int, typer.Option(metavar="N", help="Iterations before that.", min=0, rich_help_panel=SAMPLING)]
-Seed = Annotated[int, typer.Option(metavar="N", help="Of random numbers.", rich_help_panel=SAMPLING)]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of random numbers.", min=0, rich_help_panel=SAMPLING)]
 DiagnosticsFile = Annotated[
     Path | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.rules import CHOICE
+from toledo.cli.rules import CHOICE, require_scale
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines
 
@@ -37,20 +37,6 @@ Scales = Annotated[
         rich_help_panel=CHOICE,
     ),
 ]
-
-
-def refuse_options(options: Mapping[str, object], why: str) -> None:
-    """Options that would be ignored are mistakes."""
-    if given := [name for name, value in options.items() if value]:
-        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
-
-
-def refuse_named(context: typer.Context, why: str, *names: str) -> None:
-    """The same for parameters of a command that have a default: those that the command line names."""
-    sources = {name: context.get_parameter_source(name) for name in names}
-    refuse_options(
-        {f"--{name.replace('_', '-')}": one and one.name == "COMMANDLINE" for name, one in sources.items()}, why
-    )
 
 
 def scale_table(
@@ -106,6 +92,8 @@ def numbers_of(text: str) -> list[float]:
         numbers = [float(part) for part in text.replace(",", " ").split()]
     except ValueError:
         numbers = []
-    if not numbers or not all(0.0 < number < float("inf") for number in numbers):
+    if not numbers:
         raise InputError(f"{text!r} is no list of scales", remedy="write positive numbers: --scales 0.1,0.5,1,2")
+    for number in numbers:
+        require_scale(number)
     return numbers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from toledo.cli.scales import refuse_named
+from toledo.cli.common import refuse_named
 
 if TYPE_CHECKING:
     from toledo.forest import Forest

@@ -9,13 +9,12 @@ from typing import Annotated
 
 import typer
 
-from toledo.cli.common import Quiet, set_up_messages
+from toledo.cli.common import Output, Quiet, set_up_messages
 from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, write_lines
 
 app = typer.Typer(no_args_is_help=True, help="Tokenise, truecase, clean, and back. Text in, text out, line by line.")
 
 Input = Annotated[str, typer.Argument(help="Text file; - is standard input.", show_default=False)]
-Output = Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")]
 Language = Annotated[str, typer.Option("--language", "-l", help="Two-letter code, such as de.", show_default=False)]
 Model = Annotated[Path, typer.Option("--model", help="Truecasing model.", show_default=False)]
 
@@ -109,8 +108,8 @@ def clean(
     target: Annotated[Path, typer.Option(help="Target text.", show_default=False)],
     source_output: Annotated[Path, typer.Option(help="Where the clean source text goes.", show_default=False)],
     target_output: Annotated[Path, typer.Option(help="Where the clean target text goes.", show_default=False)],
-    shortest: Annotated[int, typer.Option(help="Fewest words of a sentence.", min=0)] = 1,
-    longest: Annotated[int, typer.Option(help="Most words of a sentence.", min=1)] = 80,
+    min_sentence_length: Annotated[int, typer.Option(metavar="N", help="Fewest words of a sentence.", min=0)] = 1,
+    max_sentence_length: Annotated[int, typer.Option(metavar="N", help="Most words of a sentence.", min=1)] = 80,
     ratio: Annotated[float, typer.Option(help="Most words of one side for one of the other.", min=1.0)] = 9.0,
     quiet: Quiet = False,
 ) -> None:
@@ -125,7 +124,7 @@ def clean(
     kept = dropped = 0
     with atomic_writer(source_output) as source_stream, atomic_writer(target_output) as target_stream:
         for pair in read_line_pairs(source, target):
-            if not is_clean(*pair, shortest, longest, ratio):
+            if not is_clean(*pair, min_sentence_length, max_sentence_length, ratio):
                 dropped += 1
                 continue
             kept += 1

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from toledo.cli.align import Aligner, Symmetrise
-from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.align import Aligner, AlignerOption, Source, Symmetrise, SymmetriseOption, Target
+from toledo.cli.common import ModelOutput, Quiet, Threads, progress_for, set_up_messages
 
 
 class Smoothing(StrEnum):
@@ -35,55 +35,55 @@ class Pruning(StrEnum):
     DROP_SINGLETONS = "alpha+epsilon"
 
 
+Alignments = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Use these word alignments (Pharaoh format), and align none.")
+]
+PhraseLength = Annotated[int, typer.Option(metavar="N", help="Most words of a phrase.", min=1, max=20)]
+LexicalOption = Annotated[
+    Lexical,
+    typer.Option(
+        metavar="NAME", help="Lexical weights: `alignment` (Koehn 2003), or `model1` for sums as in IBM Model 1."
+    ),
+]
+SmoothingOption = Annotated[
+    Smoothing, typer.Option(metavar="NAME", help="Smoothing of phrase counts: none, kneser-ney or good-turing.")
+]
+Reordering = Annotated[bool, typer.Option("--reordering", help="Train a lexicalised reordering model.")]
+PruneOption = Annotated[
+    Pruning,
+    typer.Option(
+        metavar="NAME",
+        help="Drop insignificant phrase pairs (Johnson et al. 2007): none, alpha-epsilon (keeps single ones) or "
+        "alpha+epsilon (drops them).",
+    ),
+]
+LanguageModelOrder = Annotated[int, typer.Option(metavar="N", help="Order of the language model.", min=1, max=6)]
+LanguageModelText = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Estimate the language model from this text instead.")
+]
+LanguageModels = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE", help="Use this language model (ARPA); may be repeated.")
+]
+SentenceLength = Annotated[int, typer.Option(metavar="N", help="Leave out pairs with a longer sentence.", min=1)]
+
+
 def train(
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Source text, one tokenised sentence per line.")],
-    target: Annotated[Path, typer.Option(metavar="FILE", help="Target text, line by line its translation.")],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Model directory to write.")],
+    source: Source,
+    target: Target,
+    output: ModelOutput,
     threads: Threads,
-    alignments: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use these word alignments (Pharaoh format).")
-    ] = None,
-    aligner: Annotated[
-        Aligner, typer.Option(metavar="NAME", help="How to align words otherwise: hmm, ibm1 or eflomal.")
-    ] = Aligner.HMM,
-    symmetrise: Annotated[
-        Symmetrise,
-        typer.Option(
-            metavar="NAME",
-            help="How to join the alignments of both directions: intersection, union, grow, grow-diag, grow-diag-final "
-            "or grow-diag-final-and.",
-        ),
-    ] = Symmetrise.GROW_DIAG_FINAL_AND,
-    max_phrase_length: Annotated[int, typer.Option(metavar="N", help="Most words of a phrase.", min=1, max=20)] = 5,
-    lexical: Annotated[
-        Lexical,
-        typer.Option(
-            metavar="NAME", help="Lexical weights: `alignment` (Koehn 2003), or `model1` for sums as in IBM Model 1."
-        ),
-    ] = Lexical.ALIGNMENT,
-    smoothing: Annotated[
-        Smoothing, typer.Option(metavar="NAME", help="Smoothing of phrase counts: none, kneser-ney or good-turing.")
-    ] = Smoothing.NONE,
-    reordering: Annotated[bool, typer.Option("--reordering", help="Train a lexicalised reordering model.")] = False,
-    prune: Annotated[
-        Pruning,
-        typer.Option(
-            metavar="NAME",
-            help="Drop insignificant phrase pairs (Johnson et al. 2007): none, alpha-epsilon (keeps single ones) or "
-            "alpha+epsilon (drops them).",
-        ),
-    ] = Pruning.NONE,
-    lm_order: Annotated[int, typer.Option(metavar="N", help="Order of the language model.", min=1, max=6)] = 3,
-    lm_text: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Estimate the language model from this text instead.")
-    ] = None,
-    language_model: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Use this language model (ARPA); may be given several times."),
-    ] = None,
-    max_sentence_length: Annotated[
-        int, typer.Option(metavar="N", help="Leave out pairs with a longer sentence.", min=1)
-    ] = 100,
+    alignments: Alignments = None,
+    aligner: AlignerOption = Aligner.HMM,
+    symmetrise: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
+    max_phrase_length: PhraseLength = 5,
+    lexical: LexicalOption = Lexical.ALIGNMENT,
+    smoothing: SmoothingOption = Smoothing.NONE,
+    reordering: Reordering = False,
+    prune: PruneOption = Pruning.NONE,
+    lm_order: LanguageModelOrder = 3,
+    lm_text: LanguageModelText = None,
+    language_model: LanguageModels = None,
+    max_sentence_length: SentenceLength = 100,
     quiet: Quiet = False,
 ) -> None:
     """Train a translation model: word alignment, phrase table and language model, in one go.

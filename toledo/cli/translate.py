@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages, told
+from toledo.cli import translate_options as options
+from toledo.cli.common import (
+    Output,
+    Quiet,
+    Threads,
+    progress_for,
+    refuse_named,
+    set_up_messages,
+    told,
+)
 from toledo.cli.forest import Plf, PlfValues
 from toledo.cli.rules import (
-    CHOICE,
     PRECISION,
     RATIO,
     Decide,
@@ -22,6 +31,7 @@ from toledo.cli.rules import (
     RuleSettings,
     lattice_scale,
     named_rule,
+    refuse_other_rules,
 )
 from toledo.cli.sampling import (
     BurnIn,
@@ -33,7 +43,7 @@ from toledo.cli.sampling import (
     Seed,
     default_scale,
 )
-from toledo.cli.scales import ChooseScale, Reference, Scales, described, refuse_named, refuse_options, scale_table
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, scale_table
 from toledo.cli.searches import (
     PopLimit,
     SearchChoice,
@@ -50,23 +60,23 @@ from toledo.progress import silent
 if TYPE_CHECKING:
     from toledo.cli.searches import Search
     from toledo.cli.translation_outputs import Wanted
-    from toledo.cli.translator import Choice
+    from toledo.cli.translator import Choice, Translator
     from toledo.model import Model
     from toledo.progress import Progress
 
-SAMPLING_OPTIONS = ("chains", "iterations", "burn_in", "seed", "diagnostics")
-LISTS, GRAPHS, OTHER = "N-best lists and alignments", "Forests and lattices", "Looking closer"
+log = logging.getLogger(__name__)
+
+OF_SAMPLES = ("chains", "iterations", "burn_in", "seed", "diagnostics")
+OF_LISTS = ("n_best_size", "distinct", "n_best_alignments")
 
 
-def translate(
+def translate(  # long because it has many options, a line each
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="Model directory.")],
+    model: options.ModelDirectory,
     threads: Threads,
-    source: Annotated[str, typer.Argument(help="Tokenised text to translate; - is standard input.")] = STANDARD_STREAM,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
-    ] = STANDARD_STREAM,
-    weights: Annotated[Path | None, typer.Option(help="Use these weights instead of the model's.")] = None,
+    source: options.Source = STANDARD_STREAM,
+    output: Output = STANDARD_STREAM,
+    weights: options.WeightsFile = None,
     search: SearchOption = SearchName.beam,
     pop_limit: PopLimit = 400,
     beam: SpanBeam = 100,
@@ -75,74 +85,29 @@ def translate(
     burn_in: BurnIn = 100,
     seed: Seed = 1,
     diagnostics: DiagnosticsFile = None,
-    n_best: Annotated[
-        Path | None, typer.Option(help="Write n-best lists (.jsonl: as JSON).", rich_help_panel=LISTS)
-    ] = None,
-    n_best_size: Annotated[int, typer.Option(help="Derivations per segment.", min=1, rich_help_panel=LISTS)] = 100,
-    distinct: Annotated[
-        bool, typer.Option("--distinct", help="Different texts, not derivations.", rich_help_panel=LISTS)
-    ] = False,
-    n_best_alignments: Annotated[
-        bool, typer.Option("--n-best-alignments", help="Phrases and word links in the lists.", rich_help_panel=LISTS)
-    ] = False,
-    segmentation: Annotated[
-        bool, typer.Option("--segmentation", help="Source words after each phrase: |0-1|.", rich_help_panel=LISTS)
-    ] = False,
-    alignment: Annotated[
-        Path | None, typer.Option(help="Write word links of the translations (0-0 1-1 …).", rich_help_panel=LISTS)
-    ] = None,
-    forest: Annotated[
-        Path | None, typer.Option(help="Directory for the forests of all segments.", rich_help_panel=GRAPHS)
-    ] = None,
-    lattice: Annotated[
-        str | None, typer.Option(help="Write lattices: .plf, .slf, or DIR/ with SLF files.", rich_help_panel=GRAPHS)
-    ] = None,
-    search_graph: Annotated[
-        str | None, typer.Option(help="Write hypergraphs: a file, or DIR/ with one each.", rich_help_panel=GRAPHS)
-    ] = None,
-    density: Annotated[
-        float | None, typer.Option(help="Prune these to so many edges per word.", min=1, rich_help_panel=GRAPHS)
-    ] = None,
+    n_best: options.NBest = None,
+    n_best_size: options.NBestSize = 100,
+    distinct: options.Distinct = False,
+    n_best_alignments: options.NBestAlignments = False,
+    segmentation: options.Segmentation = False,
+    alignments: options.Alignments = None,
+    forest: options.ForestDirectory = None,
+    lattice: options.Lattice = None,
+    search_graph: options.SearchGraph = None,
+    density: options.Density = None,
     plf_values: Plf = PlfValues.probabilities,
     decide: Decide = RuleName.viterbi,
     gain: Gain = GainName.bleu,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            help="Factor of scores; below 1 flattens.",
-            show_default="3 for consensus and lattice-mbr, else 1; for gibbs 4 over the norm of the weights",
-            rich_help_panel=CHOICE,
-        ),
-    ] = None,
-    hypotheses: Annotated[
-        int | None,
-        typer.Option(
-            help="Choose from so many best texts.",
-            min=1,
-            show_default="200; 1000 for gibbs",
-            rich_help_panel=CHOICE,
-        ),
-    ] = None,
+    scale: options.Scale = None,
+    hypotheses: options.Hypotheses = None,
     precision: Precision = PRECISION,
     ratio: Ratio = RATIO,
-    decide_density: Annotated[
-        float | None,
-        typer.Option(
-            help="Edges per word that consensus and lattice-mbr see.",
-            min=1,
-            show_default="all; 50 for lattice-mbr",
-            rich_help_panel=CHOICE,
-        ),
-    ] = None,
+    decide_density: options.DecideDensity = None,
     choose_scale: ChooseScale = False,
     reference: Reference = None,
     scales: Scales = None,
-    force: Annotated[
-        str | None, typer.Option(help="Score these translations instead of searching.", rich_help_panel=OTHER)
-    ] = None,
-    trace: Annotated[
-        str | None, typer.Option(help="Write how translations came about; - is stderr.", rich_help_panel=OTHER)
-    ] = None,
+    force: options.Force = None,
+    trace: options.Trace = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate text line by line; unknown words are copied.
@@ -165,25 +130,20 @@ def translate(
 
         toledo translate model test.de --force test.en > scores
     """
-    from toledo.cli.speed import Speed
-    from toledo.cli.translation_outputs import Wanted, opened
+    from toledo.cli.translation_outputs import Wanted
     from toledo.cli.translator import Choice, Translator
 
-    log = set_up_messages(quiet)
+    set_up_messages(quiet)
     wanted = Wanted(
-        output, n_best, n_best_size, distinct, n_best_alignments, segmentation, alignment, forest, lattice,
+        output, n_best, n_best_size, distinct, n_best_alignments, segmentation, alignments, forest, lattice,
         search_graph, density, plf_values.value, trace, force is not None, decide is not RuleName.viterbi,
     )  # fmt: skip
     wanted.check()
-    refuse_options({} if choose_scale else {"--reference": reference, "--scales": scales}, "only for --choose-scale")
-    if choose_scale:
-        refuse_options({"--scale": scale, "--diagnostics": diagnostics}, "--choose-scale tries scales, and only prints")
-    if force is not None and search is not SearchName.beam:
-        raise InputError("--force follows the rules of beam search", remedy="leave out --search")
-    refuse_other_searches(context, search)
-    sampled = search is SearchName.gibbs
-    sampling = SamplingChoice(chains, iterations, burn_in, seed, diagnostics)
-    _check_sampling(context, sampling, wanted, sampled)
+    _refuse_unused(context)
+    sampled, sampling = search is SearchName.gibbs, SamplingChoice(chains, iterations, burn_in, seed, diagnostics)
+    if sampled:
+        sampling.check()
+        wanted.require_no_phrases()
     settings = RuleSettings(gain, hypotheses or (1000 if sampled else 200), precision, ratio, decide_density)
     loaded, progress = _load(model, weights), progress_for(quiet, told if sampled else silent)
     tell_of_joins(search, loaded)
@@ -199,32 +159,49 @@ def translate(
     if choose_scale:
         chooser = sampling if sampled else chosen
         _choose_scale(chooser, loaded, choice, source, reference or [], scales, threads, progress, output)
-        return
-    translator = Translator(chosen, choice, force, threads, progress, wanted.forests)
+    else:
+        _write(Translator(chosen, choice, force, threads, progress, wanted.forests), chosen, source, wanted)
+
+
+def _refuse_unused(context: typer.Context) -> None:
+    """Options that would be ignored: of other searches and rules, and of outputs that are not written."""
+    given = context.params
+    search, sampled = given["search"], given["search"] is SearchName.gibbs
+    if given["choose_scale"]:
+        outputs = ("n_best", "alignments", "segmentation", "forest", "lattice", "search_graph", "force", "trace")
+        refuse_named(context, "--choose-scale tries scales, and only prints", "scale", "diagnostics", *outputs)
+    else:
+        refuse_named(context, "only for --choose-scale", "reference", "scales")
+    if given["force"] is not None:
+        if search is not SearchName.beam:
+            raise InputError("--force follows the rules of beam search", remedy="leave out --search")
+        refuse_named(context, "--force does not search", "pop_limit")
+    if given["n_best"] is None:
+        refuse_named(context, "n-best lists without a place to write them: there is no --n-best FILE", *OF_LISTS)
+    if not str(given["lattice"]).removesuffix(".gz").endswith(".plf"):
+        refuse_named(context, "only for --lattice FILE.plf", "plf_values")
+    refuse_other_searches(context, search)
+    refuse_other_rules(context, given["decide"], samples=sampled)
+    if not sampled:
+        refuse_named(context, "only for --search gibbs", *OF_SAMPLES)
+
+
+def _write(translator: Translator, search: Search, source: str, wanted: Wanted) -> None:
+    """Translate block by block, and say how it went."""
+    from toledo.cli.speed import Speed
+    from toledo.cli.translation_outputs import opened
+
     speed, lines, words = Speed(), 0, 0
-    with opened(wanted, chosen.model, threads) as write:
+    with opened(wanted, search.model, translator.threads) as write:
         for block in translator.blocks(source):
             write(lines, block)
             lines += len(block)
             words += sum(len(found.source) for found in block)
     speed_told = speed.told(lines, words)
     translator.report()
-    if isinstance(chosen, ObservedSearch):
-        chosen.report()
+    if isinstance(search, ObservedSearch):
+        search.report()
     log.info("%s", speed_told)
-
-
-def _check_sampling(context: typer.Context, sampling: SamplingChoice, wanted: Wanted, sampled: bool) -> None:
-    """Refuse options of the sampler without it, and with it what needs phrases: its lists have whole derivations."""
-    if not sampled:
-        refuse_named(context, "only for --search gibbs", *SAMPLING_OPTIONS)
-        return
-    sampling.check()
-    if wanted.trace or wanted.n_best_phrases:
-        raise InputError(
-            "lists of samples do not know the phrases of their derivations",
-            remedy="leave out --trace, --n-best-alignments and JSON lists, or use another --search",
-        )
 
 
 def _choose_scale(

@@ -42,7 +42,7 @@ class Wanted:
     distinct: bool = False
     n_best_alignments: bool = False
     segmentation: bool = False
-    alignment: Path | None = None
+    alignments: Path | None = None
     forest: Path | None = None
     lattice: str | None = None
     search_graph: str | None = None
@@ -65,7 +65,7 @@ class Wanted:
     def check(self) -> None:
         """Refuse what cannot be written, before any work is done for it."""
         self._require_different()
-        for path in (self.output, self.n_best, self.alignment, self.trace):
+        for path in (self.output, self.n_best, self.alignments, self.trace):
             if path is not None:
                 require_output(path)
         if self.forest is not None:
@@ -82,17 +82,23 @@ class Wanted:
                 "--density prunes forests and lattices, and none are written",
                 remedy="name one, such as --forest DIR; for the choice say --decide-density",
             )
-        if self.n_best is None and (self.distinct or self.n_best_alignments):
-            raise InputError("n-best lists without a place to write them", remedy="name a file: --n-best FILE")
-        if self.decided and (self.alignment or self.segmentation):
+        if self.decided and (self.alignments or self.segmentation):
             raise InputError(
-                "a rule chooses a text, which has no phrases", remedy="leave out --alignment and --segmentation"
+                "a rule chooses a text, which has no phrases", remedy="leave out --alignments and --segmentation"
             )
         if self.forced and self.segmentation and self.n_best is None:
             raise InputError("--force writes scores, not text", remedy="ask for --n-best FILE to see the phrases")
 
+    def require_no_phrases(self) -> None:
+        """Refuse what lists of samples cannot have: these are whole derivations."""
+        if self.trace or self.n_best_phrases:
+            raise InputError(
+                "lists of samples do not know the phrases of their derivations",
+                remedy="leave out --trace, --n-best-alignments and JSON lists, or use another --search",
+            )
+
     def _require_different(self) -> None:
-        outputs = (self.output, self.n_best, self.alignment, self.forest, self.lattice, self.search_graph)
+        outputs = (self.output, self.n_best, self.alignments, self.forest, self.lattice, self.search_graph)
         traces = () if self.trace in (None, STANDARD_STREAM) else (self.trace,)  # that one is standard error
         names = [str(path) for path in (*outputs, *traces) if path is not None]
         places = [name if name == STANDARD_STREAM else os.path.realpath(name) for name in names]
@@ -129,8 +135,8 @@ def opened(wanted: Wanted, model: Model, threads: int) -> Iterator[Write]:
 
 def _writers(stack: ExitStack, wanted: Wanted, model: Model, threads: int) -> Iterator[Write]:
     yield _text(stack, wanted)
-    if wanted.alignment is not None:
-        yield _alignments(stack, wanted.alignment, model)
+    if wanted.alignments is not None:
+        yield _alignments(stack, wanted.alignments, model)
     if wanted.n_best is not None:
         yield _lists(stack, wanted, wanted.n_best, model, threads)
     graphs = []

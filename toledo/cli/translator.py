@@ -17,6 +17,7 @@ from toledo.forest import Forest, viterbi
 from toledo.progress import Progress, silent
 from toledo.search.beam import SearchResult
 from toledo.search.beam.forced import ForcedDecoder
+from toledo.search.beam.weighted import as_given
 from toledo.search.steps import Step, steps_of
 from toledo.vocabulary import split_words
 
@@ -106,12 +107,14 @@ class Translator:
         if not self.forests:
             best = self._search.translate(sentences, self.threads, self.progress)
             self._count([one.score for one in best])
-            return [Found(words, str(one), one.steps) for words, one in zip(sentences, best, strict=True)]
+            return [
+                Found(words, as_given(str(one), words), one.steps) for words, one in zip(sentences, best, strict=True)
+            ]
         results = self._search.results(sentences, self.threads, self.progress)
         self._count([one.translation.score for one in results])
         lines = self._decided([one.forest for one in results]) or [str(one.translation) for one in results]
         return [
-            Found(words, line, one.translation.steps, one.forest, _counts(one))
+            Found(words, as_given(line, words), one.translation.steps, one.forest, _counts(one))
             for words, line, one in zip(sentences, lines, results, strict=True)
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -15,7 +16,7 @@ from toledo.cli.searches import SearchChoice
 from toledo.cli.start_weights import Start
 from toledo.corpus import Segment, read_segments
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_lines
+from toledo.files import display_name, read_lines
 from toledo.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
 from toledo.formats.outputs import read_outputs
@@ -23,14 +24,13 @@ from toledo.model import DESCRIPTION, Model
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.history import History, spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.tuner import Tuner
 from toledo.vocabulary import Vocabulary, split_words
 from toledo.weights import Weights
 
-SUMMARY = "summary.json"
-DIGITS = 4
+log = logging.getLogger(__name__)
+
 NO_REFERENCE, ONE_REFERENCE = "there is no reference to tune for", "give --reference FILE, once for each reference"
 
 
@@ -46,9 +46,16 @@ class Task:
         """The same task for this very model."""
         return replace(self, configuration={**self.configuration, "model_files": model_digest(model)})
 
-    def run(self, seed: int, work: Path, resume: bool, progress: Progress) -> TuningResult:
-        """One run, kept in a directory of its own."""
-        checkpoint = Checkpoint(work / f"seed-{seed}", {**self.configuration, "seed": seed}, resume)
+    def run(self, seeds: Sequence[int], work: Path, resume: bool, progress: Progress) -> list[TuningResult]:
+        """A run for each seed, kept in a directory of its own."""
+        try:
+            return [self._run(seed, work / f"seed-{seed}", resume, progress) for seed in seeds]
+        except KeyboardInterrupt:
+            log.warning("interrupted; go on after the last complete round: give the same command with --resume")
+            raise
+
+    def _run(self, seed: int, directory: Path, resume: bool, progress: Progress) -> TuningResult:
+        checkpoint = Checkpoint(directory, {**self.configuration, "seed": seed}, resume)
         return self.tune(replace(self.settings, seed=seed), checkpoint=checkpoint, progress=progress)
 
 
@@ -69,12 +76,31 @@ class Text:
         return TuningSet(search, [segment.references for segment in self.segments], str(choice))
 
 
+Texts = tuple[Text, Text | None]  # to tune on, and to choose the best round by
+
+
 def read_text(source: Path, references: Sequence[Path]) -> Text:
     """A text with at least one reference."""
     if not references:
         raise InputError(NO_REFERENCE, remedy=ONE_REFERENCE)
     segments = read_segments(source, references)
     return Text(segments, digest([asdict(segment) for segment in segments]))
+
+
+def read_texts(
+    source: Path, references: Sequence[Path], held_out: Path | None, held_out_references: Sequence[Path]
+) -> Texts:
+    """The text to tune on, and that to choose the best round by if there is one."""
+    if held_out_references and not held_out:
+        raise InputError("references of a held-out set without its text", remedy="give --held-out-source FILE")
+    if held_out and not held_out_references:
+        raise InputError("there is no reference of the held-out set", remedy="give --held-out-reference FILE")
+    return read_text(source, references), read_text(held_out, held_out_references) if held_out else None
+
+
+def load_model(directory: Path, templates: str | None, most: int) -> Model:
+    """The model to tune, with sparse features if any are named."""
+    return with_sparse(Model.load(directory), templates, most)
 
 
 def with_sparse(model: Model, templates: str | None, most: int) -> Model:
@@ -109,8 +135,7 @@ def task_of_lists(
 
 def task_of_model(
     model: Model,
-    text: Text,
-    held_out: Text | None,
+    texts: Texts,
     tuner: Tuner,
     settings: LoopSettings,
     start: Start,
@@ -118,6 +143,8 @@ def task_of_model(
     progress: Progress,
 ) -> Task:
     """Tune a model with a search."""
+    choice.tell(model)
+    text, held_out = texts
     sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(
         model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights, sparse
@@ -126,15 +153,14 @@ def task_of_model(
     other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
     configuration = {
         **configuration_of(tuner, settings, weights),
-        **configuration_of_model(model, asdict(choice), text, held_out),
+        **configuration_of_model(model, asdict(choice), texts),
     }
     return Task(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
 
 
-def configuration_of_model(
-    model: Model, search: Mapping[str, Any], text: Text, held_out: Text | None
-) -> dict[str, Any]:
+def configuration_of_model(model: Model, search: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
     """What a result depends on where a model is searched."""
+    text, held_out = texts
     return {
         "model": model.signature,
         "sparse": digest(model.sparse.names if model.sparse else ()),
@@ -181,59 +207,3 @@ def model_digest(model: Path) -> str:
 def digest(content: object) -> str:
     """A short name for some content."""
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]
-
-
-def best_run(results: Sequence[TuningResult]) -> TuningResult:
-    """The run with the best score, of equal ones the first."""
-    sign = 1.0 if results[0].history.higher_is_better else -1.0
-    return max(results, key=lambda result: sign * result.history.best_score)
-
-
-def summarise(histories: Sequence[History]) -> dict[str, Any]:
-    """Several runs in a table, and how far apart they are (σ of a sample)."""
-    rows = [
-        {
-            "seed": one.seed,
-            "rounds": len(one.rounds),
-            "best_round": one.best,
-            "start": one.start_score,
-            "tuning": _tuning_score(one),
-            "held_out": None if one.start_held_out is None else one.best_score,
-            "cpu_seconds": one.seconds,
-            "stopped": one.stopped,
-        }
-        for one in histories
-    ]
-    spreads = {"tuning": spread([_tuning_score(one) for one in histories])}
-    if histories[0].start_held_out is not None:
-        spreads["held_out"] = spread([one.best_score for one in histories])
-    return {
-        "tuner": histories[0].tuner,
-        "metric": histories[0].metric,
-        "runs": rows,
-        "spread": {name: asdict(one) for name, one in spreads.items()},
-        "deviation": "of a sample (n - 1)",
-    }
-
-
-def _tuning_score(history: History) -> float:
-    return history.rounds[history.best - 1].after if history.best else history.start_score
-
-
-def summary_json(summary: Mapping[str, Any], indent: int | None = None) -> str:
-    """A summary as JSON. Only here are its numbers rounded: rounded twice, they would differ from what was printed."""
-    return json.dumps(_rounded(summary), indent=indent, ensure_ascii=False)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, DIGITS)
-    if isinstance(value, Mapping):
-        return {name: _rounded(part) for name, part in value.items()}
-    return [_rounded(part) for part in value] if isinstance(value, list) else value
-
-
-def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
-    """Write a summary atomically."""
-    with atomic_writer(path) as stream:
-        stream.write(summary_json(summary, indent=1) + "\n")

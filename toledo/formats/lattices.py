@@ -56,7 +56,7 @@ def _require_linear(edge: EdgeText) -> None:
     else:
         return
     raise InputError(
-        f"not a lattice: {problem}", remedy="write a hypergraph or an n-best list, or make one first: --n-best 100"
+        f"not a lattice: {problem}", remedy="write a hypergraph or an n-best list, or make one first: --n-best-size 100"
     )
 
 
