@@ -32,8 +32,9 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the pages of the Python API from the docstrings.
+docs: $(READY) ## Make the pages of the Python API from the docstrings, and the picture of the README.
 	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_picture.py
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done

@@ -1,22 +1,15 @@
 """The commands and the Python of the README and of the pages on training and translating run as printed."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from toledo.cli import app
+from page_commands import programs, run_lines
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"]
-
-
-def blocks(page: Path) -> list[str]:
-    """Indented blocks without their indentation."""
-    found = re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in found]
+PAGES = [ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"]
+SENTENCES = ["The cat {} on the mat.", "The dog {} on the mat.", "A bird {} in the tree.", "He waits for the train."]
+VERBS = {"A": "sat", "B": "sits", "C": "sat"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -24,17 +17,35 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     for language in ("de", "en"):
         Path(f"raw.{language}").write_text("Hello, world!\nAnd more.\n")
-    commands = [line for block in blocks(page) for line in block.splitlines() if line.startswith("toledo ")]
-    assert len(commands) >= 6
-    for command in commands:
-        words = shlex.split(command)[1:]
-        source = Path(words.pop(words.index("<") + 1)).read_text() if "<" in words else None
-        target = Path(words.pop(words.index(">") + 1)) if ">" in words else None
-        result = CliRunner().invoke(app, [word for word in words if word not in "<>"], input=source)
-        assert result.exit_code == 0, f"{command}\n{result.output}"
-        if target:
-            target.write_text(result.stdout)
-    programs = [block for block in blocks(page) if block.startswith("from ")]
-    assert len(programs) == 1
-    exec(compile(programs[0], str(page), "exec"), {})
+    text = page.read_text(encoding="utf-8")
+    assert len(run_lines(text)) >= 6
+    (program,) = programs(text)
+    exec(compile(program, str(page), "exec"), {})
     assert Path("another-model", "model.toml").is_file()
+
+
+def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    Path("samples.jsonl").write_text("\n".join(re.findall(r"^    (\{\".*\})$", text, re.MULTILINE)), encoding="utf-8")
+    for folder in ("tune", "test"):
+        Path(folder).mkdir()
+        for name, verb in VERBS.items():
+            Path(folder, f"{name}.en").write_text("\n".join([line.format(verb) for line in SENTENCES]) + "\n")
+        Path(f"{folder}.en").write_text(Path(folder, "A.en").read_text())
+    printed = run_lines(text)
+    assert len(printed) == 4
+    assert len(Path("out.txt").read_text().splitlines()) == 2
+    assert Path("combined.en").read_text() == Path("test.en").read_text()
+    assert "BLEU|nrefs:1" in printed["toledo evaluate --reference test.en test/A.en combined.en"]
+    (program,) = programs(text)
+    exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "The cat sat on the mat.\n"
+
+
+def test_the_measured_figures_are_those_of_the_results() -> None:
+    text, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/results.md"))
+    (ours, theirs) = re.search(r"decodes, sentences per CPU s \| (\d+) \| (\d+)", text).groups()
+    assert re.search(rf"^\| 400 \(default\) \| {ours} \| {theirs} \|", results, re.MULTILINE)
+    (ours, theirs) = re.search(r"200 × 200 texts, CPU ms \| ([\d.]+) [| ]*\| ([\d,]+) \|", text).groups()
+    assert f"| BLEU | 200 × 200 | {ours} | {theirs.replace(',', '')} |" in results

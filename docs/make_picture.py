@@ -1,0 +1,94 @@
+"""The picture of the README, docs/figures/gains.svg: what choosing and combining add to the best of several systems.
+
+    python docs/make_picture.py
+
+The numbers are those of the tables in docs/papers/system-combination.md, so picture and page cannot disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import floor
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+PAGE = DOCS / "papers" / "system-combination.md"
+PICTURE = DOCS / "figures" / "gains.svg"
+
+LEGEND = ("choice by toledo consensus", "combination by toledo combine")
+BEST, CHOICE, COMBINED = "best on test, ", "MBR choice, ", "latExpBLEU + biased LM "
+WIDTH, ROW, TOP, ZERO, POINT = 640, 64, 92, 300, 110  # pixels; a point of BLEU is POINT wide
+STYLE = (
+    "text{font:17px system-ui,sans-serif;fill:#1f2933}.small{font-size:14px;fill:#52606d}"
+    ".title{font-size:19px;font-weight:600}.choice{fill:#9aa5b1}.combined{fill:#1565c0}"
+)
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Of one language: how many systems, BLEU of the best one, and what is added to it."""
+
+    language: str
+    systems: int
+    best: float
+    choice: float
+    combined: float
+
+
+def main() -> None:
+    """Draw it."""
+    PICTURE.write_text(picture(read_gains(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
+
+
+def read_gains(page: str) -> list[Gains]:
+    """From the tables of the page; of the two choices the better one."""
+    found = []
+    for language, systems, table in re.findall(r"^(\w+), (\d+) systems:\n\n((?:\|.*\n)+)", page, re.MULTILINE):
+        rows = {line.split("|")[1].strip() + " ": float(line.split("|")[4]) for line in table.splitlines()[2:]}
+        best = max(value for name, value in rows.items() if name.startswith(BEST))
+        choice = max(value for name, value in rows.items() if name.startswith(CHOICE))
+        found.append(Gains(language, int(systems), best, choice - best, rows[COMBINED] - best))
+    return found
+
+
+def picture(gains: list[Gains]) -> str:
+    """SVG with a background of its own, so that it can be read on dark pages, too."""
+    height = TOP + ROW * len(gains) + 16
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
+        "<title>BLEU above the best single system, for four languages of WMT22 into English</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f7f9fb"/>',
+        '<text class="title" x="20" y="34">BLEU above the best single system (WMT22, test)</text>',
+        '<rect class="choice" x="20" y="54" width="14" height="14"/>',
+        f'<text class="small" x="40" y="66">{LEGEND[0]}</text>',
+        '<rect class="combined" x="300" y="54" width="14" height="14"/>',
+        f'<text class="small" x="320" y="66">{LEGEND[1]}</text>',
+    ]
+    for place, one in enumerate(gains):
+        top = TOP + ROW * place
+        lines += [
+            f'<text x="20" y="{top + 22}">{one.language}</text>',
+            f'<text class="small" x="20" y="{top + 42}">{one.systems} systems, {one.best:.1f}</text>',
+            *bar("choice", one.choice, top + 6),
+            *bar("combined", one.combined, top + 28),
+        ]
+    lines += [f'<path d="M{ZERO} {TOP}V{height - 16}" stroke="#52606d"/>', "</svg>", ""]
+    return "\n".join(lines)
+
+
+def bar(kind: str, gain: float, top: int) -> list[str]:
+    """From zero to the gain, with its number at the end."""
+    size = round(abs(gain) * POINT)
+    left, end = (ZERO, ZERO + size) if gain >= 0 else (ZERO - size, ZERO)
+    rounded = floor(round(100 * gain) / 10 + 0.5) / 10  # as one rounds by hand: 1.35 is 1.4
+    number = f"{rounded:+.1f}".replace("-", "−")
+    return [
+        f'<rect class="{kind}" x="{left}" y="{top}" width="{size}" height="20"/>',
+        f'<text class="small" x="{end + 8}" y="{top + 15}">{number}</text>',
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The classes on the page on extending run, and do what the page says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_models import small_model
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+
+
+def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+    names = {"model": small_model()}
+    exec(compile(code, str(PAGE), "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("Comparison(score=")
+    assert float(printed[1].split()[0]) == pytest.approx(100 * 2 * 8 / (9 + 9), abs=0.01)
+    assert "longer:0" in printed[3]
+    assert printed[4:6] == ["['house', 'small']", "['he', 'waits']"]
+    assert 0 < float(printed[6]) <= float(printed[1].split()[0])
+
+
+def test_gradients_are_those_of_central_differences() -> None:
+    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+    names = {"model": small_model()}
+    exec(compile(code, str(PAGE), "exec"), names)
+    metric, at, step = names["metric"], np.array([5.0, 8.0, 9.0]), 1e-5
+    for place, slope in enumerate(metric.gradient(at)):
+        change = step * np.eye(3)[place]
+        assert slope == pytest.approx((metric.score(at + change) - metric.score(at - change)) / (2 * step), rel=1e-5)
+    objective, matched = names["MatchedBigrams"](), names["matched"]
+    _, gradient = objective.value_and_gradient(matched, {"tm": 1.0, "lm": 1.0})
+    for name, slope in gradient.items():
+        high, low = (
+            objective.value_and_gradient(matched, {"tm": 1.0, "lm": 1.0, name: 1.0 + sign * step})[0]
+            for sign in (1, -1)
+        )
+        assert slope == pytest.approx((high - low) / (2 * step), rel=1e-4, abs=1e-7)
