@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test check format docs bench clean
+.PHONY: help demo test check format docs bench experiments clean
 
 help: ## Show this list.
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -32,12 +32,16 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the pages of the Python API from the docstrings, and the picture of the README.
+docs: $(READY) ## Make the API pages from docstrings; the picture of the README and the results from pages.
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_picture.py
+	$(BIN)/python docs/make_results.py
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+
+experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes days, and goes on where it stopped.
+	$(BIN)/python docs/run_experiments.py --work work
 
 clean: ## Remove what the other targets made.
 	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
