@@ -4,13 +4,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import check_page
 from small_models import small_model
 
 from toledo.corpus import ParallelCorpus, Segment, sentences_from
+from toledo.forest import viterbi
+from toledo.forest.drawing import to_svg
 from toledo.phrases.alignments import Alignments
-from toledo.reports.demo import AlignmentQuality, Findings, alignment_quality, coverage, summarise, write_report
-from toledo.reports.page import Page
+from toledo.refinement.history import History as RefinementHistory
+from toledo.refinement.history import Iteration
+from toledo.reports.demo import (
+    AlignmentQuality,
+    Findings,
+    Outcome,
+    Tour,
+    alignment_quality,
+    coverage,
+    outcome_rows,
+    summarise,
+    write_report,
+)
+from toledo.reports.documents import Course, Point
+from toledo.reports.networks import Segment as NetworkSegment
+from toledo.reports.networks import ShownArc
+from toledo.reports.posteriors import Example, shaded
 from toledo.search.beam import BeamSearch
+from toledo.tuning.history import History, Round
+from toledo.weights import Weights
 
 TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
 
@@ -34,7 +54,16 @@ def test_coverage_is_the_share_of_known_phrases_of_each_length() -> None:
     assert coverage(small_model().table, TEST) == pytest.approx([3 / 4, 1 / 3])
 
 
-def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
+def history(tuner: str, scores: list[float]) -> History:
+    """A tuning with one weight and a score for each round, the first that of the start."""
+    rounds = [
+        Round(n, {"lm": float(n)}, 0.5, scores[n - 1], score, None, 10, 5, 0, 0.1, 1.0, 2.0)
+        for n, score in enumerate(scores[1:], start=1)
+    ]
+    return History(tuner, "BLEU", True, 1, Weights({"lm": 0.0}), scores[0], None, 0, tuple(rounds), "all is done")
+
+
+def tour() -> Tour:
     model = small_model()
     corpus = ParallelCorpus(
         sentences_from(np.array([3, 4], np.int32), np.array([2])),
@@ -43,29 +72,61 @@ def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
         model.target_vocabulary,
         np.array([1]),
     )
-    found = BeamSearch(model).translate([segment.words for segment in TEST])
-    findings = Findings(corpus, model, AlignmentQuality(0.5, 0.25), TEST, found)
-    summary = dict(summarise(findings))
+    (forest,) = BeamSearch(model).forests([TEST[0].words], threads=1)
+    scores = forest.scores(model.weights)
+    (best,) = viterbi(forest, scores)
+    assert best is not None
+    shown = shaded(forest, scores, {"viterbi": best.word_ids.tolist()})
+    outcomes = [Outcome(f"decide, {n}", [], {"BLEU": 50.0 + n, "chrF2": 60.0, "TER": 30.0}, 1.25) for n in range(2)]
+    return Tour(
+        findings=Findings(corpus, model, AlignmentQuality(0.5, 0.25), TEST),
+        outcomes=outcomes,
+        signatures={"BLEU": "nrefs:2|case:mixed"},
+        tunings={"MERT": history("mert", [40.0, 44.0]), "CoBLEU": history("cobleu", [40.0, 45.0, 44.5])},
+        rules=outcomes,
+        forest=to_svg(forest, scores),
+        examples=[Example("Sentence 1", shown, " ".join(TEST[0].words), ["the house is <b>"])],
+        network=NetworkSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"}),
+        shares={"A": 0.5, "B": 0.5},
+        courses=[Course("first <1>", 0, (Point(0, -10.0, {}), Point(256, -9.0, {})))],
+        refinement=RefinementHistory(
+            (Iteration(0, 0, (), {}, 40.0), Iteration(1, 1, ("phrase.forward",), {}, 41.0, (0.1, 0.2), 0.5, 52.0)),
+            stopped="all iterations are done",
+        ),
+        compiled=3,
+    )
+
+
+def test_training_in_a_few_lines() -> None:
+    summary = dict(summarise(tour().findings))
     assert summary["sentence pairs"] == "1"
     assert summary["alignment precision, recall"] == "0.500, 0.250"
     assert summary["phrase pairs"] == "6"
     assert summary["test words that the table knows"] == "75.0%"
-    assert summary["BLEU"] == "100.00"
-    write_report(tmp_path / "report.html", findings, list(summary.items()))
-    text = (tmp_path / "report.html").read_text()
-    assert "the house is &lt;b&gt;" in text
-    assert "<b>" not in text
-    assert "<svg" in text
+
+
+def test_the_closing_table() -> None:
+    head, rows = outcome_rows(tour().outcomes)
+    assert head == ["what", "BLEU", "chrF2", "TER", "seconds"]
+    assert rows == [["decide, 0", "50.00", "60.00", "30.00", "1.2"], ["decide, 1", "51.00", "60.00", "30.00", "1.2"]]
+
+
+def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
+    found = tour()
+    write_report(tmp_path / "report.html", found)
+    text = check_page(tmp_path / "report.html")
+    for heading in ("Results", "Tuning", "Decision rules", "Translations", "A forest", "Three systems", "Whole doc"):
+        assert f">{heading}" in text
+    assert "<b>house" not in text
+    assert text.count("<svg") >= 6  # tunings, forest, legend, network, documents, refinement, coverage
     assert "is (0.90)" in text  # exp(-0.1)
-    assert model.signature in text
+    assert "3 kernels were compiled" in text
+    assert "BLEU|nrefs:2|case:mixed" in text
+    assert found.findings.model.signature in text
+    assert 'class="bar best" style="width: 82.0%"></div><div class="amount">51.00' in text
 
 
-def test_cells_are_escaped_and_numbers_set_apart(tmp_path: Path) -> None:
-    page = Page("a < b")
-    page.table(["x & y"], [[12345], [0.5], ["<script>"]])
-    page.write(tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text()
-    assert '<td class="number">12,345</td>' in text
-    assert '<td class="number">0.5</td>' in text
-    assert "<td>&lt;script&gt;</td>" in text
-    assert "<title>a &lt; b</title>" in text
+def test_the_same_tour_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_report(tmp_path / name, tour())
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

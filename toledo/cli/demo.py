@@ -1,9 +1,11 @@
-"""`toledo demo`: the whole chain on the built-in sample."""
+"""`toledo demo`: everything that the package does, on the built-in sample, in a few minutes."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,56 +13,141 @@ from rich.table import Table
 
 from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 
+if TYPE_CHECKING:
+    from toledo.cli.demo_steps import Demo, Ids
+    from toledo.model import Model
+    from toledo.reports.demo import Tour
+    from toledo.reports.posteriors import Example
+
+log = logging.getLogger("toledo.demo")
+
+REPORT = "report.html"
+DETAILS = "toledo.language_model"  # nobody wants to know here that outputs are few
+EXAMPLES = 3
+SHOWN_EDGES, SHOWN_POSTERIOR = 5.0, 0.02  # of a forest that is drawn: edges per word, and the least posterior
+
 
 def demo(
     threads: Threads,
-    output: Annotated[Path, typer.Option(help="Directory for the sample, the model and the report.")] = Path("demo"),
-    size: Annotated[int, typer.Option(help="Sentence pairs to train on.", min=10)] = 10_000,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for all files, and the report.")] = Path(
+        "demo"
+    ),
+    size: Annotated[int, typer.Option(help="Sentence pairs to train on.", min=100)] = 10_000,
     seed: Annotated[int, typer.Option(help="Another number gives another sample.", min=0)] = 1,
     quiet: Quiet = False,
 ) -> None:
-    """Generate a sample corpus, train a model, translate with it, and score; ends with a table and report.html.
+    """Show everything on a built-in sample: train, tune, decide, combine, documents, refine.
 
-    **Example**
+    Ends with a table of scores and a page, report.html. The first time kernels are compiled, which takes some minutes.
+
+    **Examples**
 
         toledo demo --output demo
+
+        toledo demo --output demo --size 2000 --seed 7
     """
-    from toledo.corpus import read_parallel, read_segments
-    from toledo.files import write_lines
+    set_up_messages(quiet)
+    logging.getLogger().handlers[0].addFilter(_is_of_the_demo)
+    from toledo.cli.demo_steps import Demo
+    from toledo.cli.rehearsal import rehearsal
+    from toledo.reports.demo import write_report
+
+    made = Demo(output, threads, progress_for(quiet))
+    with rehearsal(threads > 1) as ready:
+        tour = _run(made, size, seed, ready)
+    write_report(output / REPORT, tour)
+    _print(tour, output / REPORT)
+
+
+def _is_of_the_demo(record: logging.LogRecord) -> bool:
+    """Steps and warnings; not what each step would tell on its own."""
+    return record.name == log.name or (record.levelno >= logging.WARNING and not record.name.startswith(DETAILS))
+
+
+def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
+    """All steps; `ready` is called when search has been compiled."""
+    from toledo.cli import demo_steps as steps
+    from toledo.cli.report_files import read_trace
     from toledo.formats.pharaoh import read_alignments
-    from toledo.model import Model
-    from toledo.phrases.word_alignment import align
-    from toledo.reports.demo import Findings, alignment_quality, summarise, write_report
-    from toledo.sample import write_sample
-    from toledo.search.beam import BeamSearch
-    from toledo.training import train
+    from toledo.kernels import compiled_kernels
+    from toledo.reports.demo import Findings, Tour, alignment_quality
+    from toledo.tuning.gradient import GradientTuner
+    from toledo.tuning.mert import MERT
 
-    log, progress = set_up_messages(quiet), progress_for(quiet)
-    sample = output / "sample"
-    log.info("1. A parallel corpus: %s", sample)
-    write_sample(sample, seed, size, progress=progress)
-    corpus = read_parallel(sample / "train.src", sample / "train.trg")
-
+    output = demo.output
+    log.info("1. A parallel corpus: %s", demo.sample)
+    steps.make_sample(demo, steps.Sizes(size), seed)
     log.info("2. Word alignment, phrase table, language model: %s", output / "model")
-    aligned = align(corpus, threads=threads, progress=progress)
-    trained = train(
-        corpus, alignments=aligned.alignments, word_lexicons=aligned.lexicons, threads=threads, progress=progress
-    )
-    trained.save(output / "model")
-    model = Model.load(output / "model")
+    model, alignments = steps.train_model(demo)
+    ready()
+    gold = read_alignments(demo.sample / "train.align", demo.corpus)
+    findings = Findings(demo.corpus, model, alignment_quality(alignments, gold), demo.test)
+    log.info("3. Weights by MERT: %s", output / "mert")
+    tuned, mert = steps.tune_weights(demo, model, MERT(), "MERT")
+    log.info("4. Weights by CoBLEU: %s", output / "cobleu")
+    _, cobleu = steps.tune_weights(demo, model, GradientTuner("cobleu"), "CoBLEU")
+    log.info("5. Decision rules, with the weights of MERT: %s", output / "rules")
+    chosen = {**steps.choose(demo, tuned), **steps.choose_from_samples(demo, tuned)}
+    log.info("6. Three systems, and their combination: %s", output / "combination")
+    network, shares = steps.combine(demo, steps.train_systems(demo, tuned.weights))
+    log.info("7. Whole documents: %s", output / "documents")
+    trace = steps.translate_documents(demo, tuned)
+    log.info("8. The phrase table trained for expected BLEU: %s", output / "refined")
+    refinement = steps.refine(demo, tuned, alignments)
+    log.info("9. The report: %s", output / REPORT)
+    examples, forest = _pictures(demo, tuned, chosen)
+    return Tour(
+        findings, demo.outcomes, demo.signatures, {"MERT": mert, "CoBLEU": cobleu},
+        [one for one in demo.outcomes if one.what.startswith(steps.DECIDE)],
+        forest, examples, network, shares, read_trace(trace), refinement, compiled_kernels(),
+    )  # fmt: skip
 
-    log.info("3. Translations of the test text: %s", output / "test.out")
-    test = read_segments(sample / "test.src", [sample / "test.trg.0", sample / "test.trg.1"])
-    translations = BeamSearch(model).translate([segment.words for segment in test], threads, progress)
-    write_lines(output / "test.out", map(str, translations))
 
-    log.info("4. Scores: %s", output / "report.html")
-    quality = alignment_quality(aligned.alignments, read_alignments(sample / "train.align", corpus))
-    findings = Findings(corpus, model, quality, test, translations)
-    summary = summarise(findings)
-    write_report(output / "report.html", findings, summary)
-    table = Table("what", "value", title="Toledo demo")
-    for row in summary:
+def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list[Example], str]:
+    """Sentences that the rules are divided about, with their posteriors; and the forest of a short one."""
+    from toledo.cli.demo_steps import worth_seeing
+    from toledo.cli.sampling import default_scale
+    from toledo.forest.drawing import to_svg
+    from toledo.forest.pruning import prune_by_posterior, prune_to_density
+    from toledo.reports.posteriors import Example, shaded
+
+    texts = list(zip(*chosen.values(), strict=True))
+    numbers = worth_seeing(demo.test, [float(len(set(own))) for own in texts])[:EXAMPLES]
+    segments, scale = [demo.test[number] for number in numbers], default_scale(model)
+    forests = demo.forests(model, segments)
+    examples = [
+        Example(
+            f"Sentence {number + 1} of the test text",
+            shaded(forest, scale * forest.scores(model.weights), _named(chosen, texts[number])),
+            " ".join(segment.words),
+            [" ".join(reference) for reference in segment.references],
+        )
+        for number, segment, forest in zip(numbers, segments, forests, strict=True)
+    ]
+    small = prune_to_density(forests[0], forests[0].scores(model.weights), SHOWN_EDGES)
+    small = prune_by_posterior(small, scale * small.scores(model.weights), SHOWN_POSTERIOR)
+    return examples, to_svg(small, scale * small.scores(model.weights))
+
+
+def _named(rules: Iterable[str], texts: Iterable[tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Each text once, by the names of the rules that chose it."""
+    names: dict[tuple[int, ...], list[str]] = {}
+    for rule, text in zip(rules, texts, strict=True):
+        names.setdefault(text, []).append(rule)
+    return {", ".join(own): text for text, own in names.items()}
+
+
+def _print(tour: Tour, report: Path) -> None:
+    """The closing table."""
+    from toledo.reports.demo import compiled_note, outcome_rows
+
+    head, rows = outcome_rows(tour.outcomes)
+    table = Table(title="Toledo demo")
+    for number, name in enumerate(head):
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
         table.add_row(*row)
-    Console().print(table)
-    Console().print(f"Report: {output / 'report.html'}", highlight=False, soft_wrap=True)
+    console = Console()
+    console.print(table)
+    console.print(f"TER: less is better. {compiled_note(tour.compiled)}", highlight=False)
+    console.print(f"Report: {report}", highlight=False, soft_wrap=True)

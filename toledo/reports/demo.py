@@ -1,8 +1,8 @@
-"""What the demo shows: how well words were aligned, what the phrase table holds, how good translations are."""
+"""What the demo shows: scores of everything, the way of tuning, decisions, pictures, and what was trained."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +11,20 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.corpus import ParallelCorpus, Segment, sentences_from
-from toledo.metrics.evaluation import Settings, evaluate
 from toledo.model import Model
 from toledo.phrases.alignments import Alignments
 from toledo.phrases.table import PhraseTable
+from toledo.refinement.history import History as RefinementHistory
+from toledo.reports.documents import Course, add_courses
+from toledo.reports.networks import EXPLANATION, add_segment, legend
+from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.page import Page
-from toledo.search.beam import Translation
+from toledo.reports.posteriors import Example, add_examples
+from toledo.reports.refinement import add_refinement
+from toledo.reports.tuning import add_trajectories
+from toledo.tuning.history import History as TuningHistory
 
-MOST_OPTIONS, MOST_EXAMPLES = 5, 10
+MOST_OPTIONS, MOST_WORDS, MOST_DOCUMENTS = 5, 12, 10
 Rows = list[tuple[str, str]]
 
 
@@ -37,14 +43,41 @@ class AlignmentQuality:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """Translations of the test text, what they are worth, and how long it took to make them."""
+
+    what: str
+    lines: Sequence[str]
+    scores: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Findings:
-    """Everything that the demo made."""
+    """What training has found, and the texts that it is judged by."""
 
     corpus: ParallelCorpus
     model: Model
     quality: AlignmentQuality
     test: Sequence[Segment]
-    translations: Sequence[Translation]
+
+
+@dataclass(frozen=True)
+class Tour:
+    """Everything that the demo made. `rules` are the outcomes that differ in nothing but the decision rule."""
+
+    findings: Findings
+    outcomes: Sequence[Outcome]
+    signatures: Mapping[str, str]
+    tunings: Mapping[str, TuningHistory]
+    rules: Sequence[Outcome]
+    forest: str
+    examples: Sequence[Example]
+    network: NetworkSegment
+    shares: Mapping[str, float]
+    courses: Sequence[Course]
+    refinement: RefinementHistory
+    compiled: int = 0
 
 
 def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
@@ -65,11 +98,8 @@ def coverage(table: PhraseTable, segments: Sequence[Segment]) -> list[float]:
 
 
 def summarise(findings: Findings) -> Rows:
-    """The demo in a few lines."""
+    """What was trained, in a few lines."""
     corpus, model = findings.corpus, findings.model
-    references = [[" ".join(reference) for reference in segment.references] for segment in findings.test]
-    lines = [str(translation) for translation in findings.translations]
-    (system,) = evaluate({"demo": lines}, references, Settings(tokenize="none", test="none")).systems
     text = [model.target_vocabulary.ids(segment.references[0]) for segment in findings.test]
     english = sentences_from(np.concatenate(text), np.array([line.size for line in text]))
     perplexity = model.language_models[0].perplexity(english)
@@ -83,30 +113,67 @@ def summarise(findings: Findings) -> Rows:
         ("test words that the table knows", f"{coverage(model.table, findings.test)[0]:.1%}"),
         ("language model", f"order {model.language_models[0].order}"),
         ("perplexity on test", f"{perplexity.including_unknown:.1f} ({perplexity.unknown} unknown words)"),
-        *((name, f"{score.value:.2f}") for name, score in system.scores.items()),
     ]
 
 
-def write_report(path: str | Path, findings: Findings, summary: Rows) -> None:
+def outcome_rows(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
+    """The closing table: what, scores, seconds."""
+    metrics = list(outcomes[0].scores)
+    rows = [[one.what, *(f"{one.scores[name]:.2f}" for name in metrics), f"{one.seconds:.1f}"] for one in outcomes]
+    return ["what", *metrics, "seconds"], rows
+
+
+def write_report(path: str | Path, tour: Tour) -> None:
     """An HTML page of what the demo found."""
     page = Page("Toledo: the demo")
-    page.paragraph("A model trained on the built-in sample, an invented language and English, with default weights.")
-    page.table(["what", "value"], summary)
-    page.heading("Translations")
-    pairs = list(zip(findings.test, findings.translations, strict=True))[:MOST_EXAMPLES]
-    rows = [(" ".join(one.words), str(found), " / ".join(map(" ".join, one.references))) for one, found in pairs]
-    page.table(["source", "translation", "references"], rows)
-    page.heading("How much of the test text the phrase table covers")
-    page.figure(_coverage_plot(coverage(findings.model.table, findings.test)))
-    page.heading("Some entries of the phrase table")
-    steps = {" ".join(one.words[step.begin : step.end]) for one, found in pairs[:3] for step in found.steps}
-    page.table(
-        ["phrase", "likeliest translations, p(e|f)"],
-        [(phrase, _options(findings.model.table, phrase.split())) for phrase in sorted(steps)],
+    page.paragraph(
+        "Everything here was made on this machine in one go: a model trained on the built-in sample, an invented"
+        " language and English, and all that Toledo can do with it. Scores are of the same test text."
     )
-    page.heading("Signature")
-    page.paragraph(findings.model.signature)
-    page.write(path)
+    page.heading("Results")
+    page.table(*outcome_rows(tour.outcomes))
+    page.paragraph(f"TER: less is better. {compiled_note(tour.compiled)}")
+    for metric, signature in tour.signatures.items():
+        page.small(f"{metric}|{signature}")
+    page.heading("Tuning: the score round by round")
+    add_trajectories(page, tour.tunings)
+    page.heading("Decision rules: one distribution, several ways to choose")
+    page.paragraph("BLEU of what each rule chooses from the same lattices, and from samples; the best in red.")
+    page.bars([(one.what.rpartition(", ")[2], one.scores["BLEU"]) for one in tour.rules])
+    page.heading("Translations, and how sure the model is of them")
+    add_examples(page, tour.examples)
+    page.heading("A forest")
+    page.paragraph("All translations that the search kept for the first example, without the least likely.")
+    page.picture(tour.forest, "a drawn forest")
+    page.heading("Three systems combined: a confusion network")
+    page.paragraph(EXPLANATION)
+    page.markup(legend(tour.shares))
+    add_segment(page, tour.network, list(tour.shares))
+    page.heading("Whole documents")
+    add_courses(page, tour.courses, MOST_DOCUMENTS)
+    page.heading("The phrase table refined")
+    add_refinement(page, tour.refinement)
+    page.heading("What was trained")
+    _add_training(page, tour.findings, tour.examples)
+    page.write(path, contents=True)
+
+
+def compiled_note(kernels: int) -> str:
+    """Why the first run takes longer."""
+    if not kernels:
+        return "Seconds are of the clock."
+    return f"Seconds are of the clock, and {kernels} kernels were compiled meanwhile; a second run is quicker."
+
+
+def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -> None:
+    page.table(["what", "value"], summarise(findings))
+    page.subheading("How much of the test text the phrase table covers")
+    page.figure(_coverage_plot(coverage(findings.model.table, findings.test)))
+    page.subheading("Some entries of the phrase table")
+    words = dict.fromkeys(word for one in examples for word in one.source.split())
+    rows = [(word, _options(findings.model.table, [word])) for word in words]
+    page.table(["word", "likeliest translations, p(e|f)"], [row for row in rows if row[1]][:MOST_WORDS])
+    page.small(findings.model.signature)
 
 
 def _options(table: PhraseTable, phrase: Sequence[str]) -> str:

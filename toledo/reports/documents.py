@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Course:
-    """The recorded states of a document of so many segments."""
+    """The recorded states of a document of so many segments; 0 where nobody knows."""
 
     document: str
     segments: int
@@ -59,15 +59,21 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
             stream.write(drawing.getvalue())
         return
     page = Page(title)
-    page.paragraph(f"{len(courses)} documents, {sum(one.segments for one in courses)} segments.")
+    add_courses(page, courses)
+    page.write(path)
+
+
+def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:
+    """The plots of a search, and a table of its documents."""
+    segments = sum(one.segments for one in courses)
+    page.paragraph(f"{len(courses)} documents{f', {segments} segments' if segments else ''}.")
     for heading, draw in _panels(courses):
-        page.heading(heading)
-        figure = Figure(figsize=(7, 3.5), layout="constrained")
+        page.subheading(heading)
+        figure = Figure(figsize=(6, 3.2), layout="constrained")
         draw(figure.subplots(), courses)
         page.figure(figure)
-    page.heading("Documents")
-    page.table(*_table(courses))
-    page.write(path)
+    page.subheading("Documents")
+    page.table(*_table(courses, most_rows))
 
 
 def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
@@ -81,8 +87,8 @@ def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
 
 
 def _draw_scores(axes: Axes, courses: Sequence[Course]) -> None:
-    _draw_courses(axes, courses, lambda course, point: point.score / course.segments)
-    axes.set(xlabel="step", ylabel="model score per segment")
+    _draw_courses(axes, courses, lambda course, point: point.score / (course.segments or 1))
+    axes.set(xlabel="step", ylabel="model score per segment" if courses[0].segments else "model score")
 
 
 def _draw_bleu(axes: Axes, courses: Sequence[Course]) -> None:
@@ -130,12 +136,13 @@ def _bleu(point: Point) -> float:
     return 0.0 if point.bleu is None else point.bleu
 
 
-def _table(courses: Sequence[Course]) -> tuple[list[str], list[list[object]]]:
+def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[object]]]:
     scored = courses[0].points[0].bleu is not None if courses else False
     head = ["document", "segments", "steps", "score at the start", "at the end"]
     rows: list[list[object]] = []
-    for course in courses[:MOST_ROWS]:
+    for course in courses[:most]:
         first, last = course.points[0], course.points[-1]
-        row = [course.document, course.segments, last.step, f"{first.score:.2f}", f"{last.score:.2f}"]
+        row: list[object] = [course.document, course.segments or "", last.step]
+        row += [f"{first.score:.2f}", f"{last.score:.2f}"]
         rows.append([*row, *([f"{_bleu(first):.2f}", f"{_bleu(last):.2f}"] if scored else [])])
     return [*head, *(["BLEU at the start", "at the end"] if scored else [])], rows

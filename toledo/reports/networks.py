@@ -31,6 +31,12 @@ STYLE = """
   .way { fill: none; stroke: #c8452f; stroke-width: 1.5; opacity: .5; }
 """
 
+EXPLANATION = (
+    "The dot of a system marks the words that it votes for; its share is what the vote is worth, and the number at"
+    " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of"
+    " the result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
+)
+
 
 @dataclass(frozen=True)
 class ShownArc:
@@ -93,30 +99,25 @@ def network_page(
 ) -> Page:
     """All segments that were asked for, and what the systems and features weigh."""
     page = Page(title)
-    systems = list(shares)
-    page.paragraph(
-        "The dot of a system marks the words that it votes for; its share is what the vote is worth, and the number at"
-        " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of"
-        " the result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
-    )
-    page.markup(_legend(shares))
+    page.paragraph(EXPLANATION)
+    page.markup(legend(shares))
     for segment in segments:
         page.heading(f"Segment {segment.number}")
-        if segment.skeleton:
-            page.paragraph(f"Skeleton: the output of {segment.skeleton}.")
-        for part in _rows(segment.columns):
-            page.markup(f'<div style="overflow-x: auto">{_natural(network_svg(part, systems))}</div>')
-        rows = [["combination", segment.text], *([["source", segment.source]] if segment.source else [])]
-        rows += [["reference", text] for text in segment.references]
-        page.table(["", "text"], [*rows, *([name, text] for name, text in segment.outputs.items())])
+        add_segment(page, segment, list(shares))
     page.heading("Weights")
     page.table(["feature", "weight"], [[name, weight] for name, weight in weights.items() if weight])
     return page
 
 
-def _natural(svg: str) -> str:
-    """A wide picture is scrolled rather than made too small to read."""
-    return svg.replace("<svg ", '<svg style="max-width: none" ', 1)
+def add_segment(page: Page, segment: Segment, systems: Sequence[str]) -> None:
+    """The network of a segment, in rows, and the texts beside it."""
+    if segment.skeleton:
+        page.paragraph(f"Skeleton: the output of {segment.skeleton}.")
+    for part in _rows(segment.columns):
+        page.picture(network_svg(part, systems), "confusion network")
+    rows = [["combination", segment.text], *([["source", segment.source]] if segment.source else [])]
+    rows += [["reference", text] for text in segment.references]
+    page.table(["", "text"], [*rows, *([name, text] for name, text in segment.outputs.items())])
 
 
 def _rows(columns: Sequence[Sequence[ShownArc]]) -> list[Sequence[Sequence[ShownArc]]]:
@@ -142,7 +143,8 @@ def _colour(system: int) -> str:
     return COLOURS[system % len(COLOURS)]
 
 
-def _legend(shares: Mapping[str, float]) -> str:
+def legend(shares: Mapping[str, float]) -> str:
+    """The colours of systems, and what each is worth."""
     parts = (
         f'<span style="white-space: nowrap; margin-right: 1.2rem"><svg width="12" height="12">'
         f'<circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg> {escape(name)} {share:.3f}</span>'

@@ -2,43 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from toledo.reports.page import Page
 from toledo.tuning.history import History, spread
 
 MOST_WEIGHTS = 15
+MOST_TICKS, MOST_COLUMNS, MOST_ROWS = 12, 8, 50
 RED, GREY = "#b5462f", "#888888"
+COLOURS = (RED, "#2f6db5", "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
+MARKS = "os^Dvx"
 
 
 def write_report(path: str | Path, histories: Sequence[History]) -> None:
     """An HTML page with plots and tables; the best run comes first."""
-    sign = 1.0 if histories[0].higher_is_better else -1.0
-    best = max(histories, key=lambda one: sign * one.best_score)
-    page = Page(f"Tuning with {best.tuner}")
-    chosen = "the tuning set" if best.start_held_out is None else "the held-out set"
-    page.paragraph(
-        f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
-        f"{best.seed} ({chosen}). It stopped because: {best.stopped}. {best.seconds:.1f} CPU seconds in all."
-    )
-    if len(histories) > 1:
-        _runs(page, histories)
-    page.heading("Scores round by round")
-    page.figure(_scores_plot(histories, best))
-    page.table(*_rounds_table(best))
-    page.heading("The objective and the size of the weights")
-    page.figure(_objective_plot(best))
-    page.heading("Weights round by round")
-    page.figure(_weights_plot(best))
-    page.table(*_weights_table(best))
+    page = Page(f"Tuning with {histories[0].tuner}")
+    add_runs(page, histories)
     page.write(path)
 
 
+def add_runs(page: Page, histories: Sequence[History]) -> None:
+    """All about several runs of one tuner."""
+    sign = 1.0 if histories[0].higher_is_better else -1.0
+    best = max(histories, key=lambda one: sign * one.best_score)
+    chosen = "the tuning set" if best.start_held_out is None else "the held-out set"
+    page.paragraph(
+        f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
+        f"{best.seed} ({chosen}). {_ending(best)} {best.seconds:.1f} CPU seconds in all."
+    )
+    if len(histories) > 1:
+        _runs(page, histories)
+    page.subheading("Scores round by round")
+    page.figure(_scores_plot(histories, best))
+    page.table(*_rounds_table(best))
+    page.subheading("The objective and the size of the weights")
+    page.figure(_objective_plot(best))
+    page.subheading("Weights round by round")
+    page.figure(_weights_plot(best))
+    page.table(*_weights_table(best))
+
+
+def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
+    """Several tunings in one plot: the score that rounds are chosen by."""
+    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for number, (name, history) in enumerate(histories.items()):
+        colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
+        axes.plot(range(len(history.scores)), history.scores, color=colour, marker=mark, label=name)
+    metrics = sorted({history.metric for history in histories.values()})
+    axes.set(xlabel="round", ylabel=" or ".join(metrics))
+    _whole_rounds(axes)
+    axes.legend()
+    page.figure(figure)
+    head = ["tuning", "start", "best", "round", "CPU s", "stopped"]
+    page.table(
+        head,
+        [
+            [name, f"{one.scores[0]:.2f}", f"{one.best_score:.2f}", one.best, f"{one.seconds:.1f}", one.stopped]
+            for name, one in histories.items()
+        ],
+    )
+
+
+def _ending(history: History) -> str:
+    return f"It stopped because: {history.stopped}." if history.stopped else "It has not ended yet."
+
+
 def _runs(page: Page, histories: Sequence[History]) -> None:
-    page.heading("Runs")
+    page.subheading("Runs")
     rows = [
         [one.seed, len(one.rounds), one.best, f"{one.best_score:.2f}", f"{one.seconds:.1f}", one.stopped]
         for one in histories
@@ -60,7 +96,8 @@ def _scores_plot(histories: Sequence[History], best: History) -> Figure:
     if best.start_held_out is not None:
         axes.plot(range(len(best.scores)), best.scores, color="#2f6fb5", marker="s", label="held-out set")
     axes.axvline(best.best, color=GREY, linestyle=":", label="best round")
-    axes.set(xlabel="round", ylabel=best.metric, xticks=range(len(tuning)))
+    axes.set(xlabel="round", ylabel=best.metric)
+    _whole_rounds(axes)
     axes.legend()
     return figure
 
@@ -70,9 +107,10 @@ def _objective_plot(history: History) -> Figure:
     left, right = figure.subplots(1, 2)
     numbers = [one.number for one in history.rounds]
     left.plot(numbers, [one.objective for one in history.rounds], color=RED, marker="o")
-    left.set(xlabel="round", ylabel="objective", xticks=numbers)
+    left.set(xlabel="round", ylabel="objective")
     right.plot(numbers, [one.norm for one in history.rounds], color=RED, marker="o")
-    right.set(xlabel="round", ylabel="sum of absolute weights", xticks=numbers)
+    right.set(xlabel="round", ylabel="sum of absolute weights")
+    _whole_rounds(left, right)
     return figure
 
 
@@ -83,9 +121,16 @@ def _weights_plot(history: History) -> Figure:
         values = [history.weights(number).get(name, 0.0) for number in range(len(history.rounds) + 1)]
         axes.plot(range(len(values)), values, marker=".", label=name)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
-    axes.set(xlabel="round", ylabel="weight", xticks=range(len(history.rounds) + 1))
+    axes.set(xlabel="round", ylabel="weight")
+    _whole_rounds(axes)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def _whole_rounds(*several: Axes) -> None:
+    """No ticks between rounds, and not too many."""
+    for axes in several:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=MOST_TICKS, integer=True, min_n_ticks=1))
 
 
 def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
@@ -114,12 +159,20 @@ def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
             f"{one.tuning_seconds:.1f}",
         ]
         for one in history.rounds
+        if one.number in _shown_rounds(history)
     ]
     return head, rows
 
 
+def _shown_rounds(history: History) -> set[int]:
+    """The last rounds and the best one."""
+    return {history.best, *range(len(history.rounds) - MOST_ROWS + 1, len(history.rounds) + 1)}
+
+
 def _weights_table(history: History) -> tuple[list[str], list[list[object]]]:
-    numbers = range(len(history.rounds) + 1)
+    last = len(history.rounds)
+    step = last // MOST_COLUMNS + 1  # a history may have a thousand rounds
+    numbers = sorted({0, history.best, *range(last, 0, -step)})
     head = ["weight", *("start" if not number else f"round {number}" for number in numbers)]
     rows = [
         [name, *(float(history.weights(number).get(name, 0.0)) for number in numbers)] for name in _largest(history)
