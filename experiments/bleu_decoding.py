@@ -4,9 +4,11 @@
     python experiments/bleu_decoding.py ../shared/data --work documents --figure docs/figures/bleu-decoding.svg
 
 All weights are 0 but that of BLEU, so operations that ask the sentence model what is likely are left out. Searches are
-hill climbing, or annealing with as many steps. Documents are those of the test part, with two references; *within
-reach* the reference is a random translation that the phrase table allows. States are recorded at steps 0, 2^8, 2^9, …;
-each finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what is there is not done again.
+hill climbing, or annealing with as many steps. *Guided* searches have the weights of the sentence model and 1,000 for
+BLEU, at temperature 1, with all operations: the model proposes, and BLEU decides. Documents are those of the test part,
+with two references; *within reach* the reference is a random translation that the phrase table allows. States are
+recorded at steps 0, 2^8, 2^9, …; each finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what is there is not
+done again.
 """
 
 from __future__ import annotations
@@ -33,12 +35,14 @@ from toledo.search.document import (
     HillClimbing,
     Operations,
     Recording,
+    Sampling,
 )
 from toledo.weights import Weights
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
-RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS))
-COOLING = Annealing(1e-3, 1e-5)  # a word that matches adds about 1e-3 to the BLEU of a chapter
+RUNS = (*STARTS, *(f"{name}, {way}" for way in ("annealed", "guided") for name in STARTS))
+COOLING = Annealing(1e-3, 1e-5)
+GUIDED_WEIGHT = 1e3  # a word that matches adds about 0.1 to the BLEU of a chapter: 100 times what the model may say
 COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
 BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.0, regroup=0.0, reposition=0.0)
@@ -72,12 +76,16 @@ def main() -> None:
 def _run(one: DocumentSet, name: str, steps: int) -> Run:
     """Search; the course of each document is kept."""
     documents, before = one.documents("test"), time.process_time()
-    start, _, annealed = name.partition(", ")
+    start, _, way = name.partition(", ")
     if start == "within reach":
         documents = [_within_reach(one, document) for document in documents]
     weights = Weights({**dict.fromkeys(one.model.feature_names, 0.0), BLEUModel.name: 1.0})
-    acceptance = COOLING if annealed else HillClimbing()
-    settings = DocumentSettings(acceptance, BLIND, steps, start=STARTS[start], recording=Recording("logarithmic"))
+    acceptance: Annealing | HillClimbing | Sampling = COOLING if way == "annealed" else HillClimbing()
+    operations = BLIND
+    if way == "guided":
+        weights = Weights({**one.model.weights, BLEUModel.name: GUIDED_WEIGHT})
+        acceptance, operations = Sampling(), Operations()
+    settings = DocumentSettings(acceptance, operations, steps, start=STARTS[start], recording=Recording("logarithmic"))
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
     seconds = time.process_time() - before
     logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)

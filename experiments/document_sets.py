@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import trained_model
 
-from toledo.corpus import Document, sentences_from
+from toledo.corpus import Document, ParallelCorpus, read_parallel, sentences_from
 from toledo.formats.documents import read_documents
 from toledo.metrics import BLEU
 from toledo.model import Model
@@ -47,9 +47,23 @@ class DocumentSet:
         return list(text.documents)[: self.most]
 
     @cached_property
+    def whole_model(self) -> Model:
+        """Trained on the training part."""
+        return trained_model(self.folder, LANGUAGES[self.pair], self.work, self.threads)
+
+    @cached_property
+    def training_text(self) -> ParallelCorpus:
+        """In the words of the model."""
+        source, target = self.folder / f"train.{LANGUAGES[self.pair]}", self.folder / "train.en"
+        return read_parallel(source, target, (self.whole_model.source_vocabulary, self.whole_model.target_vocabulary))
+
+    @cached_property
     def model(self) -> Model:
-        """Trained on the training part; of the table only what the documents need, which changes no translation."""
-        model = trained_model(self.folder, LANGUAGES[self.pair], self.work, self.threads)
+        """The same for the documents of both parts."""
+        return self.filtered(self.whole_model)
+
+    def filtered(self, model: Model) -> Model:
+        """Of its table only what the documents need, which changes no translation."""
         ids = [
             model.source_vocabulary.ids(segment.words)
             for part in ("tune", "test")

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from document_sets import DocumentSet, document_statistics, search_documents
@@ -14,6 +15,10 @@ from runs import Run, Runs, file_name
 
 from toledo.model import Model, default_weights
 from toledo.progress import silent
+from toledo.refinement.loop import Settings
+from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.refined import with_word_sums
+from toledo.refinement.sampled import SampleSettings
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents import (
@@ -85,9 +90,31 @@ class Finished:
     rounds: int = 4
 
 
-CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished | None] = {
+@dataclass(frozen=True)
+class Mert:
+    """MERT with beam search; lexicon features of the model, or sums over words (those that can be refined)."""
+
+    rounds: int = 6
+    word_sums: bool = False
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Phrase and word probabilities raised for BLEU on samples of document chains over the training text, with MERT.
+
+    The training text is translated by models of ten folds. MERT finds the weights of the baseline, and those after the
+    phrase and after the lexicon stage; of these three models the best one on the tuning documents is taken.
+    """
+
+    samples: SampleSettings | None = SampleSettings()  # noqa: RUF009 (frozen)
+    rounds_again: int = 6
+
+
+How = Mert | DocumentPRO | Expected | Pooled | Matched | Finished | Refined
+CONDITIONS: dict[str, How | None] = {
     "default": None,
-    "MERT": 6,  # rounds
+    "MERT": Mert(),
+    "MERT, word sums": Mert(word_sums=True),
     "PRO, BLEU decoding": DocumentPRO("consecutive", "bleu", positive=False),
     "PRO": DocumentPRO("consecutive", positive=False),
     "PRO, positive": DocumentPRO("consecutive"),
@@ -102,6 +129,8 @@ CONDITIONS: dict[str, int | DocumentPRO | Expected | Pooled | Matched | Finished
     "expected BLEU, length": Matched("expected BLEU"),
     "expected BLEU, words, length": Matched("expected BLEU, words"),
     "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
+    "refined on chains": Refined(),
+    "refined on lists": Refined(None),
 }
 
 
@@ -111,11 +140,13 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
     before = time.process_time()
     logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
     weights = default_weights(model.feature_names)
-    if isinstance(how, int):
-        weights = _mert(one, one.model, how, seed, weights)
+    if isinstance(how, Mert):
+        weights = _mert(one, model_of(one, name, seed), how.rounds, seed, weights)
     elif isinstance(how, Finished):
         start = replace(weights, values_by_name=dict(known_weights(one, how.after, seed)))
-        weights = _mert(one, model_of(one, how.after), how.rounds, seed, start)
+        weights = _mert(one, model_of(one, how.after, seed), how.rounds, seed, start)
+    elif isinstance(how, Refined):
+        weights = _refined(one, name, how, seed)
     elif isinstance(how, DocumentPRO):
         weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
@@ -159,6 +190,34 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
     return found.weights
 
 
+def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
+    """The refined model is kept; models of folds do not depend on the seed and are shared."""
+    work, folds = one.work / file_name(f"{name}-{seed}.refining"), one.work / "folds"
+    work.mkdir(exist_ok=True)
+    folds.mkdir(exist_ok=True)
+    if not (work / "folds").exists():
+        (work / "folds").symlink_to(folds.resolve())
+    model, segments = one.whole_model, [segment for document in one.documents("tune") for segment in document.segments]
+    procedure = Procedure(
+        model=model,
+        corpus=one.training_text,
+        tuning=segments,
+        validation=segments,
+        tuner=MERT(),
+        rounds=LoopSettings(rounds=Mert().rounds, seed=seed, threads=one.threads),
+        work=work,
+        lists=ListSettings(samples=how.samples and replace(how.samples, seed=seed)),
+        rounds_again=how.rounds_again,
+    )
+    found = procedure.run(Settings(threads=one.threads))
+    found.model.save(_refined_directory(one, name, seed))
+    return found.model.weights
+
+
+def _refined_directory(one: DocumentSet, name: str, seed: int) -> Path:
+    return one.work / file_name(f"{name}-{seed}.model")
+
+
 def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: Weights) -> TuningResult:
     values = dict(_sharper(weights) if how.after is None else known_weights(one, how.after, seed))
     start = replace(weights, values_by_name=values)
@@ -200,7 +259,7 @@ def known_weights(one: DocumentSet, name: str, seed: int) -> Weights:
 
 
 def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
-    documents, model = one.documents("tune")[:TO_MATCH], model_of(one, name)
+    documents, model = one.documents("tune")[:TO_MATCH], model_of(one, name, seed)
 
     def decode(weights: Weights) -> NDArray[np.float64]:
         found = search_documents(model, weights, documents, "beam", one.threads)
@@ -209,9 +268,13 @@ def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
     return match_length(decode, known_weights(one, name, seed))
 
 
-def model_of(one: DocumentSet, name: str) -> Model:
+def model_of(one: DocumentSet, name: str, seed: int) -> Model:
     """The model of a condition."""
     how = CONDITIONS[name]
     if isinstance(how, Matched | Finished):
-        return model_of(one, how.after)
+        return model_of(one, how.after, seed)
+    if isinstance(how, Refined):
+        return one.filtered(Model.load(_refined_directory(one, name, seed)))
+    if isinstance(how, Mert) and how.word_sums:
+        return one.filtered(with_word_sums(one.whole_model, one.threads))
     return one.model_with_words(how.words) if isinstance(how, Expected | Pooled) else one.model

@@ -43,6 +43,7 @@ from toledo.tuning.documents import Chains, ChainSettings, consensus_texts
 from toledo.weights import Weights
 
 MBR = "MBR"
+BASES = ("default", "MERT", "MERT, word sums")  # that all are compared with
 SHARPNESS = (10.0, 20.0, 40.0)  # of samples for MBR: the sum of absolute weights
 TO_DECIDE = ChainSettings(states=60, every=1.0, first=20.0)
 TO_CHOOSE = 20  # documents
@@ -100,7 +101,7 @@ def _run_conditions(one: DocumentSet, options: argparse.Namespace) -> None:
 
 def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
     """BLEU on the test documents; their translations are kept."""
-    model = model_of(one, run["condition"])
+    model = model_of(one, run["condition"], run["seed"])
     documents, before = one.documents("test"), time.process_time()
     weights = Weights(run["weights"])
     if run["start"] == MBR:
@@ -167,10 +168,11 @@ def _print_conditions(one: DocumentSet) -> None:
             continue
         rows = {name: _rows(one, runs, some) for name, some in groups.items()}
         print(f"\n{one.pair}, {start}\n")
-        print("| weights | seeds | test | brevity | p, default | p, MERT | CPU s |\n|---|---|---|---|---|---|---|")
+        titles = ("weights", "seeds", "test", "brevity", *(f"p, {base}" for base in BASES), "CPU s")
+        print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
         for name, some in groups.items():
             total = rows[name].sum(axis=0)
-            against = [compare(rows[name], rows[base]) if base in rows else "" for base in ("default", "MERT")]
+            against = [compare(rows[name], rows[base]) if base in rows else "" for base in BASES]
             brevity = min(1.0, float(np.exp(1.0 - total[1] / total[0])))
             score = mean_text([run["BLEU"] for run in some])
             seconds = np.mean([run["tuning_seconds"] for run in some])

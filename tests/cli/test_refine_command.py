@@ -21,7 +21,9 @@ from toledo.model import Model
 from toledo.refinement import Settings
 from toledo.sample import write_sample
 
-SMALL = shlex.split("--folds 2 --n-best 20 --pop-limit 20 --rounds 1 --rounds-again 1 --iterations 2 --objective mira")
+SMALL = shlex.split(
+    "--folds 2 --n-best-size 20 --pop-limit 20 --rounds 1 --rounds-again 1 --iterations 2 --objective mira"
+)
 TEXTS = shlex.split(
     "--source s/train.src --target s/train.trg --tune-source s/tune.src --tune-reference s/tune.trg.0 "
     "--tune-reference s/tune.trg.1 --validate-source s/own.src --validate-reference s/own.trg"
@@ -109,7 +111,7 @@ def test_the_same_again_gives_the_same_bytes() -> None:
 
 
 def test_lattices_and_lbfgs() -> None:
-    words = [word for word in SMALL if word not in ("--n-best",)]
+    words = [word for word in SMALL if word not in ("--n-best-size",)]
     words.remove("20")  # of the lists
     arguments = ["refine", "model", *TEXTS, *words, "--quiet", "--threads", "1", "--output", "lattices", "--json"]
     arguments += ["--on", "lattices", "--density", "5", "--method", "lbfgs", "--steps", "2", "--train", "phrase"]
@@ -120,6 +122,19 @@ def test_lattices_and_lbfgs() -> None:
     assert found["iterations"][1]["objective"][1] > found["iterations"][1]["objective"][0]
 
 
+def test_samples_of_document_chains() -> None:
+    words = [word for word in SMALL if word not in ("--n-best-size",)]
+    words.remove("20")  # of the lists
+    arguments = ["refine", "model", *TEXTS, *words, "--quiet", "--threads", "1", "--output", "sampled", "--json"]
+    arguments += ["--on", "samples", "--samples", "5", "--steps", "2"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["iterations"][1]["objective"][1] > found["iterations"][1]["objective"][0]
+    with pytest.raises(InputError, match=r"samples was .* and is now"):
+        CliRunner().invoke(app, [*arguments, "--resume", "--seed", "2"], catch_exceptions=False)
+
+
 def test_what_does_not_fit_is_refused(home: Path) -> None:
     run("--output", "kept", "--train", "phrase", "--iterations", 1)
     assert "holds the steps of an earlier run" in refusal("--output", "kept")
@@ -127,6 +142,7 @@ def test_what_does_not_fit_is_refused(home: Path) -> None:
     assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--steps", 3)
     assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--distance", "kl")
     assert "only for --on lattices" in refusal("--output", "x", "--density", 3)
+    assert "only for --on samples" in refusal("--output", "x", "--samples", 3)
     assert "--scale" in refusal("--output", "x", "--scale", 0)
     assert "differ in their number of lines" in refusal("--output", "x", "--target", "s/tune.src")
     assert not Path("x.refining").exists()
@@ -139,7 +155,7 @@ def test_what_is_not_looked_at_is_refused() -> None:
     assert "--rounds: with --keep-weights" in refusal("--output", "x", "--keep-weights")
     assert "--rounds-again: with --tune-every 0" in refusal("--output", "x", "--tune-every", 0)
     assert "--alignments: with --folds 1" in refusal("--output", "x", "--folds", 1, "--alignments", "a")
-    assert "--n-best: only for --on lists" in refusal("--output", "x", "--on", "lattices")
+    assert "--n-best-size: only for --on lists" in refusal("--output", "x", "--on", "lattices")
 
 
 def test_lattices_have_no_bleu_of_sentences() -> None:

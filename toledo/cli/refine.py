@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from toledo.cli import refine_options as options
 from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
+from toledo.cli.refine_options import Method, Schedule, Spaces, Utility
 from toledo.cli.tuners import ObjectiveName, named_tuner
 from toledo.errors import InputError
 from toledo.files import require_output_directory
@@ -22,168 +23,58 @@ if TYPE_CHECKING:
     from toledo.refinement.history import History
     from toledo.refinement.loop import Settings
 
-TEXTS, TRAINING, LISTS, TUNING, WORK = "Texts", "Training", "Translation of the training text", "Weights", "Work"
 WIDE = 120  # columns where no terminal says how many there are
 
 
-class Schedule(StrEnum):
-    """What to train, and in which order."""
-
-    phrase = "phrase"
-    lexicon = "lexicon"
-    both = "both"
-    two_stage = "two-stage"
-
-
-class Method(StrEnum):
-    """How to step uphill."""
-
-    lbfgs = "lbfgs"
-    growth = "growth"
-
-
-class Distance(StrEnum):
-    """What is near."""
-
-    ratios = "ratios"
-    kl = "kl"
-
-
-class Utility(StrEnum):
-    """What is expected."""
-
-    corpus = "corpus"
-    sentence = "sentence"
-
-
-class Spaces(StrEnum):
-    """What to look at."""
-
-    lists = "lists"
-    lattices = "lattices"
-
-
-def refine(
+def refine(  # long because it has many options, a line each
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="Model directory.")],
-    source: Annotated[Path, typer.Option(help="The training text of the model, tokenised.", rich_help_panel=TEXTS)],
-    target: Annotated[Path, typer.Option(help="Line by line its translation.", rich_help_panel=TEXTS)],
-    tune_source: Annotated[Path, typer.Option(help="Text to tune weights on.", rich_help_panel=TEXTS)],
-    tune_reference: Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)],
-    validate_source: Annotated[Path, typer.Option(help="Text to choose the best iteration by.", rich_help_panel=TEXTS)],
-    validate_reference: Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model directory to write.", rich_help_panel=WORK)],
+    model: options.ModelDirectory,
+    source: options.Source,
+    target: options.Target,
+    tune_source: options.TuneSource,
+    tune_reference: options.TuneReferences,
+    validate_source: options.ValidateSource,
+    validate_reference: options.ValidateReferences,
+    output: options.Output,
     threads: Threads,
-    alignments: Annotated[
-        Path | None,
-        typer.Option(help="Word alignments for the models of folds (Pharaoh format).", rich_help_panel=TEXTS),
-    ] = None,
-    train: Annotated[
-        Schedule,
-        typer.Option(help="Phrase models, lexicons, both at once, or one after the other.", rich_help_panel=TRAINING),
-    ] = Schedule.two_stage,
-    method: Annotated[
-        Method,
-        typer.Option(help="By gradients, or steps, utility and distance of the paper.", rich_help_panel=TRAINING),
-    ] = Method.lbfgs,
-    tau: Annotated[
-        float | None,
-        typer.Option(
-            help="How strongly to stay near the given model (τ).",
-            min=0,
-            show_default="0.2; kl: 1e-5",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    lexicon_tau: Annotated[
-        float | None,
-        typer.Option(
-            help="The same for lexicons.",
-            min=0,
-            show_default="a tenth of --tau; kl: as --tau",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    distance: Annotated[
-        Distance | None,
-        typer.Option(
-            help="What is near: logarithms of ratios, or KL.",
-            show_default="ratios; growth: kl",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    utility: Annotated[
-        Utility | None,
-        typer.Option(
-            help="BLEU of the corpus, or of sentences.",
-            show_default="corpus; growth: sentence",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            help="Sum of absolute weights in posteriors: more is sharper.",
-            show_default="20; growth: 5",
-            rich_help_panel=TRAINING,
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(help="Of lbfgs, in an iteration.", min=1, show_default="20", rich_help_panel=TRAINING),
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(help="At most, in a stage.", min=1, show_default="1; growth: 10", rich_help_panel=TRAINING),
-    ] = None,
-    patience: Annotated[
-        int, typer.Option(help="End a stage after so many without a better score.", min=1, rich_help_panel=TRAINING)
-    ] = 3,
-    folds: Annotated[
-        int,
-        typer.Option(
-            help="Translate each of so many parts by a model trained without it; 1: by the model itself.",
-            min=1,
-            rich_help_panel=LISTS,
-        ),
-    ] = 10,
-    n_best: Annotated[int, typer.Option(help="Texts in a list.", min=1, rich_help_panel=LISTS)] = 100,
-    on: Annotated[Spaces, typer.Option(help="Lists or whole lattices.", rich_help_panel=LISTS)] = Spaces.lists,
-    density: Annotated[float, typer.Option(help="Edges per word of a lattice.", min=1, rich_help_panel=LISTS)] = 10.0,
-    pop_limit: Annotated[
-        int, typer.Option(metavar="N", help="Of all searches: steps per word.", min=1, rich_help_panel=LISTS)
-    ] = 100,
-    processes: Annotated[int, typer.Option(help="To translate with.", min=1, rich_help_panel=LISTS)] = 1,
-    objective: Annotated[
-        ObjectiveName, typer.Option(help="Tuner, as for toledo tune.", metavar="NAME", rich_help_panel=TUNING)
-    ] = ObjectiveName.corpus_expected_bleu,
-    rounds: Annotated[int, typer.Option(help="Of tuning the baseline.", min=1, rich_help_panel=TUNING)] = 10,
-    rounds_again: Annotated[int, typer.Option(help="Of tuning after an iteration.", min=1, rich_help_panel=TUNING)] = 2,
-    tune_every: Annotated[
-        int, typer.Option(help="Tune after so many iterations; 0: never.", min=0, rich_help_panel=TUNING)
-    ] = 1,
-    keep_weights: Annotated[
-        bool, typer.Option("--keep-weights", help="The weights of the model are tuned.", rich_help_panel=TUNING)
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of tuners with random numbers.", min=0, rich_help_panel=TUNING)] = 1,
-    work: Annotated[
-        Path | None,
-        typer.Option(help="Directory for all steps.", show_default="OUTPUT.refining", rich_help_panel=WORK),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Use what is in the work directory.", rich_help_panel=WORK)
-    ] = False,
+    alignments: options.Alignments = None,
+    train: options.Train = Schedule.two_stage,
+    method: options.How = Method.lbfgs,
+    tau: options.Tau = None,
+    lexicon_tau: options.LexiconTau = None,
+    distance: options.DistanceOption = None,
+    utility: options.UtilityOption = None,
+    scale: options.Scale = None,
+    steps: options.Steps = None,
+    iterations: options.Iterations = None,
+    patience: options.Patience = 3,
+    folds: options.Folds = 10,
+    on: options.On = Spaces.lists,
+    n_best_size: options.ListSize = 100,
+    density: options.Density = 10.0,
+    samples: options.Samples = 40,
+    pop_limit: options.PopLimit = 100,
+    processes: options.Processes = 1,
+    objective: options.Objective = ObjectiveName.corpus_expected_bleu,
+    rounds: options.Rounds = 10,
+    rounds_again: options.RoundsAgain = 2,
+    tune_every: options.TuneEvery = 1,
+    keep_weights: options.KeepWeights = False,
+    seed: options.Seed = 1,
+    work: options.WorkDirectory = None,
+    resume: options.Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train phrase and lexicon probabilities for the highest expected BLEU (He and Deng 2012).
 
-    The training text is translated into n-best lists, part by part by models that have not seen it. Probabilities of
-    phrases and words in good translations grow, those in bad ones shrink. After each iteration weights are tuned, and
-    the model with the best score on the validation set is written. All steps are kept in the work directory: --resume
-    continues an interrupted run to the same result, and uses lists again for another --tau or --method. So it does for
-    another --train, if neither or both train lexicons or the model is one of toledo train --lexical model1. --method
-    growth has the steps, the utility and the distance of the paper; scale and folds are ours.
+    The training text is translated, part by part by models that have not seen it, into lists of the best translations
+    (or lattices, or samples of document chains). Probabilities of phrases and words in good translations grow, those in
+    bad ones shrink. After each iteration weights are tuned, and the model with the best score on the validation set is
+    written. All steps are kept in the work directory: --resume continues an interrupted run to the same result, and
+    uses lists again for another --tau or --method. So it does for another --train, if neither or both train lexicons or
+    the model is one of toledo train --lexical model1. --method growth has the steps, the utility and the distance of
+    the paper; scale and folds are ours.
 
     **Examples**
 
@@ -195,6 +86,8 @@ def refine(
     log = set_up_messages(quiet)
     from toledo.cli.refining import named_settings, procedure_of, settings_name
     from toledo.model import DESCRIPTION
+    from toledo.refinement.procedure import ListSettings
+    from toledo.refinement.sampled import SampleSettings
 
     work = work or output.with_name(output.name + ".refining")
     require_output_directory(output, DESCRIPTION)
@@ -224,7 +117,14 @@ def refine(
         (tune_source, tune_reference),
         (validate_source, validate_reference),
         tuner=named_tuner(objective),
-        lists=(n_best, folds, pop_limit, processes, density if on is Spaces.lattices else None),
+        lists=ListSettings(
+            n_best_size,
+            folds,
+            pop_limit,
+            processes,
+            density if on is Spaces.lattices else None,
+            SampleSettings(samples, settings.scale, seed=seed) if on is Spaces.samples else None,
+        ),
         rounds=(rounds, rounds_again, seed, threads),
         tune_baseline=not keep_weights,
         work=work,
@@ -273,12 +173,12 @@ def _refuse_unused(context: typer.Context) -> None:
     given = context.params
     if given["method"] != Method.lbfgs:
         refuse_named(context, "only for --method lbfgs", "steps", "distance")
-    if given["on"] == Spaces.lists:
-        refuse_named(context, "only for --on lattices", "density")
-    else:
-        refuse_named(context, "only for --on lists", "n_best")
-        if given["utility"] == Utility.sentence:
-            raise InputError("lattices know BLEU of the corpus only", remedy="use --utility corpus, or --on lists")
+    of_spaces = {Spaces.lists: "n_best_size", Spaces.lattices: "density", Spaces.samples: "samples"}
+    for space, name in of_spaces.items():
+        if given["on"] != space:
+            refuse_named(context, f"only for --on {space}", name)
+    if given["on"] == Spaces.lattices and given["utility"] == Utility.sentence:
+        raise InputError("lattices know BLEU of the corpus only", remedy="use --utility corpus, or --on lists")
     if given["train"] == Schedule.phrase:
         refuse_named(context, "--train phrase trains no lexicons", "lexicon_tau")
     if given["train"] == Schedule.lexicon and given["lexicon_tau"] is not None:

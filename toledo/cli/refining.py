@@ -54,7 +54,7 @@ def procedure_of(
     validation: tuple[Path, Sequence[Path]],
     *,
     tuner: Tuner,
-    lists: tuple[int, int, int, int, float | None],
+    lists: ListSettings,
     rounds: tuple[int, int, int, int],
     tune_baseline: bool,
     work: Path,
@@ -62,7 +62,7 @@ def procedure_of(
 ) -> Procedure:
     """A procedure for files.
 
-    `lists` are the fields of ListSettings, `rounds` those of tuning at first and later, the seed, and threads.
+    `rounds` are those of tuning at first and later, the seed, and threads.
     """
     loaded = Model.load(model)
     source, target, alignments = training
@@ -78,7 +78,7 @@ def procedure_of(
         tuner=tuner,
         rounds=LoopSettings(rounds=first, seed=seed, threads=threads),
         work=work,
-        lists=ListSettings(*lists),
+        lists=lists,
         alignments=links,
         rounds_again=again,
         tune_baseline=tune_baseline,

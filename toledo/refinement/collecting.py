@@ -25,6 +25,7 @@ from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.lattices import edge_pairs, pruned_lattices
 from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.sampled import SampleSettings, sampled_lists
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.weights import Weights
@@ -40,7 +41,8 @@ class Part:
     """Some lines to translate, by which model, and where the lists go.
 
     `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
-    it is that table. With a `density` whole lattices are kept, of so many edges per word.
+    it is that table. With a `density` whole lattices are kept, of so many edges per word; with `samples` what document
+    chains went through.
     """
 
     directory: Path
@@ -53,6 +55,7 @@ class Part:
     pop_limit: int
     table_size: int
     density: float | None = None
+    samples: SampleSettings | None = None
 
 
 def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
@@ -73,6 +76,11 @@ def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = Non
 def _make(part: Part, threads: int | None) -> None:
     """Search, take the best texts, and write them."""
     model, rows = _load(part.model, part.rows)
+    if part.samples is not None:
+        sampled_lists(
+            model, part.weights, part.sources, part.references, part.samples, rows, part.table_size, threads
+        ).save(part.directory)
+        return
     search = BeamSearch(model.with_weights(part.weights), BeamSettings(part.pop_limit))
     forests = search.forests(part.sources, threads)
     if part.density is not None:
@@ -143,7 +151,7 @@ def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32]
     found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
     offsets = _offsets(np.array([derivation.edges.size for derivation in found], np.int64))
     edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
-    words, ends = texts_of_derivations(forest.shape, forest.yields, edges, offsets)
+    words, ends = texts_of_derivations(forest.yields, edges, offsets)
     used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
     return _List(words, np.diff(ends), used, counts, _sum_features(forest.features, edges, offsets))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from toledo.refinement.lists import PhraseLists
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
+from toledo.refinement.sampled import SampleSettings
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint as TuningCheckpoint
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
@@ -55,7 +56,8 @@ Segments = Sequence[Segment]
 class ListSettings:
     """How the training text is translated: texts per list, held-out folds (1: by the model itself), and the search.
 
-    With a `density` whole lattices are kept instead of lists, of so many edges per word.
+    With a `density` whole lattices are kept instead of lists, of so many edges per word; with `samples` lists of what
+    document chains went through.
     """
 
     n_best: int = 100
@@ -63,8 +65,11 @@ class ListSettings:
     pop_limit: int = 100
     processes: int = 1
     density: float | None = None
+    samples: SampleSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.density is not None and self.samples is not None:
+            raise ValueError("lattices or samples, not both")
         if self.density is not None and not self.density >= 1.0:
             raise ValueError("lattices have at least one edge per word")
         if min(self.n_best, self.folds, self.pop_limit, self.processes) < 1:
@@ -197,6 +202,7 @@ class Procedure:
             self.lists.pop_limit,
             len(baseline.table),
             self.lists.density,
+            self.lists.samples,
         )
 
     def _require_possible(self, settings: Settings) -> None:
@@ -225,6 +231,7 @@ class Procedure:
             "folds": self.lists.folds,
             "pop_limit": self.lists.pop_limit,
             "density": self.lists.density,
+            "samples": None if self.lists.samples is None else asdict(self.lists.samples),
             "tuner": repr(self.tuner),
             "rounds": self.rounds.rounds,
             "seed": self.rounds.seed,

@@ -61,7 +61,8 @@ class DocumentSamples:
     """States of one document. Row s · `states` + t is sentence s in state t; `totals` has a row for each state.
 
     `rows` are features of the sentence model, `totals` those of document models. The text of a row is
-    `words[offsets[row]:offsets[row + 1]]`.
+    `words[offsets[row]:offsets[row + 1]]`, its phrase pairs (negative: a word that was copied) are
+    `pairs[pair_offsets[row]:pair_offsets[row + 1]]`.
     """
 
     states: int
@@ -70,6 +71,8 @@ class DocumentSamples:
     totals: NDArray[np.float64]
     words: NDArray[np.int32]
     offsets: NDArray[np.int64]
+    pairs: NDArray[np.int32]
+    pair_offsets: NDArray[np.int64]
 
     @property
     def sentences(self) -> int:
@@ -177,7 +180,8 @@ class Chains:
         target, offsets = texts_of(text.options, phrases)
         segments = self.firsts[number] + np.repeat(np.arange(text.words.size - 1), settings.states)
         statistics = references.statistics(target, offsets, segments, threads=1)
-        return DocumentSamples(settings.states, rows, statistics, totals, target, offsets)
+        pairs = text.options.pairs[phrases.chosen]
+        return DocumentSamples(settings.states, rows, statistics, totals, target, offsets, pairs, phrases.offsets)
 
 
 def by_sentence(states: Sequence[Phrases]) -> Phrases:
