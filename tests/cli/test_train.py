@@ -130,13 +130,3 @@ def test_a_stopped_command_leaves_nothing_behind(tmp_path: Path, number: signal.
         process.send_signal(number)
         assert process.wait(timeout=60) != 0
     assert not list(tmp_path.iterdir())
-
-
-def test_the_demo_ends_with_a_table_and_a_report(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["demo", "--output", str(tmp_path), "--size", "300", "--quiet"])
-    assert result.exit_code == 0, result.output
-    assert "alignment error rate" in result.stdout
-    assert "BLEU" in result.stdout
-    page = (tmp_path / "report.html").read_text()
-    assert "<svg" in page
-    assert len((tmp_path / "test.out").read_text().splitlines()) == 300

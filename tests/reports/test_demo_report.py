@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pages import check_page
+from small_histories import refinement, tuning
 from small_models import small_model
 
 from toledo.corpus import ParallelCorpus, Segment, sentences_from
 from toledo.forest import viterbi
 from toledo.forest.drawing import to_svg
 from toledo.phrases.alignments import Alignments
-from toledo.refinement.history import History as RefinementHistory
-from toledo.refinement.history import Iteration
 from toledo.reports.demo import (
     AlignmentQuality,
     Findings,
@@ -29,8 +28,6 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.networks import ShownArc
 from toledo.reports.posteriors import Example, shaded
 from toledo.search.beam import BeamSearch
-from toledo.tuning.history import History, Round
-from toledo.weights import Weights
 
 TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
 
@@ -54,15 +51,6 @@ def test_coverage_is_the_share_of_known_phrases_of_each_length() -> None:
     assert coverage(small_model().table, TEST) == pytest.approx([3 / 4, 1 / 3])
 
 
-def history(tuner: str, scores: list[float]) -> History:
-    """A tuning with one weight and a score for each round, the first that of the start."""
-    rounds = [
-        Round(n, {"lm": float(n)}, 0.5, scores[n - 1], score, None, 10, 5, 0, 0.1, 1.0, 2.0)
-        for n, score in enumerate(scores[1:], start=1)
-    ]
-    return History(tuner, "BLEU", True, 1, Weights({"lm": 0.0}), scores[0], None, 0, tuple(rounds), "all is done")
-
-
 def tour() -> Tour:
     model = small_model()
     corpus = ParallelCorpus(
@@ -82,17 +70,14 @@ def tour() -> Tour:
         findings=Findings(corpus, model, AlignmentQuality(0.5, 0.25), TEST),
         outcomes=outcomes,
         signatures={"BLEU": "nrefs:2|case:mixed"},
-        tunings={"MERT": history("mert", [40.0, 44.0]), "CoBLEU": history("cobleu", [40.0, 45.0, 44.5])},
+        tunings={"MERT": tuning("mert", [40.0, 44.0]), "CoBLEU": tuning("cobleu", [40.0, 45.0, 44.5])},
         rules=outcomes,
         forest=to_svg(forest, scores),
         examples=[Example("Sentence 1", shown, " ".join(TEST[0].words), ["the house is <b>"])],
         network=NetworkSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"}),
         shares={"A": 0.5, "B": 0.5},
         courses=[Course("first <1>", 0, (Point(0, -10.0, {}), Point(256, -9.0, {})))],
-        refinement=RefinementHistory(
-            (Iteration(0, 0, (), {}, 40.0), Iteration(1, 1, ("phrase.forward",), {}, 41.0, (0.1, 0.2), 0.5, 52.0)),
-            stopped="all iterations are done",
-        ),
+        refinement=refinement(),
         compiled=3,
     )
 

@@ -22,6 +22,7 @@ from toledo.cli import (
     forest,
     lm,
     refine,
+    report,
     sample,
     text,
     train,
@@ -56,6 +57,7 @@ app.command()(refine.refine)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(consensus.consensus)
+app.command()(report.report)
 app.command()(sample.sample)
 app.command()(demo.demo)
 

@@ -76,7 +76,7 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
 
     output = demo.output
     log.info("1. A parallel corpus: %s", demo.sample)
-    steps.make_sample(demo, steps.Sizes(size), seed)
+    steps.make_sample(demo, steps.Sizes.of(size), seed)
     log.info("2. Word alignment, phrase table, language model: %s", output / "model")
     model, alignments = steps.train_model(demo)
     ready()

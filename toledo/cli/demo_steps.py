@@ -41,10 +41,10 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.sample import write_sample
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.document import (
+    Annealing,
     BLEUModel,
     DocumentSearch,
     DocumentSettings,
-    HillClimbing,
     LexicalConsistency,
     Recording,
 )
@@ -62,12 +62,12 @@ log = logging.getLogger("toledo.demo")
 Texts = Sequence[Sequence[str]]
 Ids = Sequence[tuple[int, ...]]  # of the words of each sentence
 
-POPS, ROUNDS, HYPOTHESES = 100, 3, 100
+MOST_LINES, POPS, ROUNDS, HYPOTHESES = 200, 100, 3, 100
 SAMPLES, BURN_IN = 500, 50
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS = 2.0, 20_000
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
 LISTS = ListSettings(n_best=30, folds=2, pop_limit=30)
 
 
@@ -76,8 +76,13 @@ class Sizes:
     """Sentences to train, tune and test with."""
 
     train: int
-    tune: int = 200
-    test: int = 200
+    tune: int
+    test: int
+
+    @classmethod
+    def of(cls, train: int) -> Sizes:
+        """Small texts for a small training text."""
+        return cls(train, min(MOST_LINES, train // 5), min(MOST_LINES, train // 5))
 
 
 @dataclass
@@ -274,7 +279,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     began = time.monotonic()
     references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
     text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
-    settings = DocumentSettings(HillClimbing(), steps=STEPS, recording=Recording("logarithmic"))
+    settings = DocumentSettings(COOLING, steps=STEPS, recording=Recording("logarithmic"))
     weights = Weights({**model.weights, LexicalConsistency.name: CONSISTENCY, BLEUModel.name: 0.0})  # BLEU is watched
     search = DocumentSearch(model, settings, [LexicalConsistency(), BLEUModel()], weights)
     results = search.search(text.documents, threads=demo.threads, progress=demo.progress)

@@ -3,15 +3,175 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from toledo.cli.consensus_lists import ToForests
+from toledo.combination.combiner import DESCRIPTION as COMBINATION
+from toledo.combination.stages import Stage
+from toledo.consensus import Consensus, Viterbi
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines
+from toledo.formats.hypotheses import NBestList
+from toledo.formats.jsonl import read_jsonl
+from toledo.formats.nbest import read_nbest
+from toledo.refinement.history import History as Refinement
 from toledo.reports.documents import Course, Point
+from toledo.reports.posteriors import Example, shaded
+from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Scores, Tuning
+from toledo.reports.scores import Scored
+from toledo.storage import read_toml
+from toledo.tuning.history import History
+from toledo.vocabulary import Vocabulary
 
+KNOWN = (
+    "give what toledo tune, document tune, refine or combine tune kept in their directories, a --trace of toledo"
+    " document translate, results of toledo evaluate --json, --diagnostics of a sampler (JSON), or n-best lists"
+)
 TRACE = 'write it with toledo document translate --trace: {"document": "…", "step": 0, "score": …, "features": {…}}'
+N_BEST = re.compile(r"\s*\d+ \|\|\|")
+SUFFIXES = (".json", ".jsonl", ".nbest", ".gz")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How much of n-best lists to show, and the factor of their scores."""
+
+    examples: int = 5
+    scale: float = 1.0
+
+
+def read_runs(places: Sequence[Path], reading: Reading) -> list[Run]:
+    """All runs of files and directories; those of one tuning with several seeds together."""
+    found: list[Run] = []
+    for place in places:
+        if place.is_dir():
+            own = [run for file in _files(place) if (run := _known(file, reading, place)) is not None]
+            if not own:
+                raise InputError("there is no run in this directory", file=place, remedy=KNOWN)
+            found += own
+        else:
+            run = _known(place, reading, place.parent)
+            if run is None:
+                raise InputError("tells of no run that this command knows", file=place, remedy=KNOWN)
+            found.append(run)
+    return _joined(found)
+
+
+def _files(directory: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and (path.suffix in SUFFIXES or path.name == COMBINATION)
+    ]
+
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    """Seeds of one tuning become one run, in the place of the first."""
+    groups: dict[object, list[Run]] = {}
+    for number, run in enumerate(runs):
+        groups.setdefault(run.task if isinstance(run, Tuning) else number, []).append(run)
+    return [_together(own) for own in groups.values()]
+
+
+def _together(runs: Sequence[Run]) -> Run:
+    seeds = [run for run in runs if isinstance(run, Tuning)]
+    if len(seeds) < 2:
+        return runs[0]
+    return Tuning(seeds[0].name, tuple(history for one in seeds for history in one.histories))
+
+
+def _known(file: Path, reading: Reading, place: Path) -> Run | None:
+    """What a file tells of, or None where it is something else."""
+    name = str(file.relative_to(place)) if file != place else file.name
+    if file.name == COMBINATION:
+        return _combination(file)
+    lines = read_lines(file)
+    first = next(lines, "")
+    if N_BEST.match(first):
+        return _lists(read_nbest(file), name, reading)
+    if not first.lstrip().startswith("{"):
+        return None
+    try:
+        content = json.loads(first)
+    except ValueError:  # an object of several lines
+        return _of_object(_json("\n".join(chain([first], lines)), file), file, name)
+    if {"document", "step"} <= content.keys():
+        return Documents(name, read_trace(file))
+    if {"hypotheses", "text", "words"} & content.keys():
+        return _lists(read_jsonl(file), name, reading)
+    return _of_object(content, file, name)
+
+
+def _json(text: str, file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"not valid JSON: {error}", file=file, line=line, remedy="write the file again") from None
+    return found
+
+
+def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
+    """What one object tells of, by its keys."""
+    try:
+        if {"tuner", "rounds", "start"} <= content.keys():
+            return Tuning(_place(name), (History.from_json(content, file),))
+        if {"iterations", "finished"} <= content.keys():
+            return Refining(_place(name), Refinement.from_json(content))
+        if {"systems", "signatures"} <= content.keys():
+            return Scores(name, [_scored(one) for one in content["systems"]], content["signatures"])
+        if {"shares", "weights", "bleu"} <= content.keys():
+            return Combination(name, content["shares"], content["weights"], content["bleu"])
+        if {"summary", "segments"} <= content.keys():
+            return Samples(name, content["summary"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        remedy = "write it again with the same version of toledo"
+        raise InputError(f"the file is damaged: {_told(error)}", file=file, remedy=remedy) from None
+    return None
+
+
+def _place(name: str) -> str:
+    """A history is called by its directory."""
+    return str(Path(name).parent) if Path(name).parent.name else name
+
+
+def _scored(system: Mapping[str, Any]) -> Scored:
+    scores = system["scores"]
+    return Scored(
+        str(system["name"]),
+        {name: float(one["score"]) for name, one in scores.items()},
+        {name: float(one["p_value"]) for name, one in scores.items() if "p_value" in one},
+        float(system["length_ratio"]),
+    )
+
+
+def _combination(file: Path) -> Combination:
+    stages = read_toml(file).get("stages")
+    if not isinstance(stages, list) or not stages:
+        raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
+    weights = Stage.from_table(stages[-1], file).weights
+    return Combination(file.parent.name or str(file), weights.shares, dict(weights.features), {})
+
+
+def _lists(lists: Iterator[NBestList], name: str, reading: Reading) -> Lists:
+    """The first segments with what is best in each, and what consensus decoding would choose."""
+    shown = [some for some in islice(lists, reading.examples) if some.entries]
+    forests = ToForests(Vocabulary(), None, False, None)(shown)
+    examples = []
+    for some, forest in zip(shown, forests, strict=True):
+        scores = reading.scale * forest.scores({})
+        chosen: dict[tuple[int, ...], list[str]] = {}
+        for rule in (Viterbi(), Consensus()):
+            chosen.setdefault(tuple(rule.choose(forest, scores).words.tolist()), []).append(rule.name)
+        texts = {", ".join(rules): words for words, rules in chosen.items()}
+        title = f"Segment {some.segment}: {len(some.entries)} hypotheses"
+        examples.append(Example(title, shaded(forest, scores, texts)))
+    return Lists(name, examples, reading.scale)
 
 
 def read_trace(path: str | Path) -> list[Course]:
@@ -20,8 +180,9 @@ def read_trace(path: str | Path) -> list[Course]:
     for line, text in enumerate(read_lines(path), start=1):
         try:
             found = json.loads(text)
-            point = Point(int(found["step"]), float(found["score"]), _numbers(found["features"]), _bleu(found))
-            name = str(found["document"])
+            features = {name: float(value) for name, value in found["features"].items()}
+            bleu = float(found["bleu"]) if "bleu" in found else None
+            name, point = str(found["document"]), Point(int(found["step"]), float(found["score"]), features, bleu)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"no state of a document: {_told(error)}", file=path, line=line, remedy=TRACE) from None
         known = points.setdefault(name, [])
@@ -31,14 +192,6 @@ def read_trace(path: str | Path) -> list[Course]:
     if not points:
         raise InputError("the file is empty", file=display_name(path), remedy=TRACE)
     return [Course(name, 0, tuple(own)) for name, own in points.items()]
-
-
-def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(value) for name, value in table.items()}
-
-
-def _bleu(found: Mapping[str, Any]) -> float | None:
-    return float(found["bleu"]) if "bleu" in found else None
 
 
 def _told(error: Exception) -> str:

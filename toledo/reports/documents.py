@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from toledo.reports.page import Page
 RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
+LITTLE = 10.0  # BLEU: where no document moves further, there is no way to see
+DOCUMENT = "document."
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,21 @@ def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROW
 
 def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
     points = [point for course in courses for point in course.points]
-    panels: list[tuple[str, Draw]] = [("Model score step by step", _draw_scores)]
+    panels: list[tuple[str, Draw]] = [("What the search gains step by step", _draw_scores)]
     if all(point.bleu is not None for point in points):
         panels.append(("BLEU step by step", _draw_bleu))
-        if all(LANGUAGE_MODEL in point.features for point in points):
+        moved = max(abs(_bleu(course.points[-1]) - _bleu(course.points[0])) for course in courses)
+        if moved > LITTLE and all(LANGUAGE_MODEL in point.features for point in points):
             panels.append(("The language model's score against BLEU", _draw_language_model))
     return panels
 
 
 def _draw_scores(axes: Axes, courses: Sequence[Course]) -> None:
-    _draw_courses(axes, courses, lambda course, point: point.score / (course.segments or 1))
-    axes.set(xlabel="step", ylabel="model score per segment" if courses[0].segments else "model score")
+    def gain(course: Course, point: Point) -> float:
+        return (point.score - course.points[0].score) / (course.segments or 1)
+
+    _draw_courses(axes, courses, gain)
+    axes.set(xlabel="step", ylabel=f"gain in model score{' per segment' if courses[0].segments else ''}")
 
 
 def _draw_bleu(axes: Axes, courses: Sequence[Course]) -> None:
@@ -137,12 +144,20 @@ def _bleu(point: Point) -> float:
 
 
 def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[object]]]:
-    scored = courses[0].points[0].bleu is not None if courses else False
-    head = ["document", "segments", "steps", "score at the start", "at the end"]
+    """Scores, features of document models and BLEU, before and after."""
+    first, segments = courses[0].points[0], any(course.segments for course in courses)
+    features = [name for name in first.features if name.startswith(DOCUMENT)]
+    values: list[tuple[str, Callable[[Point], float], int]] = [("score", lambda point: point.score, 2)]
+    values += [(name.removeprefix(DOCUMENT), partial(_feature, name), 3) for name in features]
+    values += [("BLEU", _bleu, 2)] if first.bleu is not None else []
+    head = ["document", *(["segments"] if segments else []), "steps"]
     rows: list[list[object]] = []
     for course in courses[:most]:
-        first, last = course.points[0], course.points[-1]
-        row: list[object] = [course.document, course.segments or "", last.step]
-        row += [f"{first.score:.2f}", f"{last.score:.2f}"]
-        rows.append([*row, *([f"{_bleu(first):.2f}", f"{_bleu(last):.2f}"] if scored else [])])
-    return [*head, *(["BLEU at the start", "at the end"] if scored else [])], rows
+        ends = course.points[0], course.points[-1]
+        row: list[object] = [course.document, *([course.segments] if segments else []), ends[1].step]
+        rows.append([*row, *(f"{value(point):.{digits}f}" for _, value, digits in values for point in ends)])
+    return [*head, *(title for name, _, _ in values for title in (f"{name} before", "after"))], rows
+
+
+def _feature(name: str, point: Point) -> float:
+    return point.features.get(name, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +50,7 @@ def move_rate(notes: Sequence[Diagnostics], name: str) -> float:
 def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
     """An HTML page with plots and tables."""
     page = Page("Samples of a Gibbs sampler")
-    found = summary(notes)
-    page.table(["", "all segments"], [[name.replace("_", " "), _shown(value)] for name, value in _flat(found)])
-    page.heading("Operators")
-    page.paragraph("How many of the draws from more than one possibility changed the derivation.")
-    rows = [[name, sum(note.operators[name].draws for note in notes), move_rate(notes, name)] for name in OPERATORS]
-    page.table(["operator", "draws", "moved"], rows)
+    add_summary(page, summary(notes))
     if notes:
         page.heading("Chains of the longest-lasting doubts")
         page.paragraph("Model scores of samples, a line for each chain; the segments with the largest R-hat.")
@@ -65,6 +60,15 @@ def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
         header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
         page.table(header, [_row(number, notes[number]) for number in worst[:WORST]])
     page.write(path)
+
+
+def add_summary(page: Page, found: Mapping[str, Any]) -> None:
+    """What `summary` found."""
+    flat = [(name, value) for name, value in found.items() if not isinstance(value, Mapping)]
+    page.table(["", "all segments"], [[name.replace("_", " "), _shown(value)] for name, value in flat])
+    page.subheading("Operators")
+    page.paragraph("How many of the draws from more than one possibility changed the derivation.")
+    page.table(["operator", "moved"], [[name, float(rate)] for name, rate in found["move_rates"].items()])
 
 
 def _traces(notes: Sequence[Diagnostics], chosen: Sequence[int]) -> Figure:
@@ -94,10 +98,6 @@ def _row(number: int, note: Diagnostics) -> list[object]:
     values = (note.effective_size, note.entropy)
     counts = (note.derivations, note.translations)
     return [number, r_hat, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
-
-
-def _flat(found: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in found.items() if not isinstance(value, dict)]
 
 
 def _order(value: float) -> float:

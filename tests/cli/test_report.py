@@ -1,0 +1,89 @@
+"""`toledo report`: runs are known by their content, and what is none is refused with a remedy."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pages import check_page
+from small_histories import TRACE, tuning, write_all
+from typer.testing import CliRunner
+
+from toledo.cli import app
+from toledo.errors import InputError
+
+runner = CliRunner()
+
+
+def report(*arguments: str | Path) -> str:
+    result = runner.invoke(app, ["report", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_directory_with_a_run_of_each_kind(tmp_path: Path) -> None:
+    write_all(tmp_path / "runs")
+    told = report(tmp_path / "runs", "--output", tmp_path / "page.html", "--title", "Monday <1>")
+    page = check_page(tmp_path / "page.html")
+    assert "<h1>Monday &lt;1&gt;</h1>" in page
+    for kind, name in {
+        "Tuning": "mert.tuning/seed-1", "Refinement": "refining", "Documents": "trace.jsonl", "Scores": "scores.json",
+        "Combination": "combined.json", "Samples": "samples.json", "Hypotheses": "lists.jsonl",
+    }.items():  # fmt: skip
+        assert f"{kind}: {name}" in told
+        assert f">{kind}: {name}</h2>" in page
+    assert "Tunings side by side" in page
+    assert page.count("Tuning: mert") == 2  # two seeds are one run: in the contents and as a heading
+    assert "2 runs: min 45.00, max 46.00" in page
+    assert "21.50 (p = 0.010)*" in page
+    assert "&lt;b&gt;.out" in page
+    assert "first &lt;1&gt;" in page
+    assert "Hypotheses: best.nbest" in page
+
+
+def test_posteriors_of_lists_are_those_of_their_scores(tmp_path: Path) -> None:
+    write_all(tmp_path / "runs")
+    report(tmp_path / "runs" / "best.nbest", "--output", tmp_path / "page.html")
+    page = check_page(tmp_path / "page.html")
+    assert 'title="1: 0.73"' in page  # 1 / (1 + exp(-1)): "the"
+    assert 'title="1: 1.00, 2: 0.73"' in page  # both have "house"
+    assert "viterbi, consensus" in page
+    report(tmp_path / "runs" / "best.nbest", "--output", tmp_path / "page.html", "--scale", "2")
+    assert 'title="1: 0.88"' in check_page(tmp_path / "page.html")
+
+
+def test_a_history_alone(tmp_path: Path) -> None:
+    tuning("mira", [30.0, 31.0]).save(tmp_path / "history.json")
+    report(tmp_path / "history.json", "-o", tmp_path / "page.html")
+    page = check_page(tmp_path / "page.html")
+    assert "Tunings side by side" not in page
+    assert "BLEU 30.00 at the start, 31.00 after round 1" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.txt", "some text\n", "tells of no run"),
+        ("a.json", "{\n 1\n}\n", "a.json:2: not valid JSON"),
+        ("a.json", '{"tuner": "x", "rounds": [], "start": {}}\n', "history format None"),
+        ("a.json", '{"iterations": [], "finished": 0, "format": 9}\n', "the file is damaged: format 9"),
+        ("a.json", '{"systems": [{"name": "x"}], "signatures": {}}\n', "there is no 'scores'"),
+        ("a.json", '{"runs": []}\n', "tells of no run"),
+        ("a.jsonl", json.dumps(TRACE[0]) + "\n" + '{"document": "x"}\n', "a.jsonl:2: no state of a document"),
+        ("a.jsonl", json.dumps(TRACE[1]) + "\n" + json.dumps(TRACE[0]) + "\n", "step 0 of first <1> comes twice or"),
+        ("a.nbest", "0 ||| a ||| lm= x ||| -1\n", "a.nbest:1"),
+    ],
+)
+def test_what_is_no_run_is_refused(tmp_path: Path, name: str, text: str, told: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match="remedy") as caught:
+        report(tmp_path / name, "--output", tmp_path / "page.html")
+    assert told in str(caught.value)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_directory_without_runs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("{}\n")
+    with pytest.raises(InputError, match="there is no run in this directory"):
+        report(tmp_path, "--output", tmp_path / "page.html")

@@ -1,0 +1,72 @@
+"""Small runs as commands would leave them on disk."""
+
+import json
+from pathlib import Path
+
+from toledo.refinement.history import History as RefinementHistory
+from toledo.refinement.history import Iteration
+from toledo.tuning.history import History, Round
+from toledo.weights import Weights
+
+TRACE = [
+    {"document": name, "step": step, "score": -10.0 + 0.01 * step, "bleu": 20.0 + 0.05 * step,
+     "features": {"lm": -5.0 - step, "document.consistency": 0.5}}
+    for name in ("first <1>", "second")
+    for step in (0, 256, 512)
+]  # fmt: skip
+EVALUATION = {
+    "test": "bootstrap", "samples": 10, "seed": 1,
+    "systems": [
+        {"name": "a.out", "scores": {"BLEU": {"score": 20.5}}, "words": 9, "reference_words": 10, "length_ratio": 0.9,
+         "brevity_penalty": 0.8948},
+        {"name": "<b>.out", "scores": {"BLEU": {"score": 21.5, "p_value": 0.01}}, "words": 10, "reference_words": 10,
+         "length_ratio": 1.0, "brevity_penalty": 1.0},
+    ],
+    "signatures": {"BLEU": "nrefs:1|case:mixed"},
+}  # fmt: skip
+COMBINED = {"bleu": {"A": 20.0, "B": 21.0, "combination": 22.0}, "shares": {"A": 0.4, "B": 0.6}, "weights": {"lm": 0.1},
+            "scale": 2.0, "bias": 1.0}  # fmt: skip
+SAMPLED = {"summary": {"segments": 2, "worst_r_hat": None, "move_rates": {"move": 0.25}}, "segments": []}
+LISTS = [
+    {"id": 0, "hypotheses": [{"text": "the house", "score": -1.0}, {"text": "a house", "score": -1.5}]},
+    {"id": 1, "hypotheses": ["yes <b>"]},
+]
+
+
+def tuning(tuner: str, scores: list[float], seed: int = 1, configuration: dict[str, object] | None = None) -> History:
+    """A tuning with one weight and a score for each round, the first that of the start."""
+    rounds = [
+        Round(n, {"lm": float(n)}, 0.5, scores[n - 1], score, None, 10, 5, 0, 0.1, 1.0, 2.0)
+        for n, score in enumerate(scores[1:], start=1)
+    ]
+    start = Weights({"lm": 0.0})
+    return History(
+        tuner, "BLEU", True, seed, start, scores[0], None, 0, tuple(rounds), "all is done", configuration or {}
+    )
+
+
+def refinement() -> RefinementHistory:
+    """A baseline and one iteration."""
+    return RefinementHistory(
+        (Iteration(0, 0, (), {}, 40.0), Iteration(1, 1, ("phrase.forward",), {}, 41.0, (0.1, 0.2), 0.5, 52.0)),
+        stopped="all iterations are done",
+    )
+
+
+def write_all(directory: Path) -> None:
+    """A run of each kind."""
+    for seed in (1, 2):
+        folder = directory / "mert.tuning" / f"seed-{seed}"
+        folder.mkdir(parents=True)
+        tuning("mert", [40.0, 44.0 + seed], seed, {"text": "x", "seed": seed}).save(folder / "history.json")
+    (directory / "mert.tuning" / "summary.json").write_text('{"runs": [], "spread": {}}\n')
+    (directory / "cobleu").mkdir()
+    tuning("cobleu", [40.0, 45.5, 45.0]).save(directory / "cobleu" / "history.json")
+    (directory / "refining").mkdir()
+    (directory / "refining" / "history.json").write_text(json.dumps(refinement().to_json(), indent=1))
+    (directory / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in TRACE))
+    (directory / "scores.json").write_text(json.dumps(EVALUATION, indent=2))
+    (directory / "combined.json").write_text(json.dumps(COMBINED, indent=2))
+    (directory / "samples.json").write_text(json.dumps(SAMPLED, indent=1))
+    (directory / "lists.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LISTS))
+    (directory / "best.nbest").write_text("0 ||| the house ||| lm= -1 ||| -1.0\n0 ||| a house ||| lm= -2 ||| -2.0\n")
