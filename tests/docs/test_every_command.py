@@ -127,7 +127,11 @@ def all_options(command: Any) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_options_exist(page: Path) -> None:
     known = {*all_options(get_command(app)), "--help", *ELSEWHERE}
-    for script in [*(ROOT / "experiments").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]:
+    for script in [
+        *(ROOT / "experiments").glob("*.py"),
+        *(ROOT / "benchmarks").glob("*.py"),
+        *(ROOT / "docs").glob("*.py"),
+    ]:
         known |= set(re.findall(r'"(--[a-z0-9-]+)"', script.read_text(encoding="utf-8")))
     assert set(OPTION.findall(page.read_text(encoding="utf-8"))) <= known
 

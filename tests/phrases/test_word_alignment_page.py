@@ -29,9 +29,10 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
             run(command)
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     exec(compile(code, str(PAGE), "exec"), {})
-    first, probability = capsys.readouterr().out.splitlines()
+    first, probability, score = capsys.readouterr().out.splitlines()
     assert first.startswith("[[0, ")
     assert 0 < float(probability) <= 1
+    assert 0.7 < float(score) < 0.9
     counts = [sum(len(line.split()) for line in read_lines(name)) for name in ("sure.gz", "alignments", "links.gz")]
     assert counts == sorted(counts)
     assert sum(1 for _ in read_lines("lexicons/lex.e2f.gz")) > 1000
