@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from toledo.cli import document_options as options
+from toledo.cli import document_tuning_options as own
 from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
+from toledo.cli.document_tuning_options import DecodingName, DocumentObjective, PairsName
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 
 if TYPE_CHECKING:
     from toledo.tuning.loop import TuningResult
 
-RANKING, GRADIENT, RUNS = "Ranking (--objective pro)", "Expected BLEU", "Runs and results"
 OF_RANKING = ("pairs", "decoding", "positive", "record", "start", "search_steps")
 OF_GRADIENTS = (
     "batch", "steps", "sharper", "samples", "every", "burn_in", "annealing", "coupled", "match_length",
@@ -25,110 +25,47 @@ OF_GRADIENTS = (
 SHARPER, ROUNDS = 3.0, {"pro": 1, "expected-bleu": 12, "corpus-expected-bleu": 12}
 
 
-class DocumentObjective(StrEnum):
-    """What is to be maximised."""
-
-    pro = "pro"
-    expected_bleu = "expected-bleu"
-    corpus_expected_bleu = "corpus-expected-bleu"
-
-
-class PairsName(StrEnum):
-    """Which states are compared."""
-
-    consecutive = "consecutive"
-    all = "all"
-
-
-class DecodingName(StrEnum):
-    """What a search climbs towards."""
-
-    model = "model"
-    bleu = "bleu"
-
-
-def tune(
+def tune(  # long because it has many options, a line each
     context: typer.Context,
     model: options.ModelDirectory,
-    source: Annotated[str, typer.Option("--source", help="Documents to tune on: XML (NIST, WMT), SGM, or text.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Weights file to write (TOML).")],
+    source: own.Source,
+    output: own.Output,
     threads: Threads,
     docids: options.DocumentIds = None,
     reference: options.References = None,
-    objective: Annotated[
-        DocumentObjective, typer.Option(help="pro, or expected BLEU of documents or of batches of them.")
-    ] = DocumentObjective.corpus_expected_bleu,
-    initial: Annotated[str, typer.Option(help="Where to begin: model, default, zero, or a file.")] = "model",
-    frozen: Annotated[
-        str | None, typer.Option(help="Weights to leave alone, with commas.", show_default="as at the start")
-    ] = None,
+    objective: own.Objective = DocumentObjective.corpus_expected_bleu,
+    initial: own.Initial = "model",
+    frozen: own.Frozen = None,
     document_model: options.DocumentModel = None,
     semantic_space: options.Space = None,
-    sparse: Annotated[str | None, typer.Option(help="Add sparse features: pair, word, target.")] = None,
-    sparse_features: Annotated[int, typer.Option(help="The most frequent of each kind.", min=1)] = 300,
-    rounds: Annotated[int | None, typer.Option(help="So many.", min=1, show_default="12; pro: 1")] = None,
-    l2: Annotated[
-        float | None, typer.Option(help="Keep weights small.", min=0.0, show_default="0; pro: 1; sparse: 0.0001")
-    ] = None,
-    held_out_source: Annotated[
-        str | None, typer.Option(help="Documents to choose the best round by.", show_default="the tuning documents")
-    ] = None,
-    held_out_docids: Annotated[Path | None, typer.Option(help="For text.")] = None,
-    held_out_reference: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
-    pairs: Annotated[
-        PairsName, typer.Option(help="A state with the next one, or with all later ones.", rich_help_panel=RANKING)
-    ] = PairsName.all,
-    decoding: Annotated[
-        DecodingName, typer.Option(help="States of a search by the model, or for BLEU.", rich_help_panel=RANKING)
-    ] = DecodingName.model,
-    positive: Annotated[
-        bool, typer.Option("--positive/--negative", help="Set negative weights to 0.", rich_help_panel=RANKING)
-    ] = True,
-    record: Annotated[
-        str, typer.Option(help="States: logarithmic, or each so many steps.", rich_help_panel=RANKING)
-    ] = "logarithmic",
-    start: Annotated[
-        options.StartName, typer.Option("--start", help="Of searches.", rich_help_panel=RANKING)
-    ] = options.StartName.random,
-    search_steps: Annotated[
-        int, typer.Option(help="Of searches, for each document.", min=1, rich_help_panel=RANKING)
-    ] = 100_000,
-    batch: Annotated[int, typer.Option(help="Documents for each step.", min=1, rich_help_panel=GRADIENT)] = 15,
-    steps: Annotated[int, typer.Option(help="In a round.", min=1, rich_help_panel=GRADIENT)] = 8,
-    sharper: Annotated[
-        float, typer.Option(help="Begin with weights times this.", min=0.0, rich_help_panel=GRADIENT)
-    ] = SHARPER,
-    samples: Annotated[
-        int, typer.Option(help="States of a document, each step.", min=2, rich_help_panel=GRADIENT)
-    ] = 20,
-    every: Annotated[
-        float, typer.Option(help="Steps of a chain per source word between them.", min=0.01, rich_help_panel=GRADIENT)
-    ] = 1.0,
-    burn_in: Annotated[
-        float, typer.Option(help="Steps per source word before them.", min=0.0, rich_help_panel=GRADIENT)
-    ] = 5.0,
-    annealing: Annotated[
-        bool, typer.Option("--annealing", help="From flat to sharp distributions.", rich_help_panel=GRADIENT)
-    ] = False,
-    coupled: Annotated[
-        bool, typer.Option("--coupled", help="Covariances of whole documents: exact, noisy.", rich_help_panel=GRADIENT)
-    ] = False,
-    match_length: Annotated[
-        bool,
-        typer.Option(
-            "--match-length/--any-length", help="At last, search with some word penalties.", rich_help_panel=GRADIENT
-        ),
-    ] = True,
-    seed: Annotated[int, typer.Option(help="Of random numbers.", min=0, rich_help_panel=RUNS)] = 1,
-    work: Annotated[
-        Path | None, typer.Option(help="Directory for the history.", show_default="OUTPUT.tuning", rich_help_panel=RUNS)
-    ] = None,
+    sparse: own.Sparse = None,
+    sparse_features: own.SparseFeatures = 300,
+    rounds: own.Rounds = None,
+    l2: own.L2 = None,
+    held_out_source: own.HeldOutSource = None,
+    held_out_docids: own.HeldOutDocumentIds = None,
+    held_out_reference: own.HeldOutReferences = None,
+    pairs: own.Pairs = PairsName.all,
+    decoding: own.Decoding = DecodingName.model,
+    positive: own.Positive = True,
+    record: own.Record = "logarithmic",
+    start: own.Start = options.StartName.random,
+    search_steps: own.SearchSteps = 100_000,
+    batch: own.Batch = 15,
+    steps: own.Steps = 8,
+    sharper: own.Sharper = SHARPER,
+    samples: own.Samples = 20,
+    every: own.Every = 1.0,
+    burn_in: own.BurnIn = 5.0,
+    annealing: own.AnnealingFlag = False,
+    coupled: own.Coupled = False,
+    match_length: own.MatchLength = True,
+    seed: own.Seed = 1,
+    work: own.WorkDirectory = None,
     resume: options.Resume = False,
-    trace: Annotated[Path | None, typer.Option(help="Write rounds, a line of JSON each.", rich_help_panel=RUNS)] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).", rich_help_panel=RUNS)] = None,
-    output_model: Annotated[
-        Path | None, typer.Option(help="Write the model with its new weights.", rich_help_panel=RUNS)
-    ] = None,
+    trace: own.Trace = None,
+    report: own.Report = None,
+    output_model: own.OutputModel = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -175,8 +112,8 @@ def tune(
     )  # fmt: skip
     tuned.weights.save(output)
     if output_model is not None:
-        own = {*tuned_model.feature_names, *(tuned_model.sparse.names if tuned_model.sparse else ())}
-        kept = {name: value for name, value in tuned.weights.items() if name in own}
+        names = {*tuned_model.feature_names, *(tuned_model.sparse.names if tuned_model.sparse else ())}
+        kept = {name: value for name, value in tuned.weights.items() if name in names}
         tuned_model.with_weights(type(tuned.weights)(kept, tuned.weights.frozen)).save(output_model)
     elif sparse is not None:
         log.warning("%s has weights of features that the model has not: --output-model writes one that has", output)
