@@ -18,10 +18,10 @@ PICTURE = DOCS / "figures" / "gains.svg"
 
 LEGEND = ("choice by toledo consensus", "combination by toledo combine")
 BEST, CHOICE, COMBINED = "best on test, ", "MBR choice, ", "latExpBLEU + biased LM "
-WIDTH, ROW, TOP, ZERO, POINT = 640, 64, 92, 300, 110  # pixels; a point of BLEU is POINT wide
+WIDTH, ROW, TOP, ZERO, POINT = 640, 76, 124, 310, 110  # pixels; a point of BLEU is POINT wide
 STYLE = (
-    "text{font:17px system-ui,sans-serif;fill:#1f2933}.small{font-size:14px;fill:#52606d}"
-    ".title{font-size:19px;font-weight:600}.choice{fill:#9aa5b1}.combined{fill:#1565c0}"
+    "text{font:22px system-ui,sans-serif;fill:#1f2933}.small{font-size:19px;fill:#52606d}"
+    ".title{font-size:23px;font-weight:600}.choice{fill:#9aa5b1}.combined{fill:#1565c0}"
 )
 
 
@@ -60,19 +60,19 @@ def picture(gains: list[Gains]) -> str:
         "<title>BLEU above the best single system, for four languages of WMT22 into English</title>",
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f7f9fb"/>',
-        '<text class="title" x="20" y="34">BLEU above the best single system (WMT22, test)</text>',
-        '<rect class="choice" x="20" y="54" width="14" height="14"/>',
-        f'<text class="small" x="40" y="66">{LEGEND[0]}</text>',
-        '<rect class="combined" x="300" y="54" width="14" height="14"/>',
-        f'<text class="small" x="320" y="66">{LEGEND[1]}</text>',
+        '<text class="title" x="20" y="36">BLEU above the best single system, WMT22</text>',
+        '<rect class="choice" x="20" y="54" width="18" height="18"/>',
+        f'<text class="small" x="48" y="70">{LEGEND[0]}</text>',
+        '<rect class="combined" x="20" y="84" width="18" height="18"/>',
+        f'<text class="small" x="48" y="100">{LEGEND[1]}</text>',
     ]
     for place, one in enumerate(gains):
         top = TOP + ROW * place
         lines += [
-            f'<text x="20" y="{top + 22}">{one.language}</text>',
-            f'<text class="small" x="20" y="{top + 42}">{one.systems} systems, {one.best:.1f}</text>',
-            *bar("choice", one.choice, top + 6),
-            *bar("combined", one.combined, top + 28),
+            f'<text x="20" y="{top + 24}">{one.language}</text>',
+            f'<text class="small" x="20" y="{top + 49}">{one.systems} systems</text>',
+            *bar("choice", one.choice, top + 4),
+            *bar("combined", one.combined, top + 32),
         ]
     lines += [f'<path d="M{ZERO} {TOP}V{height - 16}" stroke="#52606d"/>', "</svg>", ""]
     return "\n".join(lines)
@@ -85,8 +85,8 @@ def bar(kind: str, gain: float, top: int) -> list[str]:
     rounded = floor(round(100 * gain) / 10 + 0.5) / 10  # as one rounds by hand: 1.35 is 1.4
     number = f"{rounded:+.1f}".replace("-", "−")
     return [
-        f'<rect class="{kind}" x="{left}" y="{top}" width="{size}" height="20"/>',
-        f'<text class="small" x="{end + 8}" y="{top + 15}">{number}</text>',
+        f'<rect class="{kind}" x="{left}" y="{top}" width="{size}" height="26"/>',
+        f'<text class="small" x="{end + 8}" y="{top + 20}">{number}</text>',
     ]
 
 
