@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import doubled
 from toledo.kernels import inlined, kernel
 
 ENTRY = np.dtype([("key", np.float64), ("cell", np.int32)], align=True)
@@ -49,8 +50,7 @@ def push(heap: Heap, score: float, number: int) -> Heap:
     """Add an entry; gives the heap, which may have moved to get room."""
     place = heap.size[0]
     if place == heap.scores.size:
-        scores = np.concatenate((heap.scores, np.empty_like(heap.scores)))
-        heap = Heap(heap.size, scores, np.concatenate((heap.numbers, np.empty_like(heap.numbers))))
+        heap = Heap(heap.size, doubled(heap.scores), doubled(heap.numbers))
     heap.scores[place], heap.numbers[place] = score, number
     heap.size[0] = place + 1
     while place > 0 and _before(heap, place, (place - 1) // 2):

@@ -84,6 +84,6 @@ def test_many_pieces_against_the_best_derivation_at_each_point(forest: Forest) -
         assert found.intercepts[number] + gamma * found.slopes[number] == pytest.approx(best, rel=1e-9, abs=1e-6)
     both = join([forest, forest])
     texts = envelope_texts(both.shape, both.yields, np.tile(intercepts, 2), np.tile(slopes, 2), 1, 2)
-    words = [derivation_words(forest.shape, forest.yields, found.derivation(i)).tolist() for i in range(len(found))]
+    words = [derivation_words(forest.yields, found.derivation(i)).tolist() for i in range(len(found))]
     assert [texts.words[begin:end].tolist() for begin, end in pairwise(texts.offsets)] == words
     assert (texts.sentences.tolist(), texts.starts.tolist()) == ([0, len(found)], found.starts.tolist())

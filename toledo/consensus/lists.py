@@ -81,7 +81,7 @@ def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[Sequenc
     """Texts and scores of the best derivations: up to `size` distinct texts, or until more would take too long."""
     texts, totals = Sequences(np.empty(0, np.int32), np.zeros(1, np.int64)), np.empty(0)
     for batch in k_best_batches(forest, scores):
-        words, ends = texts_of_derivations(forest.shape, forest.yields, batch.edges, batch.offsets)
+        words, ends = texts_of_derivations(forest.yields, batch.edges, batch.offsets)
         symbols = np.concatenate((texts.symbols, words))
         texts = Sequences(symbols, np.concatenate((texts.offsets, texts.offsets[-1] + ends[1:])))
         totals = np.concatenate((totals, batch.scores))

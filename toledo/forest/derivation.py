@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
+from toledo.forest.structure import Forest, Scores, Yields, check_scores
 from toledo.forest.viterbi import best_below, best_derivation
+from toledo.growing import doubled
 from toledo.kernels import kernel
 
 
@@ -24,7 +25,7 @@ class Derivation:
     @cached_property
     def word_ids(self) -> NDArray[np.int32]:
         """The words it writes, as ids."""
-        return derivation_words(self.forest.shape, self.forest.yields, self.edges)
+        return derivation_words(self.forest.yields, self.edges)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ def viterbi(forest: Forest, scores: Scores) -> list[Derivation | None]:
 
 
 @kernel
-def derivation_words(shape: Shape, yields: Yields, edges: NDArray[np.int32]) -> NDArray[np.int32]:
+def derivation_words(yields: Yields, edges: NDArray[np.int32]) -> NDArray[np.int32]:
     """The words that a derivation writes, from its edges top down and left to right.
 
     Tails are written in order, so a walk through the yields with a stack of half-read edges meets the edges in theirs.
@@ -96,7 +97,7 @@ def derivation_words(shape: Shape, yields: Yields, edges: NDArray[np.int32]) -> 
             used += 1
             continue
         if size == words.size:
-            words = np.concatenate((words, np.empty_like(words)))
+            words = doubled(words)
         words[size] = yields.words[place]
         size += 1
     return words[:size]
@@ -104,14 +105,14 @@ def derivation_words(shape: Shape, yields: Yields, edges: NDArray[np.int32]) -> 
 
 @kernel
 def texts_of_derivations(
-    shape: Shape, yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
+    yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The words of all derivations `edges[offsets[i]:offsets[i + 1]]` in a row, and where each text begins."""
     words, ends = np.empty(1024, np.int32), np.zeros(offsets.size, np.int64)
     for i in range(offsets.size - 1):
-        own, end = derivation_words(shape, yields, edges[offsets[i] : offsets[i + 1]]), ends[i]
+        own, end = derivation_words(yields, edges[offsets[i] : offsets[i + 1]]), ends[i]
         while end + own.size > words.size:
-            words = np.concatenate((words, np.empty_like(words)))
+            words = doubled(words)
         words[end : end + own.size] = own
         ends[i + 1] = end + own.size
     return words[: ends[-1]].copy(), ends

@@ -9,7 +9,7 @@ envelopes are added and merged stands in `toledo.forest.envelope_pieces`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from toledo.forest.derivation import derivation_words
 from toledo.forest.envelope_pieces import PIECES, PLACES, USED, Pieces, fill_nodes, pieces_with_room, room_for_pieces
 from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
+from toledo.growing import grown
 from toledo.kernels import kernel
 
 
@@ -80,10 +81,10 @@ def envelope_texts(
     for sentence in range(first, last):
         room, begin, end = _node_envelopes(shape, intercepts, slopes, sentence, room)
         bounds, edges = _write_edges(shape, room.kept, room.below, begin, end)
-        starts, offsets = _grown(starts, size + end - begin), _grown(offsets, size + end - begin + 1)
+        starts, offsets = grown(starts, size + end - begin), grown(offsets, size + end - begin + 1)
         for i in range(end - begin):
-            text = derivation_words(shape, yields, edges[bounds[i] : bounds[i + 1]])
-            words = _grown(words, used + text.size)
+            text = derivation_words(yields, edges[bounds[i] : bounds[i + 1]])
+            words = grown(words, used + text.size)
             words[used : used + text.size] = text
             used += text.size
             starts[size], offsets[size + 1] = room.kept.starts[begin + i], used
@@ -129,7 +130,7 @@ def _node_envelopes(
         done = fill_nodes(shape, intercepts, slopes, first, begins, done, kept, work, below, counts, current)
         if done < nodes:
             kept, work = pieces_with_room(kept, begins[done] + counts[PIECES]), pieces_with_room(work, counts[PIECES])
-            below = _grown(below, counts[USED] + counts[PLACES])
+            below = grown(below, counts[USED] + counts[PLACES])
     return Room(kept, work, below), begins[nodes - 1], begins[nodes]
 
 
@@ -140,16 +141,6 @@ def _widest(shape: Shape, first: int, last: int) -> int:
     for h in range(shape.head_edges[first], shape.head_edges[last]):
         arity = max(arity, shape.tail_offsets[h + 1] - shape.tail_offsets[h])
     return arity
-
-
-@kernel
-def _grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The array with room for so many numbers."""
-    if needed <= array.size:
-        return array
-    longer = np.empty(max(2 * array.size, needed), array.dtype)
-    longer[: array.size] = array
-    return longer
 
 
 @kernel
@@ -165,11 +156,11 @@ def _write_edges(
             depth -= 1
             place = stack[depth]
             h = pieces.edges[place]
-            edges = _grown(edges, size + 1)
+            edges = grown(edges, size + 1)
             edges[size] = h
             size += 1
             arity = shape.tail_offsets[h + 1] - shape.tail_offsets[h]
-            stack = _grown(stack, depth + arity)
+            stack = grown(stack, depth + arity)
             if arity == 1:
                 stack[depth] = pieces.below[place]
             else:

@@ -24,6 +24,7 @@ from toledo.forest.derivation import Derivation
 from toledo.forest.structure import Forest, Scores, Shape, Yields, check_scores
 from toledo.forest.text_hashes import append_string, append_word, best_strings
 from toledo.forest.viterbi import Best, best_below
+from toledo.growing import doubled
 from toledo.hashing import EMPTY, find_slot
 from toledo.kernels import kernel
 
@@ -143,14 +144,14 @@ def _with_more_room(state: State) -> State:
     return State(
         state.used,
         state.margins,
-        np.concatenate((state.items, np.empty_like(state.items))),
-        np.concatenate((state.scores, np.empty_like(state.scores))),
-        np.concatenate((state.strings, np.empty_like(state.strings))),
-        np.concatenate((state.tail_items, np.empty_like(state.tail_items))),
+        doubled(state.items),
+        doubled(state.scores),
+        doubled(state.strings),
+        doubled(state.tail_items),
         state.first,
         state.heaps,
         seen,
-        np.concatenate((state.stack, np.empty_like(state.stack))),
+        doubled(state.stack),
     )
 
 
@@ -177,7 +178,7 @@ def _next_batch(
             if size == STATE_FULL:
                 state = _with_more_room(state)
             else:
-                edges = np.concatenate((edges, np.empty_like(edges)))
+                edges = doubled(edges)
             size = _write_edges(problem, state, last, edges, offsets[done])
         found[done] = state.scores[last]
         done += 1

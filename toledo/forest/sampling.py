@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from toledo.forest.derivation import Derivation
 from toledo.forest.inside_outside import distribution
 from toledo.forest.structure import Forest, Scores, Shape
+from toledo.forest.viterbi import push_tails
+from toledo.growing import doubled
 from toledo.kernels import kernel
 from toledo.randomness import RandomState, next_uniform, random_state
 
@@ -41,15 +43,11 @@ def _sample(
             depth -= 1
             h = _draw_edge(shape, conditional, stack[depth], next_uniform(state))
             if size == edges.size:
-                edges = np.concatenate((edges, np.empty_like(edges)))
+                edges = doubled(edges)
             edges[size] = h
             size += 1
-            begin, end = shape.tail_offsets[h], shape.tail_offsets[h + 1]
-            if depth + end - begin > stack.size:
-                stack = np.concatenate((stack, np.empty_like(stack), np.empty(end - begin, np.int32)))
-            for t in range(end - 1, begin - 1, -1):
-                stack[depth] = shape.tails[t]
-                depth += 1
+            stack = push_tails(shape, h, stack, depth)
+            depth += shape.tail_offsets[h + 1] - shape.tail_offsets[h]
         offsets[number + 1] = size
     return offsets, edges[:size]
 

@@ -17,6 +17,7 @@ from toledo.forest.context import Buffer, write_state
 from toledo.forest.edge_text import Task, completed, fill, left_estimate, model_score
 from toledo.forest.ngram_index import NGramIndex, with_room
 from toledo.forest.structure import Scores
+from toledo.growing import doubled
 from toledo.heap import ENTRY, add_entry, remove_first
 from toledo.kernels import inlined, inner_kernel, kernel
 
@@ -304,8 +305,8 @@ def _grown(work: Work) -> Work:
     """Twice the room for all."""
     nodes, counts = work.nodes, work.counts[0]
     larger = NewNodes(
-        _doubled(nodes.states), _doubled(nodes.best), _doubled(nodes.estimates), _doubled(nodes.old),
-        np.full(2 * nodes.slots.size, NO_NODE, np.int32), nodes.begins, _doubled(nodes.ranked),
+        doubled(nodes.states), doubled(nodes.best), doubled(nodes.estimates), doubled(nodes.old),
+        np.full(2 * nodes.slots.size, NO_NODE, np.int32), nodes.begins, doubled(nodes.ranked),
     )  # fmt: skip
     for node in range(counts["nodes"]):
         larger.slots[_slot_of(larger, nodes.old[node], nodes.states[node])] = node
@@ -318,26 +319,19 @@ def _grown(work: Work) -> Work:
 @kernel
 def _doubled_edges(edges: NewEdges) -> NewEdges:
     return NewEdges(
-        _doubled(edges.heads), _doubled(edges.origins), _doubled(edges.model_scores), _doubled(edges.tail_offsets),
-        _doubled(edges.tails), _doubled(edges.ngram_offsets), _doubled(edges.ngram_ids),
+        doubled(edges.heads), doubled(edges.origins), doubled(edges.model_scores), doubled(edges.tail_offsets),
+        doubled(edges.tails), doubled(edges.ngram_offsets), doubled(edges.ngram_ids),
     )  # fmt: skip
 
 
 @kernel
 def _doubled_candidates(candidates: Candidates) -> Candidates:
     return Candidates(
-        _doubled(candidates.edges), _doubled(candidates.ranks), _doubled(candidates.turns),
-        _doubled(candidates.model_scores), _doubled(candidates.estimates), _doubled(candidates.queue),
+        doubled(candidates.edges), doubled(candidates.ranks), doubled(candidates.turns),
+        doubled(candidates.model_scores), doubled(candidates.estimates), doubled(candidates.queue),
     )  # fmt: skip
 
 
 @kernel
 def _with_candidates(work: Work, candidates: Candidates) -> Work:
     return Work(work.counts, work.nodes, work.edges, candidates, work.ngrams, work.buffer, work.state, work.chosen)
-
-
-@kernel
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    larger = np.empty((2 * array.shape[0],) + array.shape[1:], array.dtype)
-    larger[: array.shape[0]] = array
-    return larger

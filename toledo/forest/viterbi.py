@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.forest.structure import Scores, Shape, Yields
-from toledo.kernels import kernel
+from toledo.growing import doubled, grown
+from toledo.kernels import inlined, kernel
 
 NO_EDGE = -1
 
@@ -99,13 +100,20 @@ def best_derivation(shape: Shape, best: Best, node: int) -> NDArray[np.int32]:
         depth -= 1
         h = best.edges[stack[depth]]
         if size == edges.size:
-            edges = np.concatenate((edges, np.empty_like(edges)))
+            edges = doubled(edges)
         edges[size] = h
         size += 1
-        begin, end = shape.tail_offsets[h], shape.tail_offsets[h + 1]
-        if depth + end - begin > stack.size:
-            stack = np.concatenate((stack, np.empty_like(stack), np.empty(end - begin, np.int32)))
-        for t in range(end - 1, begin - 1, -1):
-            stack[depth] = shape.tails[t]
-            depth += 1
+        stack = push_tails(shape, h, stack, depth)
+        depth += shape.tail_offsets[h + 1] - shape.tail_offsets[h]
     return edges[:size]
+
+
+@inlined
+def push_tails(shape: Shape, h: int, stack: NDArray[np.int32], depth: int) -> NDArray[np.int32]:
+    """Put the tails of an edge on a stack of nodes, which may move to get room: the first one on top."""
+    begin, end = shape.tail_offsets[h], shape.tail_offsets[h + 1]
+    if depth + end - begin > stack.size:
+        stack = grown(stack, depth + end - begin)
+    for t in range(begin, end):
+        stack[depth + end - 1 - t] = shape.tails[t]
+    return stack

@@ -175,7 +175,6 @@ def _closest(length: float, candidates: Vector) -> float:
 
 @inner_kernel
 def add_derivation(
-    shape: Shape,
     rows: Rows,
     first: int,
     last: int,

@@ -126,9 +126,9 @@ def learn_from_forests(
         if room.hope[last - 1 - first] == NONE:
             continue
         hope_score = trace(examples, segment, room, room.hope, hope_statistics)
-        add_derivation(shape, rows, first, last, room, room.hope, 1.0, learner)
+        add_derivation(rows, first, last, room, room.hope, 1.0, learner)
         fear_score = trace(examples, segment, room, room.fear, fear_statistics)
-        add_derivation(shape, rows, first, last, room, room.fear, -1.0, learner)
+        add_derivation(rows, first, last, room, room.fear, -1.0, learner)
         gain = pseudo_gain(background, hope_statistics) - pseudo_gain(background, fear_statistics)
         step(learner, gain - (hope_score - fear_score), limits)
         for k in range(background.size):

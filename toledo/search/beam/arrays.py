@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import grown
 from toledo.heap import ENTRY
 from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import Automaton
@@ -116,16 +117,6 @@ class Lattice(NamedTuple):
     node_begin: NDArray[np.int32]
     node_option: NDArray[np.int32]
     score: float
-
-
-@kernel
-def grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The array with room for `needed` entries."""
-    if needed <= array.shape[0]:
-        return array
-    larger = np.empty((max(needed, 2 * array.shape[0]),) + array.shape[1:], array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
 
 
 @kernel

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import grown
 from toledo.kernels import inner_kernel, kernel
-from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, edges_with_room, grown
+from toledo.search.beam.arrays import MIX, NONE, EdgeArrays, Lattice, edges_with_room
 from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
 from toledo.search.beam.forced_phrases import Placed
 from toledo.search.beam.options import SentenceOptions

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import grown
 from toledo.hashing import find_pair
 from toledo.kernels import inlined, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
-from toledo.search.beam.arrays import Scoring, grown
+from toledo.search.beam.arrays import Scoring
 from toledo.search.beam.options import LN10, UNKNOWN_WORD
 from toledo.vocabulary import END
 

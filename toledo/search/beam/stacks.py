@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import grown
 from toledo.heap import add_entry, remove_first, replace_first, second_key
 from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
@@ -35,7 +36,6 @@ from toledo.search.beam.arrays import (
     Queue,
     Scoring,
     edges_with_room,
-    grown,
     nodes_with_room,
     power_of_two,
     room_for_edges,

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.growing import grown
 from toledo.hashing import MULTIPLIER
 from toledo.kernels import inner_kernel, kernel
 from toledo.randomness import next_uniform
-from toledo.search.beam.arrays import NONE, grown, power_of_two
+from toledo.search.beam.arrays import NONE, power_of_two
 from toledo.search.gibbs.ordering import move, reorder
 from toledo.search.gibbs.resegmenting import Candidates, resegment, spread_candidates
 from toledo.search.gibbs.state import (

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toledo.forest import Edges, Forest, from_edges
 from toledo.forest.structure import Yields
+from toledo.growing import doubled
 from toledo.kernels import kernel
 from toledo.model import Model
 from toledo.search.beam.lattice import option_features, option_sparse
@@ -119,7 +120,7 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
                         for y in range(WAYS):
                             if y != way and made[one + x] and made[two + y]:
                                 if count + 1 >= heads.size:
-                                    heads, tails, ways = _doubled(heads), _doubled(tails), _doubled(ways)
+                                    heads, tails, ways = doubled(heads), doubled(tails), doubled(ways)
                                 heads[count], ways[count] = span * WAYS + way, way
                                 tails[2 * count], tails[2 * count + 1] = one + x, two + y
                                 count += 1
@@ -131,12 +132,7 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
     for way in range(WAYS):
         if made[length * WAYS + way]:
             if count + 1 >= heads.size:
-                heads, tails, ways = _doubled(heads), _doubled(tails), _doubled(ways)
+                heads, tails, ways = doubled(heads), doubled(tails), doubled(ways)
             heads[count], ways[count], tails[end] = goal, NONE, length * WAYS + way
             count, end = count + 1, end + 1
     return Joins(heads[:count], tails[:end], ways[:count], goal)
-
-
-@kernel
-def _doubled(array: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.concatenate((array, np.empty_like(array)))
