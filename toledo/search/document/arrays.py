@@ -21,7 +21,7 @@ from toledo.search.gibbs.state import Chain, Sentence
 
 STEPS, ACCEPTED, REJECTED = range(3)  # of `State.counters`: rejected ones since the last that was accepted
 SENTENCES, DOCUMENT, USERS, BEST = range(4)  # of `State.totals`: the first three make up the score
-PROPOSED, POSSIBLE, TAKEN = range(3)  # columns of `State.tally`
+PROPOSED, POSSIBLE, TAKEN = range(3)  # columns of `State.phrases.tally`
 
 
 class Text(NamedTuple):
@@ -42,25 +42,14 @@ class Text(NamedTuple):
 
 
 class State(NamedTuple):
-    """The phrases of all sentences, as in `Chain`; and what the search remembers.
+    """The phrases of all sentences side by side, of which `chain_at` gives those of one; and what the search remembers.
 
+    Sentence s has `phrases.size[s]` of them, and `phrases.tally` has a row for each operation of document search.
     `scores[s]` is what the sentence model gives sentence s. The best state is kept as `best_size` and `best_chosen`,
     but for the sentences `changed[:changed_count[0]]`, which differ by now (marked in `is_changed`).
     """
 
-    size: NDArray[np.int64]
-    chosen: NDArray[np.int32]
-    model_scores: NDArray[np.float64]
-    rows: NDArray[np.int32]
-    gaps: NDArray[np.int32]
-    masks: NDArray[np.uint64]
-    place: NDArray[np.int64]
-    known: PhraseScores
-    random: RandomState
-    tally: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    new: NDArray[np.int32]
-    new_scores: NDArray[np.float64]
+    phrases: Chain
     scores: NDArray[np.float64]
     counters: NDArray[np.int64]
     totals: NDArray[np.float64]
@@ -86,12 +75,12 @@ def sentence_at(text: Text, s: int) -> Sentence:
 @inlined
 def chain_at(text: Text, state: State, s: int) -> Chain:
     """The phrases of a sentence."""
-    begin, end = text.places[s], text.places[s + 1]
+    begin, end, phrases = text.places[s], text.places[s + 1], state.phrases
     return Chain(
-        state.size[s : s + 1], state.chosen[begin:end], state.model_scores[begin:end],
-        state.rows[text.rows[s] : text.rows[s + 1]], state.gaps[begin:end], state.masks[begin:end],
-        state.place[text.words[s] : text.words[s + 1]], state.known, state.random, state.tally, state.weights,
-        state.new, state.new_scores,
+        phrases.size[s : s + 1], phrases.chosen[begin:end], phrases.model_scores[begin:end],
+        phrases.rows[text.rows[s] : text.rows[s + 1]], phrases.gaps[begin:end], phrases.masks[begin:end],
+        phrases.place[text.words[s] : text.words[s + 1]], phrases.known, phrases.random, phrases.tally,
+        phrases.weights, phrases.new, phrases.new_scores,
     )  # fmt: skip
 
 
@@ -102,15 +91,17 @@ def room_for_state(text: Text, known: PhraseScores, random: RandomState, widest:
     most = 0
     for s in range(sentences):
         most = max(most, text.places[s + 1] - text.places[s])
-    state = State(
+    phrases = Chain(
         np.zeros(sentences, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
         np.zeros((text.rows[-1], models), np.int32), np.zeros(places, np.int32), np.zeros(places, np.uint64),
         np.zeros(text.words[-1], np.int64), known, random, np.zeros((operations, 3), np.int64),
-        np.empty(max(widest, most)), np.full(most, NONE, np.int32), np.zeros(most), np.zeros(sentences),
-        np.zeros(3, np.int64), np.zeros(4), np.zeros(sentences, np.int64), np.full(places, NONE, np.int32),
-        np.zeros(sentences, np.int32), np.zeros(1, np.int64), np.zeros(sentences, np.bool_),
+        np.empty(max(widest, most)), np.full(most, NONE, np.int32), np.zeros(most),
     )  # fmt: skip
     for s in range(sentences):
         for m in range(models):
-            state.rows[text.rows[s], m] = begin_state(text.scoring.models[m])
-    return state
+            phrases.rows[text.rows[s], m] = begin_state(text.scoring.models[m])
+    return State(
+        phrases, np.zeros(sentences), np.zeros(3, np.int64), np.zeros(4), np.zeros(sentences, np.int64),
+        np.full(places, NONE, np.int32), np.zeros(sentences, np.int32), np.zeros(1, np.int64),
+        np.zeros(sentences, np.bool_),
+    )  # fmt: skip

@@ -29,9 +29,9 @@ def keep_if_best(text: Text, state: State, rise: float) -> None:
         return
     for i in range(state.changed_count[0]):
         s = state.changed[i]
-        begin, size = text.places[s], state.size[s]
+        begin, size = text.places[s], state.phrases.size[s]
         for k in range(begin + 1, begin + 1 + size):
-            state.best_chosen[k] = state.chosen[k]
+            state.best_chosen[k] = state.phrases.chosen[k]
         state.best_size[s] = size
         state.is_changed[s] = False
     state.changed_count[0] = 0

@@ -109,19 +109,19 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
     of Metropolis and Hastings; where an operation has drawn by the sentence model, its gain cancels. Hill climbing
     wants a rise.
     """
-    operation = draw_operation(state.random, plan.until)
-    word = draw_below(state.random, text.words[-1])
+    operation = draw_operation(state.phrases.random, plan.until)
+    word = draw_below(state.phrases.random, text.words[-1])
     s = int(np.int64(text.sentence[word]))  # as it comes from Python: one kind of number, compiled once
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])
     gain, needed, document = 0.0, RISE, state.totals[DOCUMENT]
-    state.tally[operation, PROPOSED] += 1
+    state.phrases.tally[operation, PROPOSED] += 1
     if new:
-        state.tally[operation, POSSIBLE] += 1
+        state.phrases.tally[operation, POSSIBLE] += 1
         if operation < RETRANSLATE or plan.temperature == 0.0:
             gain = replacement_gain(sentence, chain, first, old, new)
         if plan.temperature > 0.0:
-            needed = plan.temperature * (math.log(1.0 - next_uniform(state.random)) - ratio)
+            needed = plan.temperature * (math.log(1.0 - next_uniform(state.phrases.random)) - ratio)
         if any_active(measures):
             enough = needed - gain - RISE
             if bounded and most_gain(measures, text.options, chain, s, first, old, new, enough) < enough:
@@ -139,7 +139,7 @@ def settle(text: Text, state: State, measures: Measures, trial: Trial, users: fl
     change = trial.document - state.totals[DOCUMENT] + users - state.totals[USERS]
     accepted = trial.new > 0 and trial.gain + change >= trial.needed
     if accepted:
-        state.tally[trial.operation, TAKEN] += 1
+        state.phrases.tally[trial.operation, TAKEN] += 1
         counters[ACCEPTED] += 1
         counters[REJECTED] = 0
         state.totals[DOCUMENT], state.totals[USERS] = trial.document, users

@@ -173,7 +173,7 @@ class Runner:
             best = self._snapshot(other)
         tally = {
             name: Tally(int(row[PROPOSED]), int(row[POSSIBLE]), int(row[TAKEN]))
-            for name, row in zip(OPERATIONS, state.arrays.tally, strict=True)
+            for name, row in zip(OPERATIONS, state.arrays.phrases.tally, strict=True)
         }
         accepted = int(state.arrays.counters[ACCEPTED])
         return DocumentResult(state.document, best, last, tuple(records), state.step, accepted, tally, state)
@@ -182,6 +182,6 @@ class Runner:
 def _change_of(state: DocumentState, trial: Trial) -> Change:
     """A proposal to read."""
     first = int(state.known.text.places[trial.sentence]) + trial.first
-    old = state.arrays.chosen[first : first + trial.old].tolist()
-    new = state.arrays.new[: trial.new].tolist()
+    old = state.arrays.phrases.chosen[first : first + trial.old].tolist()
+    new = state.arrays.phrases.new[: trial.new].tolist()
     return Change(trial.sentence, trial.first - 1, state.steps_of(old), state.steps_of(new))

@@ -19,9 +19,8 @@ from toledo.search.document.models.measures import Measures
 from toledo.search.document.running import OPERATIONS
 from toledo.search.document.starting import Phrases
 from toledo.search.document.users import Memories
+from toledo.search.gibbs.phrase_scores import PhraseScores
 from toledo.search.steps import Step
-
-KEPT = ("counters", "totals", "tally", "random")
 
 
 @dataclass(eq=False)
@@ -42,7 +41,7 @@ class DocumentState:
     @property
     def present(self) -> Phrases:
         """The phrases of the present state."""
-        return self._phrases(self.arrays.size, self.arrays.chosen)
+        return self._phrases(self.arrays.phrases.size, self.arrays.phrases.chosen)
 
     @property
     def best(self) -> Phrases:
@@ -72,14 +71,14 @@ class DocumentState:
 
     def elsewhere(self, phrases: Phrases) -> DocumentState:
         """Another state of the same document, which knows nothing of this one."""
-        arrays = new_arrays(self.known, np.zeros(1, np.uint64))._replace(known=self.arrays.known)
+        arrays = new_arrays(self.known, np.zeros(1, np.uint64), self.arrays.phrases.known)
         other = DocumentState(self.document, self.known, arrays, cast(Measures, _copied(self.measures)))
         set_phrases(self.known.text, arrays, other.measures, phrases.offsets, phrases.chosen)
         return other
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that `DocumentSearch.resume` needs, for saving."""
-        found: dict[str, NDArray[Any]] = {name: getattr(self.arrays, name).copy() for name in KEPT}
+        found: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._counted.items()}
         for name, phrases in (("present", self.present), ("best", self.best)):
             found[f"{name}_offsets"] = phrases.offsets
             options = self.known.text.options
@@ -91,12 +90,17 @@ class DocumentState:
         """Continue with what `to_arrays` gave."""
         state, text = self.arrays, self.known.text
         set_phrases(text, state, self.measures, present.offsets, present.chosen)
-        for name in KEPT:
-            getattr(state, name)[:] = arrays[name]
+        for name, array in self._counted.items():
+            array[:] = arrays[name]
         places = text.places.tolist()
         for s, (begin, end) in enumerate(pairwise(best.offsets.tolist())):
             state.best_size[s] = end - begin
             state.best_chosen[places[s] + 1 : places[s] + 1 + end - begin] = best.chosen[begin:end]
+
+    @property
+    def _counted(self) -> dict[str, NDArray[Any]]:
+        arrays, phrases = self.arrays, self.arrays.phrases
+        return {"counters": arrays.counters, "totals": arrays.totals, "tally": phrases.tally, "random": phrases.random}
 
     @property
     def document_score(self) -> float:
@@ -104,10 +108,10 @@ class DocumentState:
         return float(self.arrays.totals[DOCUMENT] + self.arrays.totals[USERS])
 
 
-def new_arrays(known: Known, random: NDArray[np.uint64]) -> State:
-    """A state without phrases."""
-    text = known.text
-    return room_for_state(text, room_for_answers(text), random, most_possibilities(text), len(OPERATIONS))
+def new_arrays(known: Known, random: NDArray[np.uint64], answers: PhraseScores | None = None) -> State:
+    """A state without phrases, with what the language models have answered already if that is given."""
+    text, given = known.text, answers or room_for_answers(known.text)
+    return room_for_state(text, given, random, most_possibilities(text), len(OPERATIONS))
 
 
 def _copied(arrays: Any) -> Any:

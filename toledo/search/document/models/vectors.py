@@ -18,13 +18,13 @@ from toledo.search.document.models.measures import LIKELY, NOTHING, Measures, Ve
 
 @inner_kernel
 def score_contents(measures: Measures, text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
-    """Replace what `old` phrases from a place on, and what follows them, are worth by that of `state.new`."""
+    """Replace what `old` phrases from a place on, and what follows them, are worth by that of `state.phrases.new`."""
     vectors, options = measures.vectors, text.options
     left = _words_before(measures, text, state, s, first)
     for turn in range(2):
         end = left
         for k in range(new if turn else old):
-            option = state.new[k] if turn else state.chosen[text.places[s] + first + k]
+            option = state.phrases.new[k] if turn else state.phrases.chosen[text.places[s] + first + k]
             end = _append(measures, options, option, end)
         end = _words_after(measures, text, state, s, first + old, end)
         worth = _worth(vectors, left, end)
@@ -37,8 +37,8 @@ def score_document(measures: Measures, text: Text, state: State) -> None:
     for s in range(text.words.size - 1):
         left = _words_before(measures, text, state, s, 1)
         end = left
-        for place in range(text.places[s] + 1, text.places[s] + 1 + state.size[s]):
-            end = _append(measures, text.options, state.chosen[place], end)
+        for place in range(text.places[s] + 1, text.places[s] + 1 + state.phrases.size[s]):
+            end = _append(measures, text.options, state.phrases.chosen[place], end)
         measures.totals[LIKELY] += _worth(measures.vectors, left, end)
 
 
@@ -61,7 +61,7 @@ def _words_before(measures: Measures, text: Text, state: State, s: int, first: i
     place = first - 1
     while s >= 0 and count < vectors.context:
         while place > 0 and count < vectors.context:
-            option = state.chosen[text.places[s] + place]
+            option = state.phrases.chosen[text.places[s] + place]
             for k in range(options.lengths[option] - 1, -1, -1):
                 row = vectors.rows[measures.types[options.word_begin[option] + k]]
                 if row != NOTHING and count < vectors.context:
@@ -70,7 +70,7 @@ def _words_before(measures: Measures, text: Text, state: State, s: int, first: i
             place -= 1
         s -= 1
         if s >= 0:
-            place = state.size[s]
+            place = state.phrases.size[s]
     for k in range(count // 2):
         other = count - 1 - k
         vectors.sequence[k], vectors.sequence[other] = vectors.sequence[other], vectors.sequence[k]
@@ -82,8 +82,8 @@ def _words_after(measures: Measures, text: Text, state: State, s: int, place: in
     """Add the first content words from a place on, at most `context`; gives the end of the sequence."""
     options, most = text.options, end + measures.vectors.context
     while s < text.words.size - 1 and end < most:
-        while place <= state.size[s] and end < most:
-            end = min(_append(measures, options, state.chosen[text.places[s] + place], end), most)
+        while place <= state.phrases.size[s] and end < most:
+            end = min(_append(measures, options, state.phrases.chosen[text.places[s] + place], end), most)
             place += 1
         s += 1
         place = int(text.places[0]) + 1
