@@ -34,10 +34,24 @@ class Annealing:
             raise ValueError("temperatures of quenching are below 0")
 
     @property
-    def temperatures(self) -> tuple[float, ...]:
-        """All temperatures in order."""
+    def falling(self) -> tuple[float, ...]:
+        """The temperatures above 0."""
         falling, temperature = [], self.start
         while temperature >= self.end * (1.0 - 1e-9):
             falling.append(temperature)
             temperature *= self.cooling
-        return (*falling, 0.0, *self.quenching)
+        return tuple(falling)
+
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """All temperatures in order."""
+        return (*self.falling, 0.0, *self.quenching)
+
+    @property
+    def warm_steps(self) -> int:
+        """How many steps there are above 0, where each temperature has `steps` of them; then it is cold."""
+        return self.steps * len(self.falling)
+
+    def at(self, step: int) -> float:
+        """The temperature of one of these steps, counted from 0."""
+        return self.falling[step // self.steps]

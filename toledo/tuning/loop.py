@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from toledo.consensus.rule import Rule, Viterbi, check_scale
 from toledo.errors import InputError
 from toledo.forest.structure import Forest
@@ -33,6 +31,7 @@ from toledo.tuning.rounds import (
     change,
     checked_result,
     held_out_text,
+    require_finite,
     require_free_weights,
     require_no_more,
     round_seed,
@@ -85,6 +84,10 @@ class LoopSettings:
             raise ValueError("rounds, n_best, patience and density are at least 1, and the tolerance at least 0")
         check_scale(self.scale)
 
+    def judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
+        """How good is what the rule chooses."""
+        return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads)
+
 
 @dataclass(frozen=True)
 class TuningResult:
@@ -92,6 +95,27 @@ class TuningResult:
 
     weights: Weights
     history: History
+
+
+def first_history(
+    tuner: str,
+    start: Weights,
+    settings: LoopSettings,
+    score: float,
+    held_out: float | None,
+    empty: int,
+    how: str,
+    checkpoint: Checkpoint | None,
+) -> History:
+    """The history before the first round: what the weights to begin with are worth."""
+    metric = settings.metric
+    scores = f"{metric.name} {score:.2f}{held_out_text(held_out)}"
+    log.info("seed %d: %s at the start%s", settings.seed, scores, f" ({how})" if how else "")
+    configuration = checkpoint.configuration if checkpoint else {}
+    return History(
+        tuner, metric.name, metric.higher_is_better, settings.seed, start, score, held_out, empty,
+        configuration=configuration,
+    )  # fmt: skip
 
 
 def tune(
@@ -156,15 +180,9 @@ class _Loop:
         found, seconds = self._search(start)
         require_free_weights(found[0], start)
         best, held_out = self._score(found, start), self._held_out_score(start)
-        metric = self.settings.metric
-        history = History(
-            self.tuner.name, metric.name, metric.higher_is_better, self.settings.seed,
-            start, best.score, held_out, best.empty,
-            configuration=self.checkpoint.configuration if self.checkpoint else {},
-        )  # fmt: skip
-        how = f" ({self.tuning.how})" if self.tuning.how else ""
-        scores = f"{metric.name} {best.score:.2f}{held_out_text(held_out)}"
-        log.info("seed %d: %s at the start%s", history.seed, scores, how)
+        history = first_history(
+            self.tuner.name, start, self.settings, best.score, held_out, best.empty, self.tuning.how, self.checkpoint
+        )
         return history, found, seconds
 
     def _round(
@@ -211,11 +229,7 @@ class _Loop:
             tuned = self.tuner.tune(examples, old, seed=seed, threads=self.settings.threads, progress=self.progress)
         except InputError as error:
             raise InputError(f"round {number} of {self.tuner.name}: {error.message}", remedy=error.remedy) from error
-        if not np.isfinite(tuned.objective):
-            raise InputError(
-                f"round {number}: the objective of {self.tuner.name} became {tuned.objective}",
-                remedy="start from other weights (--initial), or regularise (--l2)",
-            )
+        require_finite(tuned.objective, self.tuner.name, f"round {number}")
         return tuned
 
     def _search(self, weights: Weights) -> tuple[Sequence[Forest], float]:
@@ -228,19 +242,13 @@ class _Loop:
         return found, time.process_time() - began
 
     def _score(self, found: Sequence[Forest], weights: Weights) -> OneBest:
-        return self._judge(found, weights, self.tuning.references)
+        return self.settings.judge(found, weights, self.tuning.references)
 
     def _held_out_score(self, weights: Weights) -> float | None:
         if self.held_out is None:
             return None
         found = self.held_out.search(weights)
-        return self._judge(found, weights, self.held_out.references).score
-
-    def _judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
-        settings = self.settings
-        return one_best(
-            found, weights, references, settings.metric, settings.rule, settings.scale, threads=settings.threads
-        )
+        return self.settings.judge(found, weights, self.held_out.references).score
 
     def _restore(self, history: History, found: Sequence[Forest]) -> None:
         """Unite again what the rounds before an interruption found."""

@@ -53,6 +53,15 @@ def require_free_weights(forest: Forest, start: Weights) -> None:
         raise InputError("all weights are frozen: there is nothing to tune", remedy="freeze fewer of them (--frozen)")
 
 
+def require_finite(objective: float, name: str, when: str) -> None:
+    """Refuse to go on without a gradient to follow."""
+    if not np.isfinite(objective):
+        raise InputError(
+            f"{when}: the objective of {name} became {objective}",
+            remedy="start from other weights (--initial), or regularise (--l2)",
+        )
+
+
 def checked_result(history: History, segments: int, found: Sequence[Forest]) -> Weights:
     """The weights of the best round; a collapse is an error, not a success. `segments` should have a translation."""
     weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"

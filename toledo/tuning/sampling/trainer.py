@@ -70,16 +70,11 @@ class SamplingTrainer:
     @property
     def last_step(self) -> int | None:
         """How many steps there are until it is cold; None without annealing, where nothing ends by itself."""
-        return self.annealing.steps * len(self._falling) if self.annealing else None
+        return self.annealing.warm_steps if self.annealing else None
 
     def temperature(self, step: int) -> float:
         """The temperature of a step, counted from 0."""
-        return self._falling[step // self.annealing.steps] if self.annealing else 0.0
-
-    @property
-    def _falling(self) -> tuple[float, ...]:
-        assert self.annealing is not None  # noqa: S101
-        return tuple(one for one in self.annealing.temperatures if one > 0.0)
+        return self.annealing.at(step) if self.annealing else 0.0
 
     def step(
         self,

@@ -22,13 +22,13 @@ from toledo.progress import Progress, silent
 from toledo.tuning.batches import draw_batches
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import History, Round
-from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
-from toledo.tuning.one_best import OneBest, one_best, want_words
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, first_history
+from toledo.tuning.one_best import OneBest, want_words
 from toledo.tuning.rounds import (
     all_done,
     change,
     checked_result,
-    held_out_text,
+    require_finite,
     require_free_weights,
     require_no_more,
     round_text,
@@ -134,16 +134,10 @@ class _Training:
         require_free_weights(found[0], start)
         judged, held_out = self._judge(start)
         best = judged if held_out is None else self._score(found, start, numbers)
-        metric = self.settings.metric
-        history = History(
-            self.trainer.name, metric.name, metric.higher_is_better, self.settings.seed,
-            start, best.score, held_out, judged.empty,
-            configuration=self.checkpoint.configuration if self.checkpoint else {},
+        return first_history(
+            self.trainer.name, start, self.settings, best.score, held_out, judged.empty, self.tuning.how,
+            self.checkpoint,
         )  # fmt: skip
-        how = f" ({self.tuning.how})" if self.tuning.how else ""
-        scores = f"{metric.name} {best.score:.2f}{held_out_text(held_out)}"
-        log.info("seed %d: %s at the start%s", history.seed, scores, how)
-        return history
 
     def _round(self, history: History, state: TrainingState) -> tuple[History, TrainingState]:
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
@@ -205,11 +199,7 @@ class _Training:
         settings, references = self.settings, [self.tuning.references[number] for number in numbers]
         random = np.random.default_rng([settings.seed, LINES, state.step])
         step = self.trainer.step(found, references, settings.metric, weights, state, random, settings.threads)
-        if not np.isfinite(step.value):
-            raise InputError(
-                f"step {state.step + 1}: the objective of {self.trainer.name} became {step.value}",
-                remedy="start from other weights (--initial), or regularise (--l2)",
-            )
+        require_finite(step.value, self.trainer.name, f"step {state.step + 1}")
         return step
 
     def _batch(self, step: int) -> Numbers:
@@ -234,15 +224,11 @@ class _Training:
                     found += self.tuning.search(part, weights, settings.seed)
                     advance(part.size)
             return self._score(found, weights, everything), None
-        chosen = self.held_out.search(weights)
-        best = one_best(
-            chosen, weights, self.held_out.references, settings.metric, settings.rule, settings.scale, settings.threads
-        )
+        best = settings.judge(self.held_out.search(weights), weights, self.held_out.references)
         return best, best.score
 
     def _score(self, found: Sequence[Forest], weights: Weights, numbers: Numbers) -> OneBest:
-        settings, references = self.settings, [self.tuning.references[number] for number in numbers]
-        return one_best(found, weights, references, settings.metric, settings.rule, settings.scale, settings.threads)
+        return self.settings.judge(found, weights, [self.tuning.references[number] for number in numbers])
 
     def _reason_to_stop(self, history: History, state: TrainingState) -> str:
         done, last = len(history.rounds), self.trainer.last_step
