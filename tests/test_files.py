@@ -3,14 +3,14 @@
 import gzip
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory, read_blocks, read_lines, write_lines
+from toledo.files import atomic_directory, read_blocks, read_lines, require_output, write_lines
 from toledo.progress import Advance
 
 
@@ -64,6 +64,22 @@ def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
         list(read_lines(tmp_path))
     with pytest.raises(InputError, match="no such directory"):
         write_lines(tmp_path / "nowhere" / "text", [])
+    for refuse in (require_output, lambda path: write_lines(path, [])):
+        with pytest.raises(InputError, match="is a directory, not a file"):
+            refuse(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "remedy"), [("a ö\n".encode("utf-16"), "iconv -f utf-16"), (b"\x7fELF\x80\0\n", "no text at all")]
+)
+@pytest.mark.parametrize("read", [read_lines, read_blocks])
+def test_what_is_no_utf8_is_guessed(
+    tmp_path: Path, content: bytes, remedy: str, read: Callable[[Path], Iterator[str | bytes]]
+) -> None:
+    (tmp_path / "text").write_bytes(content)
+    with pytest.raises(InputError, match="not valid UTF-8") as caught:
+        list(read(tmp_path / "text"))
+    assert remedy in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 1000])

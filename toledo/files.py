@@ -33,7 +33,7 @@ def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
                 line.decode("utf-8")
                 yield (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, number, error.start) from error
+        raise _not_utf8(path, number, error.start, error.object) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise _damaged_gzip(path, number, error) from error
 
@@ -55,7 +55,8 @@ def read_blocks(
                 lines += block.count(b"\n")
     except UnicodeDecodeError as error:
         line_start = block.rfind(b"\n", 0, error.start) + 1
-        raise _not_utf8(path, lines + block.count(b"\n", 0, error.start) + 1, error.start - line_start) from error
+        number = lines + block.count(b"\n", 0, error.start) + 1
+        raise _not_utf8(path, number, error.start - line_start, error.object) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise _damaged_gzip(path, lines, error) from error
 
@@ -91,8 +92,10 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 def require_output(path: str | Path) -> None:
     """Refuse a file that cannot be written, before any work is done for it."""
-    if str(path) != STANDARD_STREAM and not _is_device(Path(path)):
-        _require_parent(Path(path))
+    if str(path) != STANDARD_STREAM:
+        _require_no_directory(Path(path))
+        if not _is_device(Path(path)):
+            _require_parent(Path(path))
 
 
 def require_output_directory(path: str | Path, marker: str) -> None:
@@ -168,12 +171,15 @@ def _position(stream: BinaryIO) -> int:
     return raw.tell() if raw.seekable() else 0
 
 
-def _not_utf8(path: str | Path, line: int, byte: int) -> InputError:
+def _not_utf8(path: str | Path, line: int, byte: int, content: bytes) -> InputError:
+    """Guess what it is instead: UTF-16 by its mark, binary files by a zero byte."""
+    remedy = "convert the file, for example with: iconv -f latin1 -t utf-8"
+    if line == 1 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        remedy = "this is UTF-16: convert the file with: iconv -f utf-16 -t utf-8"
+    elif b"\0" in content:
+        remedy = "this looks like no text at all: name a text file"
     return InputError(
-        f"not valid UTF-8 (byte {byte + 1} of the line)",
-        file=display_name(path),
-        line=line,
-        remedy="convert the file, for example with: iconv -f latin1 -t utf-8",
+        f"not valid UTF-8 (byte {byte + 1} of the line)", file=display_name(path), line=line, remedy=remedy
     )
 
 
@@ -185,7 +191,7 @@ def _damaged_gzip(path: str | Path, line: int, reason: Exception) -> InputError:
 
 @contextmanager
 def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
-    with nullcontext(sys.stdin.buffer) if str(path) == STANDARD_STREAM else _open_raw(path) as stream:
+    with nullcontext(sys.stdin.buffer) if str(path) == STANDARD_STREAM else open_to_read(path) as stream:
         if not _is_gzip(stream):
             yield stream
             return
@@ -193,10 +199,11 @@ def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, unpacked)
 
 
-def _open_raw(path: str | Path) -> BinaryIO:
+def open_to_read(path: str | Path) -> BinaryIO:
+    """The bytes of a file; what stands in the way is an error that names it."""
     try:
         return Path(path).open("rb")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError("no such file", file=path, remedy="check the path") from None
     except IsADirectoryError:
         raise InputError("is a directory, not a file", file=path, remedy="name a file") from None
@@ -228,11 +235,15 @@ def _open_for_writing(path: str | Path, temporary: Path) -> Iterator[io.TextIOBa
 
 @contextmanager
 def _atomic_path(target: Path) -> Iterator[Path]:
+    _require_no_directory(target)
     if _is_device(target):  # nothing to rename
         yield target
         return
     _require_parent(target)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:  # where no file can be made, such as in /proc
+        raise InputError(f"cannot be written: {error.strerror}", file=target, remedy="name another output") from None
     os.close(descriptor)
     temporary = Path(name)
     try:
@@ -246,6 +257,11 @@ def _atomic_path(target: Path) -> Iterator[Path]:
 def _is_device(target: Path) -> bool:
     """A pipe, /dev/null, …"""
     return target.exists() and not target.is_file()
+
+
+def _require_no_directory(target: Path) -> None:
+    if target.is_dir():
+        raise InputError("is a directory, not a file", file=target, remedy="name a file in it")
 
 
 def _require_parent(target: Path) -> None:

@@ -19,7 +19,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory
+from toledo.files import atomic_directory, open_to_read
 
 Array = NDArray[Any]
 Table = dict[str, Any]
@@ -56,10 +56,10 @@ def load(directory: str | Path, description: str) -> tuple[Table, dict[str, Arra
 
 def read_toml(path: Path) -> Table:
     """Parse a TOML file, with an error that names it."""
+    with open_to_read(path) as stream:
+        content = stream.read()
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError("no such file", file=path, remedy="check the path") from None
+        return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise InputError("not valid UTF-8", file=path, remedy="save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:

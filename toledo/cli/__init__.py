@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -34,6 +35,9 @@ from toledo.errors import ToledoError
 
 # With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+OTHERWISE = "look at the path, its permissions, and the disk"
+REMEDIES = {errno.ENOSPC: "make room on the disk, or write to another one", errno.EACCES: "check the permissions"}
 
 app = typer.Typer(
     name="toledo",
@@ -95,7 +99,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # a full disk, missing permissions
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        place = f"{error.filename}: " if error.filename else ""
+        _fail(f"{place}{error.strerror or error}\n  remedy: {REMEDIES.get(error.errno or 0, OTHERWISE)}")
 
 
 def _fail(message: str) -> NoReturn:

@@ -44,8 +44,6 @@ class TuningOutputs:
         if str(self.weights) == STANDARD_STREAM:
             raise InputError("the table of runs goes to standard output, weights to a file", remedy="name a file")
         for file in (self.weights, self.report):
-            if file and file.is_dir():
-                raise InputError("is a directory, not a file", file=file, remedy="name a file in it")
             if file:
                 require_output(file)
         if self.model:

@@ -152,8 +152,11 @@ class Combiner:
     @classmethod
     def load(cls, directory: str | Path, features: Sequence[Feature] = ()) -> Combiner:
         """Read what `save` wrote; features that are functions must be given again."""
-        content, arrays = storage.load(directory, DESCRIPTION)
         file = Path(directory) / DESCRIPTION
+        if not file.exists():
+            remedy = "check the path; make one with toledo combine tune"
+            raise InputError(f"no such file, so {directory} is not a combination", file=file, remedy=remedy)
+        content, arrays = storage.load(directory, DESCRIPTION)
         stages, systems = content.get("stages"), content.get("systems")
         known = content.get("format") == FORMAT and {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys()
         if not known or not isinstance(stages, list) or len(stages) != 2 or not systems:
