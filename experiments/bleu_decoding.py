@@ -32,20 +32,16 @@ from toledo.search.document import (
     DocumentResult,
     DocumentSearch,
     DocumentSettings,
-    HillClimbing,
-    Operations,
     Recording,
-    Sampling,
+    bleu_settings,
+    bleu_weights,
 )
-from toledo.weights import Weights
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
-RUNS = (*STARTS, *(f"{name}, {way}" for way in ("annealed", "guided") for name in STARTS))
+RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")
 COOLING = Annealing(1e-3, 1e-5)
-GUIDED_WEIGHT = 1e3  # a word that matches adds about 0.1 to the BLEU of a chapter: 100 times what the model may say
 COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
-BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.0, regroup=0.0, reposition=0.0)
 
 
 def main() -> None:
@@ -79,13 +75,12 @@ def _run(one: DocumentSet, name: str, steps: int) -> Run:
     start, _, way = name.partition(", ")
     if start == "within reach":
         documents = [_within_reach(one, document) for document in documents]
-    weights = Weights({**dict.fromkeys(one.model.feature_names, 0.0), BLEUModel.name: 1.0})
-    acceptance: Annealing | HillClimbing | Sampling = COOLING if way == "annealed" else HillClimbing()
-    operations = BLIND
-    if way == "guided":
-        weights = Weights({**one.model.weights, BLEUModel.name: GUIDED_WEIGHT})
-        acceptance, operations = Sampling(), Operations()
-    settings = DocumentSettings(acceptance, operations, steps, start=STARTS[start], recording=Recording("logarithmic"))
+    guided = way == "guided"
+    weights = bleu_weights(one.model.weights, guided)
+    usual = DocumentSettings(steps=steps, start=STARTS[start], recording=Recording("logarithmic"))
+    settings = bleu_settings(usual, guided)
+    if way == "annealed":
+        settings = replace(settings, acceptance=COOLING)
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
     seconds = time.process_time() - before
     logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)

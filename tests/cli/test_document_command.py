@@ -67,6 +67,7 @@ RUNS: dict[str, list[str]] = {
         *("--operation", "change=0.5", "--operation", "resegment=0.3", "--operation", "swap=0.2"),
     ],
     "bleu": ["bleu-decode", "--start", "random", "--steps", "3000", "--max-rejected", "1000"],
+    "guided": ["bleu-decode", "--guided", "--start", "random", "--steps", "600"],
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from toledo.cli.known_weights import hint, known_features
 from toledo.errors import InputError
-from toledo.formats.document_toml import DocumentConfiguration, read_configuration
+from toledo.formats.document_toml import DocumentConfiguration, configuration_of, read_configuration
 from toledo.formats.documents import DocumentText, read_documents, with_reference, write_translations
 from toledo.model import Model
 from toledo.search.document import (
@@ -23,6 +23,8 @@ from toledo.search.document import (
     SemanticModel,
     SemanticSpace,
     TypeTokenRatio,
+    bleu_settings,
+    bleu_weights,
 )
 from toledo.weights import Weights
 
@@ -81,10 +83,14 @@ def _search(
     return DocumentSearch(model, configuration.settings(), models, Weights(weights))
 
 
-def make_bleu_search(model: Model, configuration: DocumentConfiguration, text: DocumentText) -> DocumentSearch:
-    """A search for the references: only BLEU weighs anything."""
-    weights = dict.fromkeys(model.weights, 0.0) | {BLEU: 1.0}
-    return _search(_weighted(model, configuration), replace(configuration, weights=weights), None, text)
+def make_bleu_search(
+    model: Model, configuration: DocumentConfiguration, text: DocumentText, guided: bool = False
+) -> DocumentSearch:
+    """A search for the references: BLEU decides alone; with `guided` the sentence model proposes."""
+    weighted = _weighted(model, configuration)
+    weights = bleu_weights(weighted.weights, guided)
+    usual = configuration_of(bleu_settings(DocumentSettings(), guided), {})
+    return _search(weighted, replace(usual.changed(configuration), weights=weights), None, text)
 
 
 def read_or_draw(

@@ -24,6 +24,7 @@ from toledo.progress import Progress, silent
 from toledo.randomness import random_state, text_seed
 from toledo.search.beam.options import PreparedTable
 from toledo.search.beam.weighted import weigh
+from toledo.search.document.bleu_decoding import bleu_settings, bleu_weights
 from toledo.search.document.building import Encoded, build_text, sentence_parts
 from toledo.search.document.models import (
     LIX,
@@ -66,7 +67,8 @@ __all__ = [
     "ACCEPT", "DOCENT", "LIX", "OPERATIONS", "OVIX", "PROPOSE", "REJECT", "START", "Annealing", "BLEUModel", "Change",
     "CompiledModel", "DocumentModel", "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState",
     "GivenPhrase", "HillClimbing", "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record",
-    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio",
+    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio", "bleu_settings",
+    "bleu_weights",
 ]  # fmt: skip
 
 Derivation = Sequence[Sequence[GivenPhrase]]
