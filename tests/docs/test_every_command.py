@@ -101,6 +101,16 @@ def test_commands_exist(page: Path) -> None:
             pytest.fail(f"{line}: {error}")
 
 
+def test_commands_in_the_table_of_formats_exist() -> None:
+    """There they stand without `toledo`."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    names = "|".join(get_command(app).commands)
+    found = re.findall(rf"`((?:{names})(?: [^`\n]*)?)`", text)
+    assert len(found) > 30
+    for one in inline("".join(f"`toledo {line}`" for line in found)):
+        check(one)
+
+
 def test_every_page_with_commands_is_run() -> None:
     for page in PAGES:
         here = [block for block in blocks(page.read_text(encoding="utf-8")) if not DATA.search(block)]

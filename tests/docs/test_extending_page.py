@@ -1,13 +1,16 @@
 """The classes on the page on extending run, and do what the page says."""
 
+import importlib
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from page_commands import programs
 from small_models import small_model
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "extending.md"
 
 
 def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,3 +41,11 @@ def test_gradients_are_those_of_central_differences() -> None:
             for sign in (1, -1)
         )
         assert slope == pytest.approx((high - low) / (2 * step), rel=1e-4, abs=1e-7)
+
+
+def test_the_kernel_of_the_page_on_contributing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (program,) = programs((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    (tmp_path / "contributed_kernel.py").write_text(program, encoding="utf-8")  # its source is looked up
+    monkeypatch.syspath_prepend(tmp_path)
+    dot = importlib.import_module("contributed_kernel").dot
+    assert dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])) == 11.0
