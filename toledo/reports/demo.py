@@ -18,7 +18,7 @@ from toledo.refinement.history import History as RefinementHistory
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import EXPLANATION, add_segment, legend
 from toledo.reports.networks import Segment as NetworkSegment
-from toledo.reports.page import Page
+from toledo.reports.page import PLOT, Page
 from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.refinement import add_refinement
 from toledo.reports.tuning import add_trajectories
@@ -183,7 +183,7 @@ def _options(table: PhraseTable, phrase: Sequence[str]) -> str:
 
 
 def _coverage_plot(shares: Sequence[float]) -> Figure:
-    figure = Figure(figsize=(6, 3), layout="constrained")
+    figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     axes.bar(range(1, len(shares) + 1), shares, color="#b5462f")
     axes.set(xlabel="words of a phrase", ylabel="share known", ylim=(0.0, 1.0), xticks=range(1, len(shares) + 1))

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
-from toledo.reports.page import Page
+from toledo.reports.page import PLOT, Page
 
 RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 LANGUAGE_MODEL = "lm"
@@ -72,7 +72,7 @@ def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROW
     page.paragraph(f"{len(courses)} documents{f', {segments} segments' if segments else ''}.")
     for heading, draw in _panels(courses):
         page.subheading(heading)
-        figure = Figure(figsize=(6, 3.2), layout="constrained")
+        figure = Figure(figsize=PLOT, layout="constrained")
         draw(figure.subplots(), courses)
         page.figure(figure)
     page.subheading("Documents")

@@ -39,12 +39,14 @@ nav ul { margin: .3rem 0; padding-left: 1.2rem; columns: 16rem; }
 @media (max-width: 40rem) {
   body { margin: 1rem auto; } h1 { font-size: 1.4rem; } th, td { padding: .3rem .3rem; }
   table { font-size: .9rem; }
+  .wide > svg { max-width: none; }
   .bars { grid-template-columns: 1fr; gap: 0; } .bars .track { margin-bottom: .5rem; }
 }
 """
 BAR_ROOM = 82  # per cent of the width, so that the number fits beside the longest bar
 LONG = 24  # letters of a text that is not to be broken after every word
-WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 900.0  # pixels
+WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 0.75  # of its natural size
+PLOT = 5.2, 3.0  # inches: so large that letters can be read where the whole is as wide as a phone
 NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?")
 Rows = Sequence[Sequence[object]]
 
@@ -103,11 +105,11 @@ class Page:
         self._parts.append(text)
 
     def picture(self, svg: str, description: str) -> None:
-        """A drawing of any width: one that is too wide for the page is made smaller, but never too small to read."""
+        """A drawing of any width: one that is a little too wide is made smaller, and scrolled if that is not enough."""
         drawing = svg[svg.index("<svg") :]
         found = WIDTH.search(drawing)
-        least = min(float(found[1]), SMALLEST) if found else SMALLEST
-        self._wide(drawing.replace("<svg ", f'<svg style="min-width: {least:.0f}px" ', 1), description)
+        least = f' style="min-width: {SMALLEST * float(found[1]):.0f}px"' if found else ""
+        self._wide(drawing.replace("<svg", f"<svg{least}", 1), description)
 
     def figure(self, figure: Figure) -> None:
         """A plot; the same plot always gives the same bytes."""

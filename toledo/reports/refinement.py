@@ -8,20 +8,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from toledo.refinement.history import History, Iteration
-from toledo.reports.page import Page
+from toledo.reports.page import PLOT, Page
 
 RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 
 
 def add_refinement(page: Page, history: History) -> None:
-    """A plot if there is more than one iteration to see, and a table."""
+    """A plot if there are several iterations to see, and a table."""
     first, best = history.iterations[0], history.best
     if best.number:
         told = f"{first.validation:.2f} before, {best.validation:.2f} after iteration {best.number}"
     else:
         told = f"{first.validation:.2f} before; no iteration is better"
     page.paragraph(f"BLEU on the validation set: {told}. {_ending(history)}")
-    if len(history.iterations) > 1:
+    if len(history.iterations) > 2:  # two points are no curve
         page.figure(_plot(history.iterations, best.number))
     page.table(*_table(history))
 
@@ -31,7 +31,7 @@ def _ending(history: History) -> str:
 
 
 def _plot(iterations: Sequence[Iteration], best: int) -> Figure:
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     axes.plot([one.number for one in iterations], [one.validation for one in iterations], "o-", color=RED)
     axes.axvline(best, color=GREY, linestyle=":")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from toledo.reports.page import Page
+from toledo.reports.page import PLOT, Page
 from toledo.tuning.history import History, spread
 
 MOST_WEIGHTS = 15
@@ -49,7 +49,7 @@ def add_runs(page: Page, histories: Sequence[History]) -> None:
 
 def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
     """Several tunings in one plot: the score that rounds are chosen by."""
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     for number, (name, history) in enumerate(histories.items()):
         colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
@@ -86,7 +86,7 @@ def _runs(page: Page, histories: Sequence[History]) -> None:
 
 
 def _scores_plot(histories: Sequence[History], best: History) -> Figure:
-    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     for history in histories:
         if history is not best:

@@ -1,0 +1,93 @@
+"""`toledo demo` from end to end, and what helps it to be quick."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import check_page
+from typer.testing import CliRunner
+
+from toledo.cli import app, rehearsal
+
+STEPS = (
+    "train, default weights", "tune, MERT", "tune, CoBLEU", "decide, viterbi", "decide, max-translation", "decide, mbr",
+    "decide, consensus", "decide, forest-consensus", "decide, lattice-mbr", "decide, sampled MBR",
+    "combine, third 1 alone", "combine, third 2 alone", "combine, third 3 alone", "combine, all three",
+    "documents, consistency", "refine, phrase table",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The directory of a small demo, and what it printed."""
+    output = tmp_path_factory.mktemp("demo")
+    result = CliRunner().invoke(app, ["demo", "--output", str(output), "--size", "200", "--threads", "1"])
+    assert result.exit_code == 0, result.output
+    return output, result.output
+
+
+def test_each_step_says_what_and_where_and_ends_in_the_table(demo: tuple[Path, str]) -> None:
+    output, told = demo
+    assert [int(number) for number in re.findall(r"^(\d+)\. .+: \S+$", told, re.MULTILINE)] == list(range(1, 10))
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in told.splitlines() if line.startswith("│")]
+    assert [row[0] for row in rows] == list(STEPS)
+    assert all(len(row) == 5 and all(float(cell) >= 0.0 for cell in row[1:]) for row in rows)
+    for name in ("default", "mert/test", "rules/mbr", "combination/test", "documents/test", "refined"):
+        assert len((output / f"{name}.out").read_text().splitlines()) == 40
+    assert not list(output.glob("refining-*"))
+
+
+def test_the_report_has_every_part(demo: tuple[Path, str]) -> None:
+    page = check_page(demo[0] / "report.html")
+    for step in STEPS:
+        assert f"<td>{step}</td>" in page or f'<td class="long">{step}</td>' in page
+    assert page.count("<h2") == 9
+    assert 'class="token"' in page  # posteriors in colour
+    assert "forest with" in page
+    assert "confusion network of" in page
+    assert "alignment error rate" in page
+
+
+def test_its_files_are_runs_to_report_on(demo: tuple[Path, str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["report", str(demo[0]), "--output", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    page = check_page(tmp_path / "page.html")
+    for part in ("Tunings side by side", "Tuning: mert", "Tuning: cobleu", "Documents: ", "Refinement: refinement"):
+        assert part in page
+
+
+def test_a_rehearsal_makes_what_the_demo_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / rehearsal.READY).touch()
+    monkeypatch.setattr("toledo.kernels.compiled_kernels", lambda: 1)
+    rehearsal.rehearse(tmp_path)
+    for name in ("combination/test", "documents/test", "rules/sampled-mbr", "refined"):
+        assert len((tmp_path / f"{name}.out").read_text().splitlines()) == rehearsal.LINES
+
+
+def test_nothing_is_rehearsed_that_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toledo.kernels.compiled_kernels", lambda: 0)
+    rehearsal.rehearse(tmp_path)
+    assert not (tmp_path / "combination").exists()
+
+
+def test_an_interruption_leaves_no_traceback_and_no_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "toledo", "demo", "--output", str(tmp_path / "demo"), "--threads", "2"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also below nohup
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, preexec_fn=listen) as process:
+        assert process.stderr is not None
+        while b"1. " not in process.stderr.readline():
+            assert process.poll() is None
+        (begun,) = tmp_path.glob("toledo-rehearsal-*")
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read().decode()
+        assert process.wait(timeout=60) not in (0, 1)
+    assert "Traceback" not in told
+    assert not begun.exists()
