@@ -10,27 +10,26 @@ The gradient is Σ_i E[x | O_i] − E[x]. Here the scale of the weights means so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.kernels import kernel
 from toledo.metrics.bleu import BLEU
-from toledo.progress import Progress, silent
+from toledo.progress import Progress
 from toledo.tuning.choices import best_hypotheses, sentence_gains, sign
-from toledo.tuning.examples import Examples, Lists
+from toledo.tuning.examples import Lists
 from toledo.tuning.fitting import Loss, fit
-from toledo.tuning.problem import ListProblem, list_problem
+from toledo.tuning.problem import ListProblem, ListTuner
 from toledo.tuning.rows import Vector, row_scores, spread, weighted_sum
 from toledo.tuning.tuner import Tuned
-from toledo.weights import Weights
 
 MOST_PASSES = 20
 
 
 @dataclass(frozen=True)
-class MMI:
+class MMI(ListTuner):
     """The likelihood of oracles on lists, with any metric; sparse features by the thousand.
 
     Oracles are those that, exchanged one segment after the other until nothing changes, give the best corpus score; or
@@ -41,23 +40,13 @@ class MMI:
     l2: float = 1.0
 
     name = "mmi"
-    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not self.l2 >= 0.0:
             raise ValueError("MMI: l2 must not be negative")
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
         """The weights with the highest likelihood; nothing is random, so the seed does not matter."""
-        problem = list_problem(examples, start, threads)
         lists, given = problem.lists, problem.parameters
         with progress(self.name, 2) as advance:
             oracles = is_oracle(lists, self.oracle)

@@ -11,25 +11,22 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
 
 import numpy as np
 
-from toledo.progress import Progress, silent
+from toledo.progress import Progress
 from toledo.tuning.choices import sentence_gains
-from toledo.tuning.examples import Examples
 from toledo.tuning.pairs import Sampling, sample_pairs
-from toledo.tuning.problem import list_problem
+from toledo.tuning.problem import ListProblem, ListTuner
 from toledo.tuning.ranking import fit_pairs
 from toledo.tuning.rows import Vector
 from toledo.tuning.tuner import Tuned
-from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class PRO:
+class PRO(ListTuner):
     """Ranking by logistic regression on lists, with any metric; sparse features by the thousand.
 
     `extra_length` 1 keeps BLEU+1 from preferring short translations (`sentence_gains`). `interpolation` is Ψ: how much
@@ -43,32 +40,22 @@ class PRO:
     interpolation: float = 1.0
 
     name = "pro"
-    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not (self.l2 >= 0.0 and 0.0 < self.interpolation <= 1.0):
             raise ValueError("PRO: l2 must not be negative, the interpolation above 0 and at most 1")
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
         """Weights that rank hypotheses as the metric does; those of the start where no two hypotheses differ."""
-        problem = list_problem(examples, start, threads)
         old = problem.parameters.start
         gains = sentence_gains(problem.lists, self.extra_length)
         with progress(self.name, 2) as advance:
-            pairs = sample_pairs(gains, problem.lists.offsets, self.sampling, seed, threads)
+            pairs = sample_pairs(gains, problem.lists.offsets, self.sampling, seed, problem.threads)
             advance(1)
             if not pairs.better.size:
                 log.warning("PRO: no two hypotheses of a segment differ enough: the weights stay as they are")
                 return problem.tuned(old, 0.0, {"pairs": 0.0})
-            new, loss = fit_pairs(logistic_loss, pairs, problem.rows, problem.parameters, old, self.l2, threads)
+            new, loss = fit_pairs(logistic_loss, pairs, problem.rows, problem.parameters, old, self.l2, problem.threads)
             advance(1)
         new = problem.at_norm_of_start(new)
         values = self.interpolation * new + (1.0 - self.interpolation) * old

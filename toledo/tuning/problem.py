@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
+from toledo.progress import Progress, silent
 from toledo.tuning.choices import corpus_score, sign
 from toledo.tuning.examples import Examples, Lists
 from toledo.tuning.rows import Parameters, Rows, Vector, parameters, row_scores, rows_of
@@ -49,3 +52,26 @@ def list_problem(examples: Examples, start: Weights, threads: int | None) -> Lis
     lists = examples.lists
     given = parameters(lists.forest, start)
     return ListProblem(lists, start, given, rows_of(lists.forest, given.names), threads)
+
+
+class ListTuner(ABC):
+    """A tuner that works on lists alone: it says how to solve a problem."""
+
+    name: ClassVar[str]
+    wants: ClassVar[Literal["lists"]] = "lists"
+
+    def tune(
+        self,
+        examples: Examples,
+        start: Weights,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tuned:
+        """Better weights for all that the search has found so far; the same seed gives the same weights."""
+        return self.solve(list_problem(examples, start, threads), seed, progress)
+
+    @abstractmethod
+    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
+        """The weights for these lists."""

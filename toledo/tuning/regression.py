@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
 
 import numpy as np
 
-from toledo.progress import Progress, silent
+from toledo.progress import Progress
 from toledo.tuning.choices import sentence_gains
-from toledo.tuning.examples import Examples
 from toledo.tuning.lbfgs import dot
 from toledo.tuning.pairs import Sampling, sample_pairs
-from toledo.tuning.problem import list_problem
+from toledo.tuning.problem import ListProblem, ListTuner
 from toledo.tuning.ranking import fit_pairs
 from toledo.tuning.rows import Vector
 from toledo.tuning.tuner import Tuned
-from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(ListTuner):
     """Ridge regression on sampled pairs, with any metric.
 
     Scores that predict differences of gains have a scale of their own. So frozen weights and base scores take no part
@@ -41,27 +38,17 @@ class Regression:
     extra_length: float = 0.0
 
     name = "regression"
-    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if not self.l2 >= 0.0:
             raise ValueError("regression: l2 must not be negative")
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
         """Weights that predict differences of gains; those of the start where no two hypotheses differ."""
-        problem = list_problem(examples, start, threads)
         given = problem.parameters
         gains = sentence_gains(problem.lists, self.extra_length)
         with progress(self.name, 2) as advance:
-            pairs = sample_pairs(gains, problem.lists.offsets, self.sampling, seed, threads)
+            pairs = sample_pairs(gains, problem.lists.offsets, self.sampling, seed, problem.threads)
             advance(1)
             if not pairs.better.size:
                 log.warning("regression: no two hypotheses of a segment differ enough: the weights stay as they are")
@@ -74,7 +61,7 @@ class Regression:
             rows, zero = problem.rows._replace(base=np.empty(0)), np.zeros(len(given.names))
             low, high = np.where(given.low >= 0.0, 0.0, -np.inf), np.where(given.high <= 0.0, 0.0, np.inf)
             alone = replace(given, start=zero, low=low, high=high)
-            values, total = fit_pairs(loss, pairs, rows, alone, zero, self.l2, threads)
+            values, total = fit_pairs(loss, pairs, rows, alone, zero, self.l2, problem.threads)
             advance(1)
         values = given.at_norm_of_start(values)
         return problem.tuned(values, -total / pairs.better.size, {"pairs": float(pairs.better.size)})

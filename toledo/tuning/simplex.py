@@ -7,25 +7,22 @@ first simplex is wide, and after each descent a new one is set up around the bes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from toledo.progress import Progress, silent
-from toledo.tuning.examples import Examples
-from toledo.tuning.problem import ListProblem, list_problem
+from toledo.progress import Progress
+from toledo.tuning.problem import ListProblem, ListTuner
 from toledo.tuning.rows import Vector
 from toledo.tuning.tuner import Tuned
-from toledo.weights import Weights
 
 POINTS_PER_WEIGHT = 40  # evaluations in a descent
 CLOSE = 1e-3  # in units of the first steps, and of the score
 
 
 @dataclass(frozen=True)
-class Simplex:
+class Simplex(ListTuner):
     """Searches for dense weights; sparse ones stay as they are, but for a common factor. Takes any metric.
 
     `step` is the size of the first simplex as a part of the mean weight. Free weights get the L1 norm of those at the
@@ -36,23 +33,13 @@ class Simplex:
     step: float = 1.0
 
     name = "simplex"
-    wants: ClassVar[Literal["lists"]] = "lists"
 
     def __post_init__(self) -> None:
         if self.descents < 1 or not self.step > 0.0:
             raise ValueError("simplex: at least one descent, with a positive step")
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
         """The best weights found, never worse on the lists than those at the start."""
-        problem = list_problem(examples, start, threads)
         given, random = problem.parameters, np.random.default_rng(seed)
         free = np.flatnonzero(given.free[: given.dense])
         values = given.start
