@@ -38,6 +38,7 @@ TESTS = {
     "docs/papers/documents.md": "tests/tuning/test_documents_tuning_page.py",
     "docs/papers/minimum-risk.md": "tests/tuning/test_minimum_risk_page.py",
     "docs/phrase-tables.md": "tests/phrases/test_phrase_tables_page.py",
+    "docs/report.md": "tests/reports/test_report_page.py",
     "docs/refine.md": "tests/refinement/test_refine_page.py",
     "docs/sample.md": "tests/sample/test_sample_page.py",
     "docs/sampling.md": "tests/search/test_sampling_page.py",
