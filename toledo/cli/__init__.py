@@ -37,7 +37,11 @@ from toledo.errors import ToledoError
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 OTHERWISE = "look at the path, its permissions, and the disk"
-REMEDIES = {errno.ENOSPC: "make room on the disk, or write to another one", errno.EACCES: "check the permissions"}
+REMEDIES = {
+    errno.ENOSPC: "make room on the disk, or write to another one",
+    errno.EACCES: "check the permissions",
+    errno.EEXIST: "this is a file: name a directory",
+}
 
 app = typer.Typer(
     name="toledo",
