@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[development]'
 	@touch $@
 
-demo: $(READY) ## Train on the built-in sample and show what came out.
+demo: $(READY) ## Show everything on the built-in sample: a table, and demo/report.html.
 	$(BIN)/toledo demo --output demo
 
 test: $(READY) ## Run all tests.

@@ -24,7 +24,7 @@ log = logging.getLogger("toledo.demo")
 REPORT = "report.html"
 DETAILS = "toledo.language_model"  # nobody wants to know here that outputs are few
 EXAMPLES = 3
-SHOWN_EDGES, SHOWN_POSTERIOR = 5.0, 0.02  # of a forest that is drawn: edges per word, and the least posterior
+SHOWN_EDGES, SHOWN_POSTERIOR = 5.0, 0.05  # of a forest that is drawn: edges per word, and the least posterior
 
 
 def demo(

@@ -47,7 +47,7 @@ BAR_ROOM = 82  # per cent of the width, so that the number fits beside the longe
 LONG = 24  # letters of a text that is not to be broken after every word
 WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 0.75  # of its natural size
 PLOT = 5.2, 3.0  # inches: so large that letters can be read where the whole is as wide as a phone
-NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?")
+NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?( \*)?")  # a star marks the best
 Rows = Sequence[Sequence[object]]
 
 

@@ -103,19 +103,19 @@ def _scores_plot(histories: Sequence[History], best: History) -> Figure:
 
 
 def _objective_plot(history: History) -> Figure:
-    figure = Figure(figsize=(7, 3), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(PLOT[0], 4.4), layout="constrained")
+    upper, lower = figure.subplots(2, 1)
     numbers = [one.number for one in history.rounds]
-    left.plot(numbers, [one.objective for one in history.rounds], color=RED, marker="o")
-    left.set(xlabel="round", ylabel="objective")
-    right.plot(numbers, [one.norm for one in history.rounds], color=RED, marker="o")
-    right.set(xlabel="round", ylabel="sum of absolute weights")
-    _whole_rounds(left, right)
+    upper.plot(numbers, [one.objective for one in history.rounds], color=RED, marker="o")
+    upper.set(xlabel="round", ylabel="objective")
+    lower.plot(numbers, [one.norm for one in history.rounds], color=RED, marker="o")
+    lower.set(xlabel="round", ylabel="sum of absolute weights")
+    _whole_rounds(upper, lower)
     return figure
 
 
 def _weights_plot(history: History) -> Figure:
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(PLOT[0], 5.0), layout="constrained")
     axes = figure.subplots()
     for name in _largest(history):
         values = [history.weights(number).get(name, 0.0) for number in range(len(history.rounds) + 1)]
@@ -123,7 +123,7 @@ def _weights_plot(history: History) -> Figure:
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.set(xlabel="round", ylabel="weight")
     _whole_rounds(axes)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(fontsize="small", loc="outside lower center", ncols=2)
     return figure
 
 
