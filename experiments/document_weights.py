@@ -102,11 +102,12 @@ class Mert:
 class Refined:
     """Phrase and word probabilities raised for BLEU on samples of document chains over the training text, with MERT.
 
-    The training text is translated by models of ten folds. MERT finds the weights of the baseline, and those after the
-    phrase and after the lexicon stage; of these three models the best one on the tuning documents is taken.
+    The training text is translated by models of ten folds. MERT finds the weights of the baseline, and those after each
+    stage of the schedule; the best of these models on the tuning documents is taken.
     """
 
-    samples: SampleSettings | None = SampleSettings()  # noqa: RUF009 (frozen)
+    schedule: str = "both"
+    on_chains: bool = True
     rounds_again: int = 6
 
 
@@ -130,7 +131,8 @@ CONDITIONS: dict[str, How | None] = {
     "expected BLEU, words, length": Matched("expected BLEU, words"),
     "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
     "refined on chains": Refined(),
-    "refined on lists": Refined(None),
+    "refined on chains, two stages": Refined("two-stage"),
+    "refined on lists": Refined(on_chains=False),
 }
 
 
@@ -191,8 +193,8 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
 
 
 def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
-    """The refined model is kept; models of folds do not depend on the seed and are shared."""
-    work, folds = one.work / file_name(f"{name}-{seed}.refining"), one.work / "folds"
+    """The refined model is kept; schedules share lists, and all share the models of folds."""
+    work, folds = one.work / f"refining-{'chains' if how.on_chains else 'lists'}-{seed}", one.work / "folds"
     work.mkdir(exist_ok=True)
     folds.mkdir(exist_ok=True)
     if not (work / "folds").exists():
@@ -206,10 +208,10 @@ def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
         tuner=MERT(),
         rounds=LoopSettings(rounds=Mert().rounds, seed=seed, threads=one.threads),
         work=work,
-        lists=ListSettings(samples=how.samples and replace(how.samples, seed=seed)),
+        lists=ListSettings(samples=SampleSettings(seed=seed) if how.on_chains else None),
         rounds_again=how.rounds_again,
     )
-    found = procedure.run(Settings(threads=one.threads))
+    found = procedure.run(Settings(how.schedule, threads=one.threads), how.schedule)
     found.model.save(_refined_directory(one, name, seed))
     return found.model.weights
 
