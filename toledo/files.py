@@ -67,6 +67,18 @@ def read_lines(path: str | Path) -> Iterator[str]:
         yield line.decode("utf-8")
 
 
+def read_segment_lines(path: str | Path, segments: int) -> list[str]:
+    """The lines of a file that must have one for each of so many segments."""
+    lines = list(read_lines(path))
+    if len(lines) != segments:
+        raise InputError(
+            f"{len(lines)} lines for {segments} segments",
+            file=display_name(path),
+            remedy="give a line for each segment; line i belongs to segment i",
+        )
+    return lines
+
+
 def display_name(path: str | Path) -> str:
     """How to name a file to the user."""
     return "<stdin>" if str(path) == STANDARD_STREAM else str(path)

@@ -27,7 +27,7 @@ from toledo.combination.paths import best_path
 from toledo.consensus.rule import Rule
 from toledo.corpus import Sentences
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import display_name, read_lines, read_segment_lines
 from toledo.formats.arpa import read_arpa
 from toledo.language_model import LanguageModel
 from toledo.metrics import BLEU
@@ -104,15 +104,9 @@ def reference_words(
     lines: Lines, files: Sequence[str], segments: int, source: str | None
 ) -> list[list[tuple[str, ...]]]:
     """The words of all references of each segment."""
-    texts = [list(read_lines(file)) for file in files]
-    counts = {display_name(file): len(text) for file, text in zip(files, texts, strict=True)}
+    texts = [read_segment_lines(file, segments) for file in files]
     if source is not None:
-        counts[display_name(source)] = sum(1 for _ in read_lines(source))
-    for name, count in counts.items():
-        if count != segments:
-            raise InputError(
-                f"{count} lines, but the systems have {segments}", file=name, remedy="line i belongs to segment i"
-            )
+        read_segment_lines(source, segments)
     references = [[lines.words(lines.read(line)) for line in own] for own in zip(*texts, strict=True)]
     if not any(text for own in references for text in own):
         raise InputError("the references are empty", file=display_name(files[0]), remedy="give texts to compare with")

@@ -10,7 +10,7 @@ import typer
 
 from toledo.cli.rules import CHOICE, require_scale
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import read_segment_lines
 
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
@@ -68,22 +68,12 @@ def described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
 
 def references_of(files: Sequence[str], segments: int, split: Split | None = None) -> list[tuple[Sequence[str], ...]]:
     """The references of each segment."""
-    if not files:
-        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
-    return list(zip(*(_reference(file, segments, split) for file in files), strict=True))
-
-
-def _reference(file: str, segments: int, split: Split | None) -> list[Sequence[str]]:
     from toledo.vocabulary import split_words
 
-    lines = [split_words(line) for line in read_lines(file)]
-    if len(lines) != segments:
-        raise InputError(
-            f"{len(lines)} lines for {segments} segments",
-            file=display_name(file),
-            remedy="give a line for each segment",
-        )
-    return [line if split is None else split(line) for line in lines]
+    if not files:
+        raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")
+    texts = [[split_words(line) for line in read_segment_lines(file, segments)] for file in files]
+    return list(zip(*([line if split is None else split(line) for line in text] for text in texts), strict=True))
 
 
 def numbers_of(text: str) -> list[float]:

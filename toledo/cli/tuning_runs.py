@@ -16,7 +16,7 @@ from toledo.cli.searches import SearchChoice
 from toledo.cli.start_weights import Start
 from toledo.corpus import Segment, read_segments
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import display_name, read_segment_lines
 from toledo.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
 from toledo.formats.outputs import read_outputs
@@ -188,15 +188,7 @@ def configuration_of(tuner: object, settings: LoopSettings, start: Weights) -> d
 def _reference_texts(files: Sequence[Path], segments: int) -> list[list[tuple[str, ...]]]:
     if not files:
         raise InputError(NO_REFERENCE, remedy=ONE_REFERENCE)
-    texts = [[tuple(split_words(line)) for line in read_lines(file)] for file in files]
-    for file, lines in zip(files, texts, strict=True):
-        if len(lines) != segments:
-            raise InputError(
-                f"{len(lines)} lines for {segments} segments of the lists",
-                file=file,
-                remedy="give a line for each segment",
-            )
-    return texts
+    return [[tuple(split_words(line)) for line in read_segment_lines(file, segments)] for file in files]
 
 
 def model_digest(model: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toledo.corpus import Document, documents_of, read_segments
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, read_lines, write_lines
+from toledo.files import STANDARD_STREAM, display_name, read_segment_lines, write_lines
 from toledo.formats.markup import is_markup
 from toledo.formats.nist_xml import read_text_sets, write_text_sets
 from toledo.formats.text_sets import Kind, MarkedDocument, MarkedSegment, MarkedText, TextSet, joined
@@ -99,19 +99,8 @@ def _read_marked(source: str | Path, references: Sequence[str | Path]) -> Docume
             sets += found
             files += [file] * len(found)
         else:
-            texts.append(_lines(file, sum(len(document.segments) for document in original.documents)))
+            texts.append(read_segment_lines(file, sum(len(document.segments) for document in original.documents)))
     return DocumentText(joined(original, sets, files, texts), replace(marked, sets=(original,)))
-
-
-def _lines(file: str | Path, segments: int) -> list[str]:
-    lines = list(read_lines(file))
-    if len(lines) != segments:
-        raise InputError(
-            f"{len(lines)} lines for {segments} segments",
-            file=display_name(file),
-            remedy="give a line for each segment",
-        )
-    return lines
 
 
 def _require_names(documents: Sequence[Document], file: str | Path) -> None:
