@@ -1,11 +1,10 @@
 """The commands and the Python of the page on decision rules that deal with lists run as printed."""
 
 import re
-import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
+from page_commands import run_lines
 from typer.testing import CliRunner
 
 from toledo.cli import app
@@ -20,15 +19,8 @@ def section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_commands_run(section: str) -> None:
-    (samples,) = re.findall(r"^    (printf .*)", section, re.MULTILINE)
-    subprocess.run(["sh", "-c", samples], check=True)
     Path("samples.jsonl").write_text("\n".join(re.findall(r"^    (\{.*\})", section, re.MULTILINE)))
-    results = {}
-    for command in re.findall(r"^    toledo (.*)", section, re.MULTILINE):
-        words = shlex.split(command.partition(" > ")[0])
-        result = CliRunner().invoke(app, words, catch_exceptions=False)
-        assert result.exit_code == 0, result.output
-        results[command] = result.stdout.splitlines()
+    results = {command: printed.splitlines() for command, printed in run_lines(section).items()}
     chosen = [lines for command, lines in results.items() if command.endswith("> out.txt")]
     assert chosen[:2] == [["The cat sat on the mat."], ["The cat sat on the mat.", "Hello there."]]
     assert [len(lines) for lines in chosen[2:]] == [50, 50, 50]

@@ -1,24 +1,14 @@
 """The examples of docs/word-alignment.md run as they stand."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from page_commands import run_line
 
-from toledo.cli import app
 from toledo.files import read_lines
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "word-alignment.md"
-
-
-def run(command: str) -> None:
-    command, _, output = command.partition(" > ")
-    result = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    if output:
-        Path(output).write_text(result.stdout, encoding="utf-8")
 
 
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,7 +16,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     text = PAGE.read_text(encoding="utf-8")
     for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
         for command in block.splitlines():
-            run(command)
+            run_line(command)
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     exec(compile(code, str(PAGE), "exec"), {})
     first, probability, score = capsys.readouterr().out.splitlines()

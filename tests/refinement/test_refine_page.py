@@ -1,13 +1,11 @@
 """The commands and the Python of the page on refining run as printed, and it has the defaults of the command."""
 
 import inspect
-import re
-import shlex
 from pathlib import Path
 
 import pytest
+from page_commands import programs, run_lines
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.cli.refine import refine
@@ -20,16 +18,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
-    commands = re.findall(r"^    toledo (.*)", text, re.MULTILINE)
-    assert len(commands) == 5
-    for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
-        assert result.exit_code == 0, f"{command}\n{result.output}"
+    assert len(run_lines(text)) == 5
     assert Path("refined2/model.toml").exists()
-    program = text.split("## In Python", 1)[1]
-    block = "".join(re.findall(r"^(?:    .*)?\n", program, flags=re.MULTILINE))
+    (program,) = programs(text)
     capsys.readouterr()
-    exec(compile(re.sub(r"^    ", "", block, flags=re.MULTILINE), str(PAGE), "exec"), {})
+    exec(compile(program, str(PAGE), "exec"), {})
     assert float(capsys.readouterr().out.split()[-1]) > 10
 
 
@@ -45,7 +38,7 @@ def test_defaults() -> None:
     assert ours.method.steps == 20
     assert "Twenty steps" in text
     assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.schedule)
-    assert (defaults["n_best"], defaults["folds"]) == (ListSettings().n_best, ListSettings().folds)
+    assert (defaults["n_best_size"], defaults["folds"]) == (ListSettings().n_best, ListSettings().folds)
     assert f"`--folds {defaults['folds']}`" in text
     assert f"`--objective {defaults['objective'].value}`" in text
 

@@ -2,13 +2,11 @@
 
 import inspect
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from page_commands import programs, run_lines
 
-from toledo.cli import app
 from toledo.cli.translate import translate
 from toledo.cli.tune import tune
 from toledo.tuning.gradient import GradientTuner
@@ -25,15 +23,10 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     (weights,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "start.toml").write_text(weights)
     assert Weights.load("start.toml").bounds == {"lm": (0.0, 2.0)}
-    commands = re.findall(r"^    toledo (.*)", text, re.MULTILINE)
-    assert len(commands) >= 15
-    for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command))
-        assert result.exit_code == 0, f"{command}\n{result.output}"
-    program = text.split("## In Python", 1)[1]
-    block = "".join(re.findall(r"^(?:    .*)?\n", program, flags=re.MULTILINE))
+    assert len(run_lines(text)) >= 15
+    (program,) = programs(text)
     capsys.readouterr()
-    exec(compile(re.sub(r"^    ", "", block, flags=re.MULTILINE), str(PAGE), "exec"), {})
+    exec(compile(program, str(PAGE), "exec"), {})
     assert float(capsys.readouterr().out.split()[0]) > 20
 
 
