@@ -34,6 +34,7 @@ from toledo.weights import Weights
 DOCENT_SPEED, DOCENT_SPEED_1000, DOCENT_SPEED_BLEU = 60_000, 980, 74_000
 BEAM = -1979.17
 SEEDS = (1, 2, 3)
+TURNS = 41
 CLIMBS = [("hill climbing", HillClimbing()), ("annealing", Annealing())]
 
 
@@ -66,12 +67,12 @@ def steps_per_second(search: DocumentSearch, document: Document, steps: int, war
 
 
 def rates_by_turns(plans: Sequence[DocumentSearch], document: Document, steps: int, warm: int) -> list[list[float]]:
-    """Steps per CPU second of each search in nine turns; they take turns, so that they share what else is going on."""
+    """Steps per CPU second of each search in many turns; they take turns, so that they share what else is going on."""
     states = [search.start(document) for search in plans]
     for search, state in zip(plans, states, strict=True):
         search.run(state, warm)
     rates: list[list[float]] = [[] for _ in plans]
-    for _ in range(9):
+    for _ in range(TURNS):
         for search, state, own in zip(plans, states, rates, strict=True):
             start = time.process_time()
             search.run(state, steps)
@@ -96,10 +97,10 @@ def searches(model: Model, operations: Operations) -> list[tuple[str, DocumentSe
 
 
 def speed(model: Model, document: Document) -> None:
-    print("## Steps per CPU second, 50 sentences, Docent's operations, hill climbing: medians of nine turns\n")
+    print(f"## Steps per CPU second, 50 sentences, Docent's operations, hill climbing: medians of {TURNS} turns\n")
     print("| models | steps/s | of Docent's | of that without (lowest to highest) |\n|---|---|---|---|")
     plans = searches(model, DOCENT)
-    rates = rates_by_turns([search for _, search in plans], document, 200_000, 200_000)
+    rates = rates_by_turns([search for _, search in plans], document, 100_000, 200_000)
     for (name, _), own in zip(plans, rates, strict=True):
         theirs = DOCENT_SPEED_BLEU if name.startswith("BLEU") else DOCENT_SPEED
         rate, shares = median(own), sorted(one / plain for one, plain in zip(own, rates[0], strict=True))
