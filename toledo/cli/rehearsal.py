@@ -67,8 +67,8 @@ def rehearse(directory: Path) -> None:
     steps.combine(demo, {f"system {number}": own for number, own in enumerate(texts)})
     wait(directory / READY)
     steps.translate_documents(demo, model)
-    steps.choose_from_samples(demo, model)
     steps.refine(demo, model, alignments)
+    steps.choose_from_samples(demo, model)  # last: the demo may be here itself by now
 
 
 def wait(file: Path) -> None:
