@@ -120,7 +120,7 @@ def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list
             f"Sentence {number + 1} of the test text",
             shaded(forest, scale * forest.scores(model.weights), _named(chosen, texts[number])),
             " ".join(segment.words),
-            [" ".join(reference) for reference in segment.references],
+            list(dict.fromkeys(" ".join(reference) for reference in segment.references)),
         )
         for number, segment, forest in zip(numbers, segments, forests, strict=True)
     ]
