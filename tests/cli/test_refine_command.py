@@ -143,7 +143,7 @@ def test_what_does_not_fit_is_refused(home: Path) -> None:
     assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--distance", "kl")
     assert "only for --on lattices" in refusal("--output", "x", "--density", 3)
     assert "only for --on samples" in refusal("--output", "x", "--samples", 3)
-    assert "--scale" in refusal("--output", "x", "--scale", 0)
+    assert "the scale is 0" in refusal("--output", "x", "--scale", 0)
     assert "differ in their number of lines" in refusal("--output", "x", "--target", "s/tune.src")
     assert not Path("x.refining").exists()
 

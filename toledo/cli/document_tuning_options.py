@@ -52,7 +52,7 @@ HeldOutSource = Annotated[
     str | None, typer.Option(help="Documents to choose the best round by.", show_default="the tuning documents")
 ]
 HeldOutDocumentIds = Annotated[Path | None, typer.Option(help="For text.")]
-HeldOutReferences = Annotated[list[str] | None, typer.Option(help="May be repeated.")]
+HeldOutReferences = Annotated[list[str] | None, typer.Option(help="Reference; may be repeated.")]
 
 Pairs = Annotated[
     PairsName, typer.Option(help="A state with the next one, or with all later ones.", rich_help_panel=RANKING)

@@ -15,6 +15,7 @@ from rich.table import Table
 from toledo.cli import refine_options as options
 from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
 from toledo.cli.refine_options import Method, Schedule, Spaces, Utility
+from toledo.cli.rules import require_scale
 from toledo.cli.tuners import ObjectiveName, named_tuner
 from toledo.errors import InputError
 from toledo.files import require_output_directory
@@ -94,8 +95,8 @@ def refine(  # long because it has many options, a line each
     _require_places(model, output, work, resume)
     _refuse_unused(context)
     _require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
-    if scale is not None and not scale > 0.0:
-        raise InputError(f"--scale {scale}", remedy="choose a positive number")
+    if scale is not None:
+        require_scale(scale)
     settings = named_settings(
         method is Method.growth,
         on is Spaces.lattices,

@@ -55,9 +55,9 @@ ModelDirectory = Annotated[Path, typer.Argument(help="Model directory.")]
 Source = Annotated[Path, typer.Option(help="The training text of the model, tokenised.", rich_help_panel=TEXTS)]
 Target = Annotated[Path, typer.Option(help="Line by line its translation.", rich_help_panel=TEXTS)]
 TuneSource = Annotated[Path, typer.Option(help="Text to tune weights on.", rich_help_panel=TEXTS)]
-TuneReferences = Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)]
+TuneReferences = Annotated[list[Path], typer.Option(help="Reference; may be repeated.", rich_help_panel=TEXTS)]
 ValidateSource = Annotated[Path, typer.Option(help="Text to choose the best iteration by.", rich_help_panel=TEXTS)]
-ValidateReferences = Annotated[list[Path], typer.Option(help="May be repeated.", rich_help_panel=TEXTS)]
+ValidateReferences = Annotated[list[Path], typer.Option(help="Reference; may be repeated.", rich_help_panel=TEXTS)]
 Alignments = Annotated[
     Path | None, typer.Option(help="Word alignments for the models of folds (Pharaoh format).", rich_help_panel=TEXTS)
 ]

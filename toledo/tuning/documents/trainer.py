@@ -73,16 +73,11 @@ class DocumentTrainer:
     @property
     def last_step(self) -> int | None:
         """After so many steps it is cold."""
-        return len(self._falling) * self.annealing.steps if self.annealing else None
+        return self.annealing.warm_steps if self.annealing else None
 
     def temperature(self, step: int) -> float:
         """The temperature of a step, from 0."""
-        return self._falling[step // self.annealing.steps] if self.annealing else 0.0
-
-    @property
-    def _falling(self) -> tuple[float, ...]:
-        assert self.annealing is not None  # noqa: S101
-        return tuple(one for one in self.annealing.temperatures if one > 0.0)
+        return self.annealing.at(step) if self.annealing else 0.0
 
     def step(
         self,

@@ -25,7 +25,7 @@ from toledo.tuning.documents.chains import Chains
 from toledo.tuning.documents.trainer import DocumentTrainer
 from toledo.tuning.history import ANEW, History, Round
 from toledo.tuning.loop import TuningResult
-from toledo.tuning.rounds import all_done, change, require_no_more, round_text
+from toledo.tuning.rounds import all_done, change, require_finite, require_no_more, round_text
 from toledo.tuning.sampling.adaptation import Gains
 from toledo.tuning.sampling.state import FIELDS, TrainingState
 from toledo.tuning.sampling.trainer import Step
@@ -161,11 +161,7 @@ class _Training:
                 random = np.random.default_rng([seed, LINES, state.step])
                 steps.append(self.trainer.step(samples, self.chains.names, self.chains.metric, weights, state, random))
                 weights, state = steps[-1].weights, steps[-1].state
-                if not np.isfinite(steps[-1].value):
-                    raise InputError(
-                        f"step {state.step}: the objective became {steps[-1].value}",
-                        remedy="start from other weights, or regularise (--l2)",
-                    )
+                require_finite(steps[-1].value, self.trainer.objective, f"step {state.step}")
                 advance(1)
         return steps, sampling
 
