@@ -1,7 +1,8 @@
 """Lists of what document chains went through: samples of the model's whole distribution, not its best translations.
 
-A list of the best translations of beam search has many that are nearly the same. Samples differ more, and come as often
-as the model says. They are drawn as sharp as the distribution is whose expected BLEU is to be raised.
+A list of the best translations of beam search has many that are nearly the same; samples differ more. They are drawn as
+sharp as the distribution is whose expected BLEU is to be raised. Each derivation is kept once: how much it counts is
+known from its score.
 """
 
 from __future__ import annotations
