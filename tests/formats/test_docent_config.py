@@ -90,6 +90,17 @@ def test_what_both_have_is_taken_over() -> None:
     assert [weights[name] for name in ("oov", "phrase.backward", "lexicon.forward", "bleu")] == [0.5, 0.1, 0.4, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("hot", "decay", "steps"), [("2", "0.99", 3054), ("1e-13", "0.5", 1), ("1e-20", "0.5", 0), ("2", "1", 100_000)]
+)
+def test_annealing_stops_where_docent_does(hot: str, decay: str, steps: int) -> None:
+    content = CONFIGURATION.replace('temperature">2<', f'temperature">{hot}<').replace("0.999", decay)
+    found = read(content.replace(">1000<", ">100000<"))
+    assert found.search["steps"] == steps
+    assert found.search["end_temperature"] == pytest.approx(float(hot) * float(decay) ** steps)
+    assert ("max-steps 100000: " in "\n".join(found.notes)) == (steps < 100_000)
+
+
 def test_nothing_is_lost_in_silence() -> None:
     notes = "\n".join(read().notes)
     for lost in (

@@ -39,7 +39,7 @@ DECAYS = {  # Docent gives them to boost::geometric_distribution: they are chanc
 }
 PREFERENCE, DIGITS = "right-move-preference", 12
 STARTS = {"monotonic": "random", "beam-search": "beam"}
-MAX_REJECTED, COLD = 1000, math.exp(-30.0)  # Docent's defaults
+MAX_REJECTED, COLDEST = 1000, -30.0  # Docent's default, and the log temperature at which it stops
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,11 @@ def _search(part: Element, path: str | Path, notes: list[str]) -> dict[str, Any]
         decay = parameters.number("geometric-decay:decay-factor")
         if not (hot > 0.0 and 0.0 < decay <= 1.0):
             raise parameters.error("no temperatures that fall", "start-temperature > 0, and 0 < decay-factor ≤ 1")
-        cold = max(hot * decay ** table["steps"], min(COLD, hot))
-        table.update(acceptance="annealing", start_temperature=hot, end_temperature=cold)
+        steps = _steps_until_cold(hot, decay, table["steps"])
+        if steps < table["steps"]:
+            notes.append(f"max-steps {table['steps']}: {steps} instead, for then it is so cold that Docent stops")
+        cold = hot * decay**steps
+        table.update(acceptance="annealing", steps=steps, start_temperature=hot, end_temperature=cold)
         if parameters.text("geometric-decay:step-on-acceptance", "false") in ("true", "1"):
             notes.append("geometric-decay:step-on-acceptance: temperatures fall at each step here, accepted or not")
     else:
@@ -147,3 +150,10 @@ def _search(part: Element, path: str | Path, notes: list[str]) -> dict[str, Any]
             table["max_rejected"] = parameters.whole("max-rejected")
     notes += parameters.unused("search")
     return table
+
+
+def _steps_until_cold(hot: float, decay: float, most: int) -> int:
+    """So many steps, or fewer: Docent stops where the temperature is next to nothing."""
+    if decay == 1.0:
+        return most
+    return min(most, max(math.ceil((COLDEST - math.log(hot)) / math.log(decay)), 0))
