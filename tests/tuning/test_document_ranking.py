@@ -8,7 +8,7 @@ from small_documents import document_of, two_word_model
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.progress import silent
-from toledo.search.document import LengthParity
+from toledo.search.document import OPERATIONS, LengthParity
 from toledo.tuning.documents import DocumentPRO, rank_documents
 from toledo.tuning.documents.ranking import RecordedStates, fit_states, search_states, state_pairs, states_of
 from toledo.weights import Weights
@@ -66,8 +66,12 @@ def test_states_are_what_was_recorded(states, every) -> None:
     last = results[1].last
     assert found.features[-1] == pytest.approx([last.features[name] for name in model.feature_names])
     assert found.gains[-1] == pytest.approx(BLEU().score(last.bleu.astype(np.float64)))
+    used = {name for name, tally in results[0].tally.items() if tally.drawn}
     if states == "bleu":
         assert found.gains[found.offsets[1] - 1] > found.gains[0]
+        assert used == {"change", "swap", "move", "resegment"}  # no others: the sentence model has no say
+    else:
+        assert used == set(OPERATIONS)
 
 
 @pytest.mark.parametrize("start", ["random", "beam"])

@@ -30,6 +30,8 @@ from toledo.search.document import (
     Record,
     Recording,
     Snapshot,
+    bleu_settings,
+    bleu_weights,
 )
 from toledo.tuning.documents.features import Floats
 from toledo.tuning.pairs import Pairs
@@ -139,9 +141,9 @@ def search_states(
     settings = DocumentSettings(
         HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.every)
     )
-    bleu = 1.0 if pro.states == "bleu" else 0.0
-    values = {name: value * (1.0 - bleu) for name, value in weights.items()}
-    scorer = replace(weights, values_by_name={**values, BLEUModel.name: bleu}, bounds={})
+    scorer = Weights({**weights, BLEUModel.name: 0.0})
+    if pro.states == "bleu":
+        settings, scorer = bleu_settings(settings), bleu_weights(scorer)
     own = model.with_weights(weights)
     return DocumentSearch(own, settings, (*models, BLEUModel()), scorer).search(documents, None, threads, progress)
 
