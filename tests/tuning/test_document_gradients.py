@@ -159,3 +159,18 @@ def test_samples_do_not_depend_on_threads_and_go_on_from_saved_chains() -> None:
     a, b = (chains.sample([1], hotter)[0] for chains in (one, other))
     assert np.array_equal(a.statistics, b.statistics)
     assert np.array_equal(a.rows.dense, b.rows.dense)
+
+
+def test_a_document_without_words_takes_no_step() -> None:
+    model = model_of()
+    documents = [document_of([[], []], [[["x"]], [["y"]]]), document_of(SOURCES, REFERENCES)]
+    chains = Chains(model, documents, PARITY, ChainSettings(3, 1.0, 2.0, 2.0, "random"))
+    for _ in range(2):
+        empty, full = chains.sample([0, 1], model.weights)
+        assert empty.offsets.tolist() == [0] * 7
+        assert empty.pair_offsets.tolist() == [0] * 7
+        assert full.words.size
+    assert chains.to_arrays()["chain0.counters"].tolist() == [0, 0, 0]
+    for wrong in ({"every": np.inf}, {"first": np.inf}, {"again": np.nan}):
+        with pytest.raises(ValueError, match="burn-in"):
+            ChainSettings(**wrong)

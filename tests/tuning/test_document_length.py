@@ -7,6 +7,7 @@ import pytest
 
 from toledo.metrics import BLEU
 from toledo.tuning.documents import match_length
+from toledo.tuning.documents.length import _next
 from toledo.weights import Weights
 
 
@@ -47,3 +48,8 @@ def test_weights_that_do_nothing_are_left_when_nothing_is_better() -> None:
     assert found["word.penalty"] == 0.0
     wrong_way = match_length(Texts(0.5), Weights({"word.penalty": -0.9}), tries=2)
     assert abs(wrong_way["word.penalty"]) < 1.1
+
+
+def test_the_secant_goes_on_from_0() -> None:
+    assert _next([(30.0, 0.1, 0.1), (31.0, 0.0, 0.2)], change=0.3) == pytest.approx(0.2)
+    assert _next([(30.0, 0.1, 0.1), (31.0, 0.0, 0.2)], change=0.05) == pytest.approx(0.05)

@@ -52,8 +52,9 @@ class ChainSettings:
     operations: Operations = Operations()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
-        if self.states < 2 or not self.every > 0.0 or not min(self.first, self.again) >= 0.0:
-            raise ValueError("a chain needs two states at least, some steps between them, and no negative burn-in")
+        burn_ins = (self.first, self.again)
+        if self.states < 2 or not 0.0 < self.every < math.inf or not all(0.0 <= one < math.inf for one in burn_ins):
+            raise ValueError("a chain needs two states at least, some steps between them, and a finite burn-in")
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,8 @@ class Chains:
         settings, text = self.settings, state.known.text
         words, plan = int(text.words[-1]), search.settings.plan(0, 1)
         burn_in = settings.again if number in self._arrays else settings.first
-        pauses = [round(burn_in * words), *[max(round(settings.every * words), 1)] * (settings.states - 1)]
+        between = max(round(settings.every * words), min(words, 1))  # no word, no step
+        pauses = [round(burn_in * words), *[between] * (settings.states - 1)]
         found, totals = [], np.zeros((settings.states, len(self._active)))
         for t, pause in enumerate(pauses):
             run_steps(text, state.arrays, state.measures, plan, pause)

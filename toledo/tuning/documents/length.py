@@ -52,6 +52,6 @@ def _next(found: list[tuple[float, float, float]], change: float) -> float:
     if len(found) > 1:
         _, before, other = found[-2]
         if (ratio - other) * (point - before) < 0.0:
-            farthest = MOST_CHANGE * abs(point)
+            farthest = max(MOST_CHANGE * abs(point), change)  # a point may be 0
             return point + float(np.clip(-ratio * (point - before) / (ratio - other), -farthest, farthest))
     return point + math.copysign(change, ratio)
