@@ -7,6 +7,7 @@ what runs give now into golden/documents: look at the differences.
 import json
 import signal
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,9 +18,11 @@ from typer.testing import CliRunner, Result
 
 from toledo.cli import app
 from toledo.cli.document_running import _Watch
+from toledo.cli.document_runs import read_or_draw
 from toledo.errors import InputError
-from toledo.formats.document_toml import read_configuration
+from toledo.formats.document_toml import DocumentConfiguration, read_configuration
 from toledo.formats.documents import read_documents
+from toledo.model import SearchSettings
 from toledo.weights import Weights
 
 GOLDEN = Path(__file__).resolve().parent / "golden" / "documents"
@@ -112,6 +115,8 @@ def test_the_summary_and_the_plot() -> None:
     assert found["score"] == pytest.approx(sum(found["features"][name] * w for name, w in weights().items()))
     assert 0 < found["bleu"] <= 100
     assert sum(one["drawn"] for one in found["operations"].values()) == 600
+    tally = found["operations"]["resegment"]
+    assert tally["drawn"] > tally["proposed"] >= tally["accepted"]  # single words of one option have no others
     assert not found["interrupted"]
     assert Path("search.html").read_text().count("<svg") == 2  # BLEU stays where it was
     done("translate", *given[:3], "--start", "random", "--steps", 300, "-o", "random.xml", "--plot", "random.html")
@@ -168,6 +173,15 @@ def test_a_reference_within_reach() -> None:
     both = ("source.xml", "-r", "references.xml", "--pseudo-reference", "pseudo.xml")
     assert "one kind" in refusal("bleu-decode", *both).message
     assert "one kind" in refusal("bleu-decode", "source.xml").message
+
+
+def test_a_reference_is_drawn_from_what_the_weights_leave() -> None:
+    model = replace(small_model(), settings=SearchSettings(4, 1))
+    for sign, word in ((1.0, "the"), (-1.0, "that")):
+        weights = dict.fromkeys(model.table.feature_names, sign) | {"lm": 0.0}
+        text = read_or_draw(f"{word}.xml", "source.xml", None, model, DocumentConfiguration(weights=weights))
+        (references,) = text.documents[1].segments[2].references
+        assert references == (word,)
 
 
 def test_semantic_space(folder: Path) -> None:

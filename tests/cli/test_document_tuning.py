@@ -1,6 +1,7 @@
 """`toledo document tune`: each objective end to end, a run that goes on, and what is refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,9 @@ def test_expected_bleu(files: Path, objective: str) -> None:
     found = json.loads(out)
     assert found["tuner"] == f"document {objective}"
     assert found["rounds"] == 2
+    assert found["mean_of_rounds"] == [2, 2]
+    assert found["length_matched"]
+    assert "best" not in found
     weights = Weights.load(files / "w.toml")
     assert "document.parity" in weights
     assert weights["oov"] == 1.0
@@ -56,6 +60,21 @@ def test_expected_bleu(files: Path, objective: str) -> None:
     tune(files, "--objective", objective, "--model", "parity=0", "--any-length", *QUICK, output="plain.toml")
     assert dict(Weights.load(files / "plain.toml")) == last
     assert "<svg" in report.read_text()
+
+
+def test_it_says_what_it_has_written(files: Path) -> None:
+    given = ["--rounds", "4", *QUICK[2:], "--trace", str(files / "trace.jsonl"), "--any-length"]
+    said = tune(files, *given)
+    rounds = [json.loads(line) for line in (files / "trace.jsonl").read_text().splitlines()]
+    last = rounds[2:]
+    weights = Weights.load(files / "w.toml")
+    for name, value in weights.items():
+        assert value == pytest.approx(sum(one["weights"][name] for one in last) / 2)
+    expected = sum(one["after"] for one in last) / 2
+    assert f"{expected:.2f} as the mean of rounds 3 to 4 of 4; " in said
+    assert "expected BLEU" in said
+    matched = tune(files, "--rounds", "1", *QUICK[2:], output="matched.toml")
+    assert "in round 1 of 1, then with the length of references; " in matched
 
 
 def test_words_need_a_model_that_has_them(files: Path) -> None:
@@ -87,6 +106,7 @@ def test_held_out_documents_choose_the_round(files: Path) -> None:
     history = json.loads((files / "w.tuning" / "seed-1" / "history.json").read_text())
     assert history["chosen_by"] == "held-out set"
     assert json.loads(out)["best"] == history["best_score"]
+    assert json.loads(out)["best_round"] == history["best"]
 
 
 def test_wrong_options_are_refused(files: Path) -> None:
@@ -94,6 +114,25 @@ def test_wrong_options_are_refused(files: Path) -> None:
         assert tune(files, *wrong, *QUICK, ok=False)
     (files / "tune.docids").write_text("a\n")
     assert tune(files, *QUICK, ok=False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--model", "bleu=0"], "BLEU is no feature"),
+        (["--objective", "pro", "--model", "bleu=1"], "BLEU is no feature"),
+        (["--held-out-docids", "nowhere"], "half of a held-out set"),
+        (["--burn-in", "inf"], "--burn-in inf"),
+        (["--every", "inf"], "--every inf"),
+        (["--sharper", "inf"], "--sharper inf"),
+        (["--l2", "inf"], "--l2 inf"),
+        (["--model", "parity=inf"], "--model parity inf"),
+    ],
+)
+def test_before_any_work(files: Path, wrong: list[str], said: str) -> None:
+    shutil.rmtree(files / "model")  # it is not even read
+    assert said in tune(files, *wrong, "--threads", "1", "--quiet", ok=False)
+    assert not (files / "w.tuning").exists()
 
 
 @pytest.mark.parametrize(

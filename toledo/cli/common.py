@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -59,6 +60,13 @@ def refuse_named(context: typer.Context, why: str, *names: str) -> None:
     options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     sources = {name: context.get_parameter_source(name) for name in names}
     refuse_options({options[name]: one and one.name == "COMMANDLINE" for name, one in sources.items()}, why)
+
+
+def require_finite(numbers: Mapping[str, float | None]) -> None:
+    """Refuse options that are infinite, or no number at all."""
+    for name, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            raise InputError(f"{name} {number}", remedy="choose a finite number")
 
 
 class _ConsoleHandler(logging.Handler):

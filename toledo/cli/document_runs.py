@@ -103,7 +103,7 @@ def read_or_draw(
     text = read_documents(source, (), document_ids)
     settings = configuration.settings()
     drawn = DocumentSettings(operations=settings.operations, steps=0, start="random", seed=settings.seed + 1)
-    results = DocumentSearch(model, drawn).search(text.documents)
+    results = DocumentSearch(_weighted(model, configuration), drawn).search(text.documents)
     lines = [[" ".join(part.words) for part in result.translations] for result in results]
     write_translations(path, text, lines, kind="reference")
     return with_reference(text, lines)

@@ -10,18 +10,19 @@ import typer
 
 from toledo.cli import document_options as options
 from toledo.cli import document_tuning_options as own
-from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
+from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, require_finite, set_up_messages, told
 from toledo.cli.document_tuning_options import DecodingName, DocumentObjective, PairsName
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 
 if TYPE_CHECKING:
-    from toledo.tuning.loop import TuningResult
+    from toledo.cli.document_tuning_runs import Tuned
 
 OF_RANKING = ("pairs", "decoding", "positive", "record", "start", "search_steps")
 OF_GRADIENTS = (
     "batch", "steps", "sharper", "samples", "every", "burn_in", "annealing", "coupled", "match_length",
 )  # fmt: skip
+BLEU = "bleu"
 SHARPER, ROUNDS = 3.0, {"pro": 1, "expected-bleu": 12, "corpus-expected-bleu": 12}
 
 
@@ -94,27 +95,32 @@ def tune(  # long because it has many options, a line each
         require_output_directory(output_model, DESCRIPTION)
     if not reference:
         raise InputError("there is no reference", remedy="give --reference FILE")
-    if bool(held_out_source) != bool(held_out_reference):
+    if bool(held_out_source) != bool(held_out_reference) or (held_out_docids and not held_out_source):
         raise InputError("half of a held-out set", remedy="give --held-out-source and --held-out-reference")
     if record != "logarithmic" and not (record.isascii() and record.isdigit() and int(record)):
         raise InputError(f"--record {record}", remedy="write logarithmic, or a number of steps")
     _refuse_unused(context, objective, sparse)
+    models = options.named_numbers(document_model, "--model")
+    numbers = {"--burn-in": burn_in, "--every": every, "--sharper": sharper, "--l2": l2}
+    require_finite({**numbers, **{f"--model {name}": value for name, value in models.items()}})
+    if BLEU in models:
+        raise InputError("BLEU is no feature: it looks at the references", remedy="leave --model bleu out")
     choices = Choices(
-        objective.value, initial, frozen, options.named_numbers(document_model, "--model"), semantic_space, sparse,
+        objective.value, initial, frozen, models, semantic_space, sparse,
         sparse_features, rounds or ROUNDS[objective.value], l2, pairs.value, decoding.value, positive,
         int(record) if record.isdigit() else record, start.value, search_steps, batch, steps, sharper, samples, every,
         burn_in, annealing, coupled, match_length, seed,
     )  # fmt: skip
     held_out = (held_out_source, held_out_reference or [], held_out_docids) if held_out_source else None
-    tuned, tuned_model = run(
+    tuned = run(
         choices, model, (source, reference, docids), held_out, work or output.with_suffix(".tuning"), resume, threads,
         progress_for(quiet, told),
     )  # fmt: skip
     tuned.weights.save(output)
     if output_model is not None:
-        names = {*tuned_model.feature_names, *(tuned_model.sparse.names if tuned_model.sparse else ())}
+        names = {*tuned.model.feature_names, *(tuned.model.sparse.names if tuned.model.sparse else ())}
         kept = {name: value for name, value in tuned.weights.items() if name in names}
-        tuned_model.with_weights(type(tuned.weights)(kept, tuned.weights.frozen)).save(output_model)
+        tuned.model.with_weights(type(tuned.weights)(kept, tuned.weights.frozen)).save(output_model)
     elif sparse is not None:
         log.warning("%s has weights of features that the model has not: --output-model writes one that has", output)
     _write(tuned, trace, report, as_json)
@@ -130,7 +136,7 @@ def _refuse_unused(context: typer.Context, objective: DocumentObjective, sparse:
         refuse_named(context, "there is no --sparse", "sparse_features")
 
 
-def _write(tuned: TuningResult, trace: Path | None, report: Path | None, as_json: bool) -> None:
+def _write(tuned: Tuned, trace: Path | None, report: Path | None, as_json: bool) -> None:
     """The trace, the page, and the result in brief."""
     from toledo.files import atomic_writer
     from toledo.reports.tuning import write_report
@@ -138,7 +144,7 @@ def _write(tuned: TuningResult, trace: Path | None, report: Path | None, as_json
     history = tuned.history
     found: dict[str, Any] = {
         "tuner": history.tuner, "metric": history.metric, "seed": history.seed, "rounds": len(history.rounds),
-        "start": history.scores[0], "best_round": history.best, "best": history.best_score,
+        "start": history.scores[0], **_written(tuned), "length_matched": tuned.matched,
         "cpu_seconds": history.seconds, "stopped": history.stopped,
     }  # fmt: skip
     if trace is not None:
@@ -151,6 +157,21 @@ def _write(tuned: TuningResult, trace: Path | None, report: Path | None, as_json
         typer.echo(json.dumps(found, indent=2))
         return
     typer.echo(
-        f"{history.tuner}: {history.metric} {history.scores[0]:.2f} at the start, "
-        f"{history.best_score:.2f} after round {history.best} of {len(history.rounds)}; {history.seconds:.1f} CPU s"
+        f"{history.tuner}: {'' if tuned.best else 'expected '}{history.metric} {history.scores[0]:.2f} at the start, "
+        f"{tuned.score:.2f} {_rounds_text(tuned)} of {len(history.rounds)}"
+        f"{', then with the length of references' if tuned.matched else ''}; {history.seconds:.1f} CPU s"
     )
+
+
+def _written(tuned: Tuned) -> dict[str, Any]:
+    """Which weights were written, and their score."""
+    if tuned.best:
+        return {"best_round": tuned.rounds[0], "best": tuned.score}
+    return {"mean_of_rounds": [tuned.rounds[0], tuned.rounds[-1]], "expected": tuned.score}
+
+
+def _rounds_text(tuned: Tuned) -> str:
+    first, last = tuned.rounds[0], tuned.rounds[-1]
+    if tuned.best:
+        return f"after round {first}"
+    return f"in round {first}" if first == last else f"as the mean of rounds {first} to {last}"

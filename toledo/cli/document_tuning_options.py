@@ -49,7 +49,11 @@ L2 = Annotated[
     float | None, typer.Option(help="Keep weights small.", min=0.0, show_default="0; pro: 1; sparse: 0.0001")
 ]
 HeldOutSource = Annotated[
-    str | None, typer.Option(help="Documents to choose the best round by.", show_default="the tuning documents")
+    str | None,
+    typer.Option(
+        help="Documents to choose the best round by.",
+        show_default="the mean of the last half of the rounds; pro: the tuning documents",
+    ),
 ]
 HeldOutDocumentIds = Annotated[Path | None, typer.Option(help="For text.")]
 HeldOutReferences = Annotated[list[str] | None, typer.Option(help="Reference; may be repeated.")]

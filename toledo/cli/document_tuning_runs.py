@@ -33,7 +33,7 @@ from toledo.tuning.documents import (
     train_documents,
     tune_by_ranking,
 )
-from toledo.tuning.loop import TuningResult
+from toledo.tuning.history import History
 from toledo.tuning.sampling import COOLING
 from toledo.tuning.sampling.adaptation import GainAdaptation
 from toledo.weights import Weights
@@ -43,6 +43,27 @@ L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many f
 JUDGING_STEPS = 30_000
 
 Files = tuple[str, Sequence[str], Path | None]  # source, references, document ids
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What is to be written: weights, and the model with its sparse features.
+
+    The weights are those of the best round, or the mean of some `rounds`; `matched` says that texts were given the
+    length of references after that.
+    """
+
+    weights: Weights
+    model: Model
+    history: History
+    rounds: range
+    best: bool
+    matched: bool = False
+
+    @property
+    def score(self) -> float:
+        """That of these rounds; without held-out documents it is the expected BLEU that they saw, but for ranking."""
+        return float(np.mean([self.history.scores[number] for number in self.rounds]))
 
 
 @dataclass(frozen=True)
@@ -107,8 +128,8 @@ def run(
     resume: bool,
     threads: int,
     progress: Progress,
-) -> tuple[TuningResult, Model]:
-    """Tune; gives the model with its sparse features, too."""
+) -> Tuned:
+    """Tune."""
     documents, other = _documents(text), _documents(held_out) if held_out else None
     model = with_sparse(Model.load(directory), choices.sparse, choices.sparse_features)
     models = [named_document_model(feature_name(name), choices.space, model) for name in choices.models]
@@ -127,17 +148,20 @@ def run(
             choices.pro, weights, model.with_weights(weights), documents, models, judge=ranked, held_out=judge,
             checkpoint=checkpoint, threads=threads, progress=progress,
         )  # fmt: skip
-        return found, model
+        best = found.history.best
+        return Tuned(found.weights, model, found.history, range(best, best + 1), best=True)
     chains = Chains(model, documents, models, choices.chains)
     settings = TrainingSettings(UNTIL_COLD if choices.annealing else choices.rounds, choices.seed, threads)
     settings = replace(settings, best=judge is not None, last=max(choices.rounds // 2, 1))
     found = train_documents(
         choices.trainer, weights, chains, settings, judge=judge, checkpoint=checkpoint, progress=progress
     )
-    if choices.match_length and "word.penalty" not in found.weights.frozen:
-        own = Judging(model, models, documents, choices.seed, threads)
-        found = replace(found, weights=match_length(own.statistics, found.weights))
-    return found, model
+    rounds = settings.final(found.history)
+    tuned = Tuned(found.weights, model, found.history, rounds, settings.best)
+    if not choices.match_length or "word.penalty" in found.weights.frozen:
+        return tuned
+    own = Judging(model, models, documents, choices.seed, threads)
+    return replace(tuned, weights=match_length(own.statistics, found.weights), matched=True)
 
 
 @dataclass(frozen=True)

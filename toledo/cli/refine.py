@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from toledo.cli import refine_options as options
-from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
+from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, require_finite, set_up_messages, told
 from toledo.cli.refine_options import Method, Schedule, Spaces, Utility
 from toledo.cli.rules import require_scale
 from toledo.cli.tuners import ObjectiveName, named_tuner
@@ -94,7 +92,7 @@ def refine(  # long because it has many options, a line each
     require_output_directory(output, DESCRIPTION)
     _require_places(model, output, work, resume)
     _refuse_unused(context)
-    _require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
+    require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
     if scale is not None:
         require_scale(scale)
     settings = named_settings(
@@ -161,12 +159,6 @@ def _require_places(model: Path, output: Path, work: Path, resume: bool) -> None
             file=work,
             remedy="go on with --resume, name another --work directory, or remove this one",
         )
-
-
-def _require_finite(numbers: Mapping[str, float | None]) -> None:
-    for name, number in numbers.items():
-        if number is not None and not math.isfinite(number):
-            raise InputError(f"{name} {number}", remedy="choose a finite number")
 
 
 def _refuse_unused(context: typer.Context) -> None:

@@ -53,6 +53,13 @@ class TrainingSettings:
         if min(self.rounds, self.last) < 1:
             raise ValueError("a training has at least one round")
 
+    def final(self, history: History) -> range:
+        """The numbers of the rounds whose weights, or their mean, are the result."""
+        if self.best:
+            return range(history.best, history.best + 1)
+        done = len(history.rounds)
+        return range(max(done - self.last, 0) + 1, done + 1)
+
 
 def train_documents(
     trainer: DocumentTrainer,
@@ -68,11 +75,7 @@ def train_documents(
     if not chains.documents or start.frozen.issuperset(chains.names):
         raise InputError("there is nothing to tune", remedy="give documents, and freeze fewer weights")
     history = _Training(trainer, chains, settings, judge, checkpoint, progress).run(start)
-    if settings.best:
-        return TuningResult(history.weights(history.best), history)
-    done = len(history.rounds)
-    final = [history.weights(number) for number in range(max(done - settings.last, 0) + 1, done + 1)]
-    return TuningResult(mean_weights(final), history)
+    return TuningResult(mean_weights([history.weights(number) for number in settings.final(history)]), history)
 
 
 class _Training:
