@@ -1,6 +1,6 @@
 """Tiny documents with every document model, for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from beam_twin import Steps, small_model
@@ -23,8 +23,11 @@ from toledo.search.document import (
 )
 from toledo.weights import Weights
 
+SPELLING = {"x": "six-six", "y": "yellowy", "z": "."}  # seven characters but six letters, a long word, no word
 SPACE = SemanticSpace(
-    ("x", "y", "c"), np.array([[40, -9], [7, 30], [-12, -11]], np.int32), np.linspace(-0.8, 0.5, 7) ** 3
+    ("x", "y", "c", "six-six", "yellowy"),
+    np.array([[40, -9], [7, 30], [-12, -11], [35, -2], [9, 28]], np.int32),
+    np.linspace(-0.8, 0.5, 7) ** 3,
 )
 MODELS: list[DocumentModel] = [
     LengthParity(),
@@ -63,6 +66,11 @@ def references_of(sources: Sequence[Sequence[str]]) -> list[list[list[str]]]:
     letters = dict(zip("abcd", "xyzd", strict=True))
     plain = [[letters[word] for word in source] for source in sources]
     return [[text, [*text[::-1], "x"]] if k % 2 else [text] for k, text in enumerate(plain)]
+
+
+def spelled(words: Iterable[str]) -> tuple[str, ...]:
+    """The same words, some of them long, and some none by the rules of text measures."""
+    return tuple(SPELLING.get(word, word) for word in words)
 
 
 def document_of(sources: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]] = ()) -> Document:

@@ -6,9 +6,19 @@ from beam_twin import contents, derivations, small_model
 from document_twin import document_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, state_of
+from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, spelled, state_of
 
-from toledo.search.document import OPERATIONS, Annealing, DocumentSettings, HillClimbing, Operations, Sampling
+from toledo.search.document import (
+    LIX,
+    OPERATIONS,
+    Annealing,
+    BLEUModel,
+    DocumentSettings,
+    HillClimbing,
+    Operations,
+    Sampling,
+    TypeTokenRatio,
+)
 
 sentences = st.lists(st.sampled_from("abcd"), max_size=6)
 mixes = st.sampled_from([*({name: 1.0} for name in OPERATIONS), {}])
@@ -30,14 +40,17 @@ def only(**weights: float) -> Operations:
     acceptance=acceptances,
     start=st.sampled_from(["beam", "random"]),
     seed=st.integers(0, 9),
+    smoothing=st.sampled_from(["exp", "none", "floor", "add-k"]),
 )
 def test_scores_are_those_from_scratch(
-    content, sources, limit, reordering, values, mix, acceptance, start, seed
+    content, sources, limit, reordering, values, mix, acceptance, start, seed, smoothing
 ) -> None:
+    content = {(source, spelled(target)): scores for (source, target), scores in content.items()}
     model = small_model(content, (3,), limit, reordering, values)
-    references = references_of(sources)
+    references = [[spelled(text) for text in texts] for texts in references_of(sources)]
+    models = [*MODELS[:-1], BLEUModel(smoothing)]
     plan = DocumentSettings(acceptance, only(**mix), 300, start=start, seed=seed)
-    search = search_of(model, plan, MODELS)
+    search = search_of(model, plan, models)
     document = document_of(sources, references)
     state = search.start(document)
     for steps in (0, 1, 50, 249):
@@ -46,7 +59,7 @@ def test_scores_are_those_from_scratch(
             found = state_of(snapshot)
             for source, phrases in zip(sources, found, strict=True):
                 assert phrases in set(derivations(model, source))  # each word once, and within the distortion limit
-            expected = document_features(model, sources, found, MODELS, references)
+            expected = document_features(model, sources, found, models, references)
             assert dict(snapshot.features) == pytest.approx(expected, abs=1e-6)
             weights = {**model.weights, **FEATURE_WEIGHTS}
             exact = sum(weights[name] * value for name, value in snapshot.features.items())
@@ -59,11 +72,14 @@ def test_nothing_drifts_in_a_long_run() -> None:
     """After 300,000 steps, most of them accepted, everything equals what is counted anew."""
     rng = np.random.default_rng(3)
     sources = [list(rng.choice(list("abcd"), 6)) for _ in range(5)]
-    model = small_model(LONG, (3,), 3, True, [0.3, *rng.uniform(0.1, 0.5, 15).tolist()])
+    table = {(source, spelled(target)): scores for (source, target), scores in LONG.items()}
+    model = small_model(table, (3,), 3, True, [0.3, *rng.uniform(0.1, 0.5, 15).tolist()])
     search = search_of(model, DocumentSettings(Sampling(20.0), steps=300_000, start="random"), MODELS)
     state = search.start(document_of(sources, references_of(sources)))
     result = search.run(state)
     assert result.accepted > 50_000
+    words = [word for translation in result.last.translations for word in translation.words]
+    assert {"yellowy", "."} <= set(words)
     fresh = state.elsewhere(state.present)
     np.testing.assert_array_equal(fresh.measures.totals, state.measures.totals)
     np.testing.assert_array_equal(fresh.measures.counts, state.measures.counts)
@@ -77,3 +93,19 @@ LONG = {
     for source in ("a", "b", "c", "ab", "bc", "ca", "abc", "dd")
     for target in ("x", "y", "xy", "zx")
 }
+
+
+def test_long_words_and_what_is_no_word() -> None:
+    """The readability index counts letters, and punctuation is no word."""
+    content = {(("a",), spelled([letter])): (-0.1, -0.2, -0.3, -0.4) for letter in "xyz"}
+    model = small_model(content, (2,), 2, False, [0.3] * 9)
+    search = search_of(model, DocumentSettings(Sampling(50.0), steps=1000, start="random"), [LIX(), TypeTokenRatio()])
+    state, seen = search.start(document_of([["a", "a"]])), {}
+    for _ in range(200):
+        last = search.run(state, 5).last
+        seen[last.translations[0].words] = last.features["document.lix"], last.features["document.type-token"]
+    assert len(seen) == 9
+    assert seen[".", "."] == (0.0, 0.0)
+    assert seen["yellowy", "."] == (1.0 + 100.0, 1.0)
+    assert seen["six-six", "yellowy"] == (2.0 + 50.0, 1.0)
+    assert seen["six-six", "six-six"] == (2.0, 0.5)
