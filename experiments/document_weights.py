@@ -107,7 +107,6 @@ class Refined:
     """
 
     schedule: str = "both"
-    on_chains: bool = True
     rounds_again: int = 6
 
 
@@ -132,7 +131,6 @@ CONDITIONS: dict[str, How | None] = {
     "expected BLEU, words, then MERT": Finished("expected BLEU, words"),
     "refined on chains": Refined(),
     "refined on chains, two stages": Refined("two-stage"),
-    "refined on lists": Refined(on_chains=False),
 }
 
 
@@ -194,7 +192,7 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
 
 def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
     """The refined model is kept; schedules share lists, and all share the models of folds."""
-    work, folds = one.work / f"refining-{'chains' if how.on_chains else 'lists'}-{seed}", one.work / "folds"
+    work, folds = one.work / f"refining-{seed}", one.work / "folds"
     work.mkdir(exist_ok=True)
     folds.mkdir(exist_ok=True)
     if not (work / "folds").exists():
@@ -208,7 +206,7 @@ def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
         tuner=MERT(),
         rounds=LoopSettings(rounds=Mert().rounds, seed=seed, threads=one.threads),
         work=work,
-        lists=ListSettings(samples=SampleSettings(seed=seed) if how.on_chains else None),
+        lists=ListSettings(samples=SampleSettings(seed=seed)),
         rounds_again=how.rounds_again,
     )
     found = procedure.run(Settings(how.schedule, threads=one.threads), how.schedule)
