@@ -8,7 +8,7 @@ from small_documents import document_of, two_word_model
 
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.document import LengthParity
-from toledo.tuning.documents import Chains, ChainSettings, chain_set, sampled_lists
+from toledo.tuning.documents import Chains, ChainSettings, chain_lists, chain_set
 from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings, tune
 from toledo.weights import Weights
@@ -27,7 +27,7 @@ def chains() -> Chains:
 def test_lists_have_the_features_and_texts_of_the_samples() -> None:
     own = chains()
     (samples,) = own.sample([0], own.model.weights)
-    lists = sampled_lists(own.model, samples)
+    lists = chain_lists(own.model, samples)
     assert len(lists) == len(SOURCES)
     weights = {**own.model.weights, "target:x": 0.7, "target:z": -0.4}
     point = np.array([weights.get(name, 0.0) for name in own.names])

@@ -3,7 +3,7 @@
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
 from toledo.tuning.documents.consensus import consensus_texts
 from toledo.tuning.documents.length import match_length
-from toledo.tuning.documents.lists import chain_set, sampled_lists
+from toledo.tuning.documents.lists import chain_lists, chain_set
 from toledo.tuning.documents.ranking import DocumentPRO, RankingRound, rank_documents
 from toledo.tuning.documents.ranking_rounds import tune_by_ranking
 from toledo.tuning.documents.trainer import DocumentTrainer
@@ -17,11 +17,11 @@ __all__ = [
     "DocumentTrainer",
     "RankingRound",
     "TrainingSettings",
+    "chain_lists",
     "chain_set",
     "consensus_texts",
     "match_length",
     "rank_documents",
-    "sampled_lists",
     "train_documents",
     "tune_by_ranking",
 ]

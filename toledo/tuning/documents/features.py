@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
-from toledo.language_model.automaton import advance, begin_state
 from toledo.model import Model
-from toledo.phrases.table import REORDERING_FEATURES
-from toledo.search.beam.arrays import NONE, Scoring
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, SWAP
-from toledo.search.beam.options import LN10, OOV, SentenceOptions
+from toledo.search.beam.options import SentenceOptions
 from toledo.search.document.arrays import Text
+from toledo.search.document.features import sentence_columns
 from toledo.search.document.starting import Phrases
 from toledo.tuning.rows import Rows
-from toledo.vocabulary import END
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,24 +22,11 @@ def sentence_rows(model: Model, text: Text, phrases: Phrases, first_sparse: int)
     `phrases` may have any number of sentences, such as those of many states one after the other.
     """
     options, chosen, offsets = text.options, phrases.chosen, phrases.offsets
-    pairs, size = options.pairs[chosen], offsets.size - 1
-    owner = np.repeat(np.arange(size), np.diff(offsets))
-    columns = dict(zip(model.feature_names, lm_scores(text.scoring, options, offsets, chosen).T, strict=False))
-    known = pairs >= 0
-    for name, scores in zip(model.table.feature_names, model.table.scores[pairs[known]].T, strict=True):
-        columns[name] = _sums(owner[known], scores, size)
-    previous = previous_options(phrases)
-    last = np.where(previous == NONE, 0, options.end[previous])
-    columns["distortion"] = -_sums(owner, np.abs(options.begin[chosen] - last), size)
-    columns["word.penalty"] = -_sums(owner, options.lengths[chosen], size)
-    columns["phrase.penalty"] = np.diff(offsets).astype(np.float64)
-    columns["oov"] = OOV * _sums(owner, ~known, size)
-    if model.table.reordering is not None:
-        columns |= _reordering(model.table.reordering, options, chosen, previous, owner, size)
+    columns = sentence_columns(model, options, text.scoring, offsets, chosen)
     dense = np.column_stack([columns[name] for name in model.feature_names]).astype(np.float32)
     if model.sparse is None:
         return Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-    starts, ids, values = model.sparse.rows(pairs.astype(np.int64))
+    starts, ids, values = model.sparse.rows(options.pairs[chosen].astype(np.int64))
     return Rows(np.empty(0), dense, starts[offsets], ids + np.int32(first_sparse), values)
 
 
@@ -54,54 +36,3 @@ def texts_of(options: SentenceOptions, phrases: Phrases) -> tuple[NDArray[np.int
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     places = np.arange(ends[-1]) + np.repeat(options.word_begin[phrases.chosen] - ends[:-1], lengths)
     return options.words[places], ends[phrases.offsets]
-
-
-def previous_options(phrases: Phrases) -> NDArray[np.int32]:
-    """The option before each one in its sentence, or NONE."""
-    previous = np.concatenate([np.array([NONE], np.int32), phrases.chosen])[:-1]
-    firsts = phrases.offsets[:-1][np.diff(phrases.offsets) > 0]
-    previous[firsts] = NONE
-    return previous
-
-
-def _sums(owner: Ints, values: NDArray[np.generic], size: int) -> Floats:
-    return np.bincount(owner, values.astype(np.float64), size).astype(np.float64)
-
-
-def _reordering(
-    table: NDArray[np.float32],
-    options: SentenceOptions,
-    chosen: NDArray[np.int32],
-    previous: NDArray[np.int32],
-    owner: Ints,
-    size: int,
-) -> dict[str, Floats]:
-    """The orientation of each phrase towards the one before it, seen from both."""
-    before = np.maximum(previous, 0)
-    first, last = (np.where(previous == NONE, 0, array[before]) for array in (options.begin, options.end))
-    orientation = np.full(chosen.size, DISCONTINUOUS)
-    orientation[options.end[chosen] == first] = SWAP
-    orientation[options.begin[chosen] == last] = MONOTONE
-    totals = np.zeros((size, len(REORDERING_FEATURES)))
-    of_previous = np.where(previous == NONE, NONE, options.pairs[before])
-    for side, pairs in enumerate((options.pairs[chosen], of_previous)):
-        known = np.flatnonzero(pairs >= 0)
-        columns = 3 * side + orientation[known]
-        np.add.at(totals, (owner[known], columns), table[pairs[known], columns].astype(np.float64))
-    return dict(zip(REORDERING_FEATURES, totals.T, strict=True))
-
-
-@kernel
-def lm_scores(scoring: Scoring, options: SentenceOptions, offsets: Ints, chosen: NDArray[np.int32]) -> Floats:
-    """The natural log probability of each sentence (row) by each language model."""
-    found = np.zeros((offsets.size - 1, len(scoring.models)))
-    for s in range(offsets.size - 1):
-        for m in range(len(scoring.models)):
-            state = begin_state(scoring.models[m])
-            for i in range(offsets[s], offsets[s + 1]):
-                begin = options.word_begin[chosen[i]]
-                for k in range(begin, begin + options.lengths[chosen[i]]):
-                    score, state = advance(scoring.models[m], state, options.words[k])
-                    found[s, m] += score * LN10
-            found[s, m] += advance(scoring.models[m], state, END)[0] * LN10
-    return found

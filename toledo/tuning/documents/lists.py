@@ -20,7 +20,7 @@ from toledo.tuning.loop import TuningSet
 from toledo.weights import Weights
 
 
-def sampled_lists(model: Model, samples: DocumentSamples) -> list[Forest]:
+def chain_lists(model: Model, samples: DocumentSamples) -> list[Forest]:
     """The samples of each sentence with their features; a sentence model's, for sentences are taken one by one."""
     found, rows, states = [], samples.rows, samples.states
     first = len(model.feature_names)
@@ -48,7 +48,7 @@ def chain_set(chains: Chains, threads: int | None = None, progress: Progress = s
 
     def search(weights: Weights) -> Sequence[Forest]:
         samples = chains.sample(range(len(chains.documents)), weights, threads, progress)
-        return [forest for one in samples for forest in sampled_lists(chains.model, one)]
+        return [forest for one in samples for forest in chain_lists(chains.model, one)]
 
     references = [segment.references for document in chains.documents for segment in document.segments]
     return TuningSet(search, references, f"document chains, {chains.settings.states} states")
