@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A proposal: the first `new` of `State.new` for `old` phrases of a sentence from the place `first` on.
+    """A proposal: the first `new` of `State.phrases.new` for `old` phrases of a sentence from the place `first` on.
 
     `gain` is that of the sentence model as far as it counts, `document` the weighted sum of document models if the
     change is made; it is made if gain and the change of those reach what is `needed`.

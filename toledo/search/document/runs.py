@@ -143,7 +143,7 @@ class Runner:
         return found
 
     def _snapshot(self, state: DocumentState) -> Snapshot:
-        """The present state, with all features from scratch."""
+        """The present state: features of sentences and of users' models from scratch, all else as it was kept."""
         text, phrases = state.known.text, state.present
         features = sentence_features(self._model, text.options, text.scoring, phrases.offsets, phrases.chosen)
         document_score(state.measures)

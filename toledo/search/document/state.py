@@ -45,7 +45,7 @@ class DocumentState:
 
     @property
     def best(self) -> Phrases:
-        """The phrases of the best state, where there is no better one than the present."""
+        """The phrases of the best state so far, which may be the present one."""
         sizes, chosen = self.arrays.best_size.copy(), self.arrays.best_chosen.copy()
         return self._phrases(sizes, chosen)
 
