@@ -7,8 +7,8 @@ All weights are 0 but that of BLEU, so operations that ask the sentence model wh
 hill climbing, or annealing with as many steps. *Guided* searches have the weights of the sentence model and 1,000 for
 BLEU, at temperature 1, with all operations: the model proposes, and BLEU decides. Documents are those of the test part,
 with two references; *within reach* the reference is a random translation that the phrase table allows. States are
-recorded at steps 0, 2^8, 2^9, …; each finished run is a line of WORK/PAIR/bleu/runs.jsonl, and what is there is not
-done again.
+recorded at steps 0, 2^8, 2^9, …; each finished run is a line of WORK/PAIR/bleu/runs.jsonl (with --documents 5,
+WORK/PAIR-5/bleu/runs.jsonl), and what is there is not done again.
 """
 
 from __future__ import annotations

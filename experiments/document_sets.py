@@ -36,8 +36,9 @@ class DocumentSet:
 
     @classmethod
     def of(cls, pair: str, data: Path, work: Path, threads: int, most: int | None) -> DocumentSet:
-        """By the name of the pair."""
-        return cls(pair, data / f"bible-{pair}", work / pair, threads, most)
+        """By the name of the pair; runs on some of the documents are kept apart from those on all."""
+        place = pair if most is None else f"{pair}-{most}"
+        return cls(pair, data / f"bible-{pair}", work / place, threads, most)
 
     def documents(self, part: str) -> list[Document]:
         """Those of a part, tune or test, with both references."""
@@ -48,8 +49,8 @@ class DocumentSet:
 
     @cached_property
     def whole_model(self) -> Model:
-        """Trained on the training part."""
-        return trained_model(self.folder, LANGUAGES[self.pair], self.work, self.threads)
+        """Trained on the training part, which is the same for any number of documents."""
+        return trained_model(self.folder, LANGUAGES[self.pair], self.work.parent / self.pair, self.threads)
 
     @cached_property
     def training_text(self) -> ParallelCorpus:

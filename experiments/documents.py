@@ -8,8 +8,8 @@ The data are chapters of the Bible with two references. All weights are tuned on
 translate the 60 unseen ones of the test part in the same way: hill climbing from what beam search finds with these
 weights, or from a random translation; or (MBR) the text of each sentence that agrees most with samples of the document
 chain, at a sharpness chosen for each weights on 20 chapters of the tuning part. Each finished run is a line of
-WORK/PAIR/runs.jsonl beside its translations, and what is there is not done again. p is that of a paired bootstrap over
-documents (10,000 samples).
+WORK/PAIR/runs.jsonl (with --documents 5, WORK/PAIR-5/runs.jsonl) beside its translations, and what is there is not done
+again. p is that of a paired bootstrap over documents (10,000 samples).
 """
 
 from __future__ import annotations

@@ -57,3 +57,10 @@ def test_every_experiment_stands_in_a_page() -> None:
     helpers = {"runs", "document_sets", "document_weights"}
     for script in (ROOT / "experiments").glob("*.py"):
         assert script.stem in helpers or f"experiments/{script.name}" in commands
+
+
+def test_runs_on_some_documents_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    of = runpy.run_path(str(ROOT / "experiments" / "document_sets.py"))["DocumentSet"].of
+    places = [of("de-en", Path("data"), Path("work"), 1, most).work for most in (None, 5, 30)]
+    assert places == [Path("work/de-en"), Path("work/de-en-5"), Path("work/de-en-30")]
