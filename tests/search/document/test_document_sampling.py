@@ -7,7 +7,8 @@ from document_twin import all_states, document_features, posterior
 from scipy.stats import chi2
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, state_of
 
-from toledo.search.document import OPERATIONS, DocumentSettings, Operations, Sampling
+from toledo.corpus import Document
+from toledo.search.document import OPERATIONS, DocumentSearch, DocumentSettings, Operations, Sampling
 from toledo.search.document.starting import Phrases
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -52,16 +53,16 @@ def surprise(counts: np.ndarray, expected: np.ndarray) -> float:
     return float(chi2.sf(((observed - wanted) ** 2 / wanted).sum(), max(wanted.size - 1, 1)))
 
 
-def visits(operations: Operations, temperature: float, samples: int, thinning: int) -> np.ndarray:
+def visits(
+    search: DocumentSearch, document: Document, numbers: dict[tuple, int], samples: int, thinning: int
+) -> np.ndarray:
     """How often each state is seen, every `thinning` steps."""
-    search = search_of(MODEL, DocumentSettings(Sampling(temperature), operations, 10**9, start="random"), MODELS)
-    state = search.start(document_of(SOURCES, REFERENCES))
-    counts = np.zeros(len(STATES), np.int64)
+    state, counts = search.start(document), np.zeros(len(numbers), np.int64)
     search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for _ in range(samples):
         search.run(state, thinning)
         present = state.translations_of(state.present)
-        counts[NUMBER[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
+        counts[numbers[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
     return counts
 
 
@@ -77,8 +78,35 @@ def visits(operations: Operations, temperature: float, samples: int, thinning: i
 )
 def test_samples_follow_the_posterior(operations: Operations, temperature: float) -> None:
     expected = posterior(SCORES, temperature)
-    counts = visits(operations, temperature, 8_000, 40)
+    search = search_of(MODEL, DocumentSettings(Sampling(temperature), operations, 10**9, start="random"), MODELS)
+    counts = visits(search, document_of(SOURCES, REFERENCES), NUMBER, 8_000, 40)
     assert abs(counts / counts.sum() - expected).sum() / 2 < 0.06
+    assert surprise(counts, expected) > 1e-4
+
+
+LONGER = {  # phrases of several lengths, so that swaps and moves meet the ends of the sentence in different ways
+    (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
+    (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),
+    (("c",), ("z",)): (-0.3, -0.2, -0.1, -0.1),
+    (("a", "b"), ("z",)): (-0.1, -0.2, -0.3, -0.4),
+    (("b", "c"), ("x", "y")): (-0.1, -0.2, -0.3, -0.4),
+}
+
+
+@pytest.mark.parametrize("name", ["swap", "move"])
+def test_the_ways_there_and_back_are_weighed(name: str) -> None:
+    """Without the ratio of Hastings, swaps or moves among four phrases would change the distribution."""
+    model, source = small_model(LONGER, (3,), 6, True, VALUES), list("abcd")
+    states = all_states(model, [source])
+    numbers = {state: k for k, state in enumerate(states)}
+    features = [document_features(model, [source], state, [], []) for state in states]
+    scores = np.array([sum(model.weights[key] * value for key, value in one.items()) for one in features])
+    operations = Operations(**(dict.fromkeys(OPERATIONS, 0.0) | {name: 1.0, "resegment": 1.0} | CROOKED))
+    search = DocumentSearch(model, DocumentSettings(Sampling(), operations, 10**9, start="random"))
+    counts = visits(search, document_of([source]), numbers, 10_000, 40)
+    expected = posterior(scores)
+    assert len(states) == 36
+    assert abs(counts / counts.sum() - expected).sum() / 2 < 0.03
     assert surprise(counts, expected) > 1e-4
 
 
