@@ -28,7 +28,7 @@ def test_a_directory_with_a_run_of_each_kind(tmp_path: Path) -> None:
     page = check_page(tmp_path / "page.html")
     assert "<h1>Monday &lt;1&gt;</h1>" in page
     for kind, name in {
-        "Tuning": "mert.tuning/seed-1", "Refinement": "refining", "Documents": "trace.jsonl", "Scores": "scores.json",
+        "Tuning": "mert.tuning", "Refinement": "refining", "Documents": "trace.jsonl", "Scores": "scores.json",
         "Combination": "combined.json", "Samples": "samples.json", "Hypotheses": "lists.jsonl",
     }.items():  # fmt: skip
         assert f"{kind}: {name}" in told

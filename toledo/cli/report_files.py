@@ -34,6 +34,7 @@ KNOWN = (
 )
 TRACE = 'write it with toledo document translate --trace: {"document": "…", "step": 0, "score": …, "features": {…}}'
 N_BEST = re.compile(r"\s*\d+ \|\|\|")
+SEED = re.compile(r"seed-\d+")
 SUFFIXES = (".json", ".jsonl", ".nbest", ".gz")
 
 
@@ -120,9 +121,9 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
     """What one object tells of, by its keys."""
     try:
         if {"tuner", "rounds", "start"} <= content.keys():
-            return Tuning(_place(name), (History.from_json(content, file),))
+            return Tuning(_place(name, file), (History.from_json(content, file),))
         if {"iterations", "finished"} <= content.keys():
-            return Refining(_place(name), Refinement.from_json(content))
+            return Refining(_place(name, file), Refinement.from_json(content))
         if {"systems", "signatures"} <= content.keys():
             return Scores(name, [_scored(one) for one in content["systems"]], content["signatures"])
         if {"shares", "weights", "bleu"} <= content.keys():
@@ -135,9 +136,12 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
     return None
 
 
-def _place(name: str) -> str:
-    """A history is called by its directory."""
-    return str(Path(name).parent) if Path(name).parent.name else name
+def _place(name: str, file: Path) -> str:
+    """A history is called by its directory, whatever the seed."""
+    place = Path(name).parent
+    if SEED.fullmatch(file.parent.name):
+        place, file = place.parent, file.parent
+    return str(place) if place.name else file.resolve().parent.name
 
 
 def _scored(system: Mapping[str, Any]) -> Scored:

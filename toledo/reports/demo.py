@@ -146,6 +146,9 @@ def write_report(path: str | Path, tour: Tour) -> None:
     page.paragraph("All translations that the search kept for the first example, without the least likely.")
     page.picture(tour.forest, "a drawn forest")
     page.heading("Three systems combined: a confusion network")
+    page.paragraph(
+        "Each system is trained on a third of the text, so it is weaker than the model that has seen all of it."
+    )
     page.paragraph(EXPLANATION)
     page.markup(legend(tour.shares))
     add_segment(page, tour.network, list(tour.shares))

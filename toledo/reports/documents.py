@@ -75,7 +75,8 @@ def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROW
         figure = Figure(figsize=PLOT, layout="constrained")
         draw(figure.subplots(), courses)
         page.figure(figure)
-    page.subheading("Documents")
+    some = f": the first {most_rows} of {len(courses)}" if len(courses) > most_rows else ""
+    page.subheading(f"Documents{some}, at the first and at the last step")
     page.table(*_table(courses, most_rows))
 
 
@@ -156,7 +157,7 @@ def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[o
         ends = course.points[0], course.points[-1]
         row: list[object] = [course.document, *([course.segments] if segments else []), ends[1].step]
         rows.append([*row, *(f"{value(point):.{digits}f}" for _, value, digits in values for point in ends)])
-    return [*head, *(title for name, _, _ in values for title in (f"{name} before", "after"))], rows
+    return [*head, *(title for name, _, _ in values for title in (f"{name} first", "last"))], rows
 
 
 def _feature(name: str, point: Point) -> float:

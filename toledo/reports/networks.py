@@ -32,7 +32,8 @@ STYLE = """
 """
 
 EXPLANATION = (
-    "The dot of a system marks the words that it votes for; its share is what the vote is worth, and the number at"
+    "The dot of a system marks the words that it votes for; its share is what the vote is worth beside"
+    " the votes of the others (a good system that says the same as another one needs no large share), and the number at"
     " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of"
     " the result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
 )
