@@ -36,6 +36,13 @@ def test_one_line_in_is_one_line_out_in_order(model: Path) -> None:
     assert len(lines) == 5
 
 
+def test_a_text_of_another_language_is_noticed(model: Path) -> None:
+    wrong = runner.invoke(app, ["translate", str(model)], input="the house is small\n" * 10)
+    assert "40 of 40 words are unknown to the model: is this its source language" in wrong.stderr
+    right = runner.invoke(app, ["translate", str(model)], input="das haus ist klein\n" * 10)
+    assert "unknown to the model" not in right.stderr
+
+
 @pytest.mark.parametrize("rule", ["viterbi", "consensus", "lattice-mbr"])
 def test_itg_search_with_decision_rules(model: Path, tmp_path: Path, rule: str) -> None:
     lists = tmp_path / "lists"

@@ -19,7 +19,7 @@ from toledo.search.beam import SearchResult
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.beam.weighted import as_given
 from toledo.search.steps import Step, steps_of
-from toledo.vocabulary import split_words
+from toledo.vocabulary import UNKNOWN, split_words
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ BYTES_AT_ONCE = 1 << 20
 LINES_AT_ONCE = 10_000
 FORESTS_AT_ONCE = 256  # they need far more memory than text
 MOST_REASONS = 10
+FEW_WORDS = 20  # too few to say anything of a text
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Translator:
         self.progress = progress
         self.targets = targets
         self.forests = forests or choice.rule is not RuleName.viterbi or targets is not None
-        self.failed = 0
+        self.failed = self._words = self._unknown = 0
         if targets is not None and choice.rule is not RuleName.viterbi:
             raise InputError("--force scores translations, --decide chooses them", remedy="choose one of both")
         self._given = None if targets is None else read_lines(targets)
@@ -97,11 +98,20 @@ class Translator:
         return [found.line for part in parts for found in part]
 
     def report(self) -> None:
-        """Say how many segments have no translation."""
+        """Say how many segments have no translation, and whether this is the text that the model knows."""
+        if self._words >= FEW_WORDS and self._unknown > self._words / 2:
+            log.warning(
+                "%d of %d words are unknown to the model: is this its source language, tokenised in the same way?",
+                self._unknown,
+                self._words,
+            )
         if self.failed:
             log.warning("%d segments have no translation%s", self.failed, "" if self._forced is None else " as given")
 
     def _translate(self, sentences: list[list[str]], first: int) -> list[Found]:
+        for words in sentences:
+            self._words += len(words)
+            self._unknown += int((self.model.source_vocabulary.ids(words) == UNKNOWN).sum())
         if self._forced is not None:
             return self._force(self._forced, sentences, first)
         if not self.forests:

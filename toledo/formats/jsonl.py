@@ -100,7 +100,7 @@ def _entries(lines: Iterable[tuple[int, Object]], path: str | Path) -> Iterator[
     for line, found in lines:
         refuse = _refusal(path, line)
         if ID not in found:
-            refuse("no id: which segment does the hypothesis belong to?")
+            refuse(f"no id, and no list of {HYPOTHESES}: its keys are {', '.join(map(repr, found)) or 'none'}")
         yield Numbered(line, _segment(found[ID], refuse), _entry(found, refuse))
 
 
