@@ -93,6 +93,17 @@ def test_jsonl_with_lists_of_any_length() -> None:
     assert run("-q", text="\n".join(map(json.dumps, lines))) == ["a b", "", "x y z"]
 
 
+def test_lists_without_hypotheses_and_features_without_weights_are_told() -> None:
+    lines = '{"hypotheses": ["a b", "a b c"]}\n{"hypotheses": []}\n{"hypotheses": []}\n'
+    result = CliRunner().invoke(app, ["consensus", "-"], input=lines, catch_exceptions=False)
+    assert result.stdout == "a b\n\n\n" or result.stdout == "a b c\n\n\n"
+    assert "2 segments have no hypothesis, and an empty line: the first is segment 1" in result.stderr
+    assert "features are not looked at" not in result.stderr
+    weighed = '{"hypotheses": [{"text": "a", "features": {"judge": 3}}, {"text": "b c", "features": {"judge": 1}}]}\n'
+    assert "features are not looked at" in CliRunner().invoke(app, ["consensus", "-"], input=weighed).stderr
+    assert "not looked at" not in CliRunner().invoke(app, ["consensus", "-", "--uniform"], input=weighed).stderr
+
+
 def test_rankings() -> None:
     found = [line.split(" ||| ") for line in run("samples.txt", "--n", 3, "--n-best-size", 2)]
     assert [(row[0], row[1]) for row in found] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,8 @@ from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.progress import Progress, silent
 from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
 
 SEGMENTS_AT_ONCE = 1000
 
@@ -65,6 +68,12 @@ class ToForests:
         rows = [[Hypothesis(self.words(entry), entry.features) for entry in some.entries] for some in lists]
         return [to_forest(row, names, self.vocabulary) for row in rows]
 
+    def ignores_features(self, lists: Sequence[NBestList]) -> bool:
+        """Whether features are all that is known of hypotheses, and nobody says what they are worth."""
+        entries = [entry for some in lists for entry in some.entries]
+        silent_scores = self.weights is None and not self.uniform and all(entry.score is None for entry in entries)
+        return silent_scores and any(entry.features for entry in entries)
+
     def words(self, entry: Entry) -> Words:
         """What the rule sees of an entry."""
         return entry.words if self.split is None else self.split(entry.words)
@@ -90,8 +99,15 @@ def decisions(
     lists: Iterator[NBestList], evidence: Iterator[NBestList] | None, to_forests: ToForests, how: Choice
 ) -> Iterator[NBestList]:
     """Rankings of each segment, as far as wanted, some segments at a time."""
+    empty, told = list[int](), False
     while block := list(islice(lists, SEGMENTS_AT_ONCE)):
         forests = to_forests(block)
+        empty += [some.segment for some in block if not some.entries]
+        if not told and to_forests.ignores_features(block):
+            told = True
+            log.warning(
+                "features are not looked at: all hypotheses count the same (--weights FILE makes scores of them)"
+            )
         given = None
         if evidence is not None:
             other = list(islice(evidence, len(block)))
@@ -105,5 +121,7 @@ def decisions(
             texts = to_forests.texts(some)
             chosen = [(tuple(to_forests.vocabulary.words(one.words.tolist())), one.value) for one in ranking]
             yield NBestList(some.segment, tuple(Entry(texts[words], score=value) for words, value in chosen))
+    if empty:
+        log.warning("%d segments have no hypothesis, and an empty line: the first is segment %d", len(empty), empty[0])
     if evidence is not None and next(evidence, None) is not None:
         raise InputError("the evidence has more segments than the hypotheses", remedy="cut it to the same segments")

@@ -24,7 +24,12 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.2rem; line-height: 1.3; }
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .3rem; }
 .small { font-size: .8rem; color: #555; margin: .2rem 0; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; max-width: 100%; margin: 1rem 0; }
+/* A shadow at an edge tells that there is more beyond it; white covers it where there is not. */
+.wide { overflow-x: auto; max-width: 100%; margin: 1rem 0; background:
+  linear-gradient(to right, #fff 40%, #fff0) 0 0 / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, #fff 40%, #fff0) 100% 0 / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, #0004, #0000) 0 0 / .8rem 100% no-repeat scroll,
+  linear-gradient(to left, #0004, #0000) 100% 0 / .8rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 th { border-bottom: 2px solid #888; vertical-align: bottom; } .number { text-align: right; }
