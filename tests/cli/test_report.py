@@ -53,6 +53,17 @@ def test_posteriors_of_lists_are_those_of_their_scores(tmp_path: Path) -> None:
     assert 'title="1: 0.88"' in check_page(tmp_path / "page.html")
 
 
+def test_tunings_are_called_by_their_directories_and_none_is_lost(tmp_path: Path) -> None:
+    for day, tuner in (("monday", "mert"), ("tuesday", "mira")):
+        (tmp_path / day / "t.tuning" / "seed-1").mkdir(parents=True)
+        tuning(tuner, [30.0, 31.0]).save(tmp_path / day / "t.tuning" / "seed-1" / "history.json")
+    days = [tmp_path / day / "t.tuning" for day in ("monday", "tuesday")]
+    told = report(*days, "--output", tmp_path / "page.html")
+    assert "Tuning: t.tuning\n" in told
+    assert "Tuning: t.tuning (2)\n" in told
+    assert "Tunings side by side" in check_page(tmp_path / "page.html")
+
+
 def test_a_history_alone(tmp_path: Path) -> None:
     tuning("mira", [30.0, 31.0]).save(tmp_path / "history.json")
     report(tmp_path / "history.json", "-o", tmp_path / "page.html")

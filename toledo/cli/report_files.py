@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def read_runs(places: Sequence[Path], reading: Reading) -> list[Run]:
             if run is None:
                 raise InputError("tells of no run that this command knows", file=place, remedy=KNOWN)
             found.append(run)
-    return _joined(found)
+    return _told_apart(_joined(found))
 
 
 def _files(directory: Path) -> list[Path]:
@@ -77,6 +78,17 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
     for number, run in enumerate(runs):
         groups.setdefault(run.task if isinstance(run, Tuning) else number, []).append(run)
     return [_together(own) for own in groups.values()]
+
+
+def _told_apart(runs: Sequence[Run]) -> list[Run]:
+    """Runs of one kind that have the same name get numbers, such as those of directories called alike."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for run in runs:
+        seen[run.kind, run.name] += 1
+        number = seen[run.kind, run.name]
+        found.append(run if number == 1 else replace(run, name=f"{run.name} ({number})"))
+    return found
 
 
 def _together(runs: Sequence[Run]) -> Run:

@@ -24,7 +24,7 @@ from toledo.metrics.prepared import prepare_references
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.lattices import edge_pairs, pruned_lattices
-from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.lists import ListArrays, PhraseLists, offsets_of
 from toledo.refinement.sampled import SampleSettings, sampled_lists
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.search.beam import BeamSearch, BeamSettings
@@ -120,13 +120,13 @@ def phrase_lists(
     words = np.concatenate([one.words for one in lists])
     statistics = prepare_references(BLEU(), encoded).statistics(
         words,
-        _offsets(np.concatenate([one.lengths for one in lists])),
+        offsets_of(np.concatenate([one.lengths for one in lists])),
         np.repeat(np.arange(len(lists)), sizes),
         threads,
     )
     arrays = ListArrays(
-        _offsets(sizes),
-        _offsets(np.concatenate([one.counts for one in lists])),
+        offsets_of(sizes),
+        offsets_of(np.concatenate([one.counts for one in lists])),
         np.concatenate([one.pairs for one in lists]),
         np.concatenate([one.features for one in lists]),
         statistics[:, :COLUMNS].astype(np.int32),
@@ -149,7 +149,7 @@ def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32]
     if forest.provenance is None:
         raise ValueError("the forest does not know where its edges came from")
     found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
-    offsets = _offsets(np.array([derivation.edges.size for derivation in found], np.int64))
+    offsets = offsets_of(np.array([derivation.edges.size for derivation in found], np.int64))
     edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
     words, ends = texts_of_derivations(forest.yields, edges, offsets)
     used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
@@ -184,7 +184,3 @@ def _sum_features(
                 total[f] += features[edges[k], f]
         sums[d] = total
     return sums
-
-
-def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

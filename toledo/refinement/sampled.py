@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from toledo.corpus import Document, Segment
 from toledo.model import Model
 from toledo.refinement.expectation import normalised
-from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.lists import ListArrays, PhraseLists, offsets_of
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
 from toledo.weights import Weights
@@ -66,8 +66,8 @@ def sampled_lists(
     samples = chains.sample(range(len(chains.documents)), sharp, threads)
     parts = [_distinct(one, sharp.array(model.feature_names), rows) for one in samples]
     arrays = ListArrays(
-        _offsets([one.hypotheses for one in parts]),
-        _offsets([one.lengths for one in parts]),
+        offsets_of(np.concatenate([one.hypotheses for one in parts])),
+        offsets_of(np.concatenate([one.lengths for one in parts])),
         np.concatenate([one.pairs for one in parts]),
         np.concatenate([one.features for one in parts]),
         np.concatenate([one.statistics for one in parts]),
@@ -115,7 +115,3 @@ def _documents(sources: Sequence[Sequence[str]], references: Sequence[Sequence[s
     ]
     cuts = range(0, len(segments), SENTENCES_IN_CHAIN)
     return [Document(str(cut), tuple(segments[cut : cut + SENTENCES_IN_CHAIN])) for cut in cuts]
-
-
-def _offsets(sizes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)

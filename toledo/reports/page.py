@@ -56,6 +56,11 @@ NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?( \*)?")  # a star marks 
 Rows = Sequence[Sequence[object]]
 
 
+def ending(reason: str) -> str:
+    """Why a run ended, as a sentence."""
+    return f"It stopped because: {reason}." if reason else "It has not ended yet."
+
+
 @dataclass
 class Page:
     """Collects parts in order and writes them as HTML."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from toledo.refinement.history import History, Iteration
-from toledo.reports.page import PLOT, Page
+from toledo.reports.page import PLOT, Page, ending
 
 RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 
@@ -20,14 +20,10 @@ def add_refinement(page: Page, history: History) -> None:
         told = f"{first.validation:.2f} before, {best.validation:.2f} after iteration {best.number}"
     else:
         told = f"{first.validation:.2f} before; no iteration is better"
-    page.paragraph(f"BLEU on the validation set: {told}. {_ending(history)}")
+    page.paragraph(f"BLEU on the validation set: {told}. {ending(history.stopped)}")
     if len(history.iterations) > 2:  # two points are no curve
         page.figure(_plot(history.iterations, best.number))
     page.table(*_table(history))
-
-
-def _ending(history: History) -> str:
-    return f"It stopped because: {history.stopped}." if history.stopped else "It has not ended yet."
 
 
 def _plot(iterations: Sequence[Iteration], best: int) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from toledo.reports.page import PLOT, Page
+from toledo.reports.page import PLOT, Page, ending
 from toledo.tuning.history import History, spread
 
 MOST_WEIGHTS = 15
@@ -33,7 +33,7 @@ def add_runs(page: Page, histories: Sequence[History]) -> None:
     chosen = "the tuning set" if best.start_held_out is None else "the held-out set"
     page.paragraph(
         f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
-        f"{best.seed} ({chosen}). {_ending(best)} {best.seconds:.1f} CPU seconds in all."
+        f"{best.seed} ({chosen}). {ending(best.stopped)} {best.seconds:.1f} CPU seconds in all."
     )
     if len(histories) > 1:
         _runs(page, histories)
@@ -67,10 +67,6 @@ def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
             for name, one in histories.items()
         ],
     )
-
-
-def _ending(history: History) -> str:
-    return f"It stopped because: {history.stopped}." if history.stopped else "It has not ended yet."
 
 
 def _runs(page: Page, histories: Sequence[History]) -> None:
