@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.kernels import _Announcement, kernel, map_chunks
+from toledo.kernels import _Announcement, _Compilation, kernel, map_chunks
 
 
 @kernel
@@ -147,13 +147,14 @@ def test_compilation_is_announced_again_after_some_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     announcement, moments = _Announcement(), iter([100.0, 101.0, 200.0])
+    monkeypatch.setattr("toledo.kernels._compilation", _Compilation())
     monkeypatch.setattr("toledo.kernels.time.monotonic", lambda: next(moments))
     for _ in range(3):
         announcement.one_more()
     assert announcement.compiled == 3
     assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
         "compiling kernels for this machine",
-        "still compiling: 2 kernels so far",
+        "still compiling: 0 CPU seconds so far",
     ]
 
 
@@ -163,3 +164,20 @@ def test_kernels_are_counted_when_they_are_compiled_and_not_when_they_are_loaded
         program.write("from toledo.kernels import compiled_kernels\nprint(compiled_kernels())\n")
     assert run_caller(tmp_path).split() == ["11", "0", "2"]
     assert run_caller(tmp_path).split() == ["11", "1", "0"]
+
+
+def test_compiling_takes_time_and_loading_what_is_compiled_takes_none(tmp_path: Path) -> None:
+    write_modules(tmp_path, "x + 1")
+    with (tmp_path / "caller.py").open("a") as program:
+        program.write("from toledo.kernels import compilation_seconds\nprint(compilation_seconds())\n")
+    assert float(run_caller(tmp_path).split()[-1]) > 0.0
+    assert float(run_caller(tmp_path).split()[-1]) == 0.0
+
+
+def test_callees_are_compiled_within_the_time_of_their_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([5.0, 6.0, 8.0, 9.0, 50.0, 51.0])
+    monkeypatch.setattr("toledo.kernels.time.thread_time", lambda: next(moments))
+    compilation = _Compilation()
+    for happens in ("start", "start", "end", "end", "start", "end"):
+        getattr(compilation, f"on_{happens}")(None)
+    assert compilation.seconds == 5.0

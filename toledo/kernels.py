@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
+from numba.core.event import Event, Listener, register
 
 from toledo.progress import Progress, silent
 
@@ -66,6 +67,16 @@ def inlined(function: Function) -> Function:
 def compiled_kernels() -> int:
     """How many kernels this process has compiled, and not found in the cache. What took time meanwhile was no work."""
     return _announcement.compiled
+
+
+def compilation_seconds() -> float:
+    """The CPU time that this process has spent on compiling."""
+    return _compilation.seconds
+
+
+def working_seconds() -> float:
+    """The CPU time of this process, all threads together, without that of compiling."""
+    return time.process_time() - _compilation.seconds
 
 
 def available_threads() -> int:
@@ -120,11 +131,16 @@ def _run(
     for thread in others:
         thread.start()
     take_turns()
-    for thread in others:
-        thread.join()
+    if not _interrupted(errors):  # what others are compiling may take long, and is of no use any more
+        for thread in others:
+            thread.join()
     if errors:
         raise errors[min(errors)]
     return cast(list[Result], results)
+
+
+def _interrupted(errors: Mapping[int, BaseException]) -> bool:
+    return any(not isinstance(error, Exception) for error in list(errors.values()))
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
@@ -212,6 +228,30 @@ def _file_digest(file: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
 
 
+class _Compilation(Listener):  # type: ignore[misc]
+    """CPU time of compiling. One thread at a time compiles, and callees within their callers."""
+
+    def __init__(self) -> None:
+        self.seconds, self.depth, self.last = 0.0, 0, 0.0
+
+    def on_start(self, event: Event) -> None:
+        self._count()
+        self.depth += 1
+
+    def on_end(self, event: Event) -> None:
+        self._count()
+        self.depth -= 1
+
+    def _count(self) -> None:
+        now = time.thread_time()
+        self.seconds += now - self.last if self.depth else 0.0
+        self.last = now
+
+
+_compilation = _Compilation()
+register("numba:compile", _compilation)
+
+
 class _Announcement:
     """Counts what is compiled, and says so, again from time to time: a minute without a word is a long one."""
 
@@ -225,7 +265,7 @@ class _Announcement:
             log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
             self.last = now
         elif now - self.last > SECONDS_OF_SILENCE:
-            log.warning("still compiling: %d kernels so far", self.compiled)
+            log.warning("still compiling: %.0f CPU seconds so far", _compilation.seconds)
             self.last = now
         self.compiled += 1
 
