@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pages import check_page
@@ -72,6 +73,23 @@ def test_nothing_is_rehearsed_that_is_compiled(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("toledo.kernels.compiled_kernels", lambda: 0)
     rehearsal.rehearse(tmp_path)
     assert not (tmp_path / "combination").exists()
+
+
+@pytest.mark.parametrize(("code", "told"), [("1 / 0", "ZeroDivisionError: division by zero"), ("pass", "")])
+def test_a_rehearsal_that_fails_is_told_of_after_the_demo(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: str, told: str
+) -> None:
+    start, started = subprocess.Popen, []
+
+    def start_another(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        started.append(start([sys.executable, "-c", code], **options))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", start_another)
+    with rehearsal.rehearsal(True):
+        started[0].wait()
+        assert not caplog.records
+    assert [record.getMessage().splitlines()[-1] for record in caplog.records] == ([told] if told else [])
 
 
 def test_an_interruption_leaves_no_traceback_and_no_process(tmp_path: Path) -> None:

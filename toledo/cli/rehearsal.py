@@ -2,7 +2,7 @@
 
 Numba compiles one kernel at a time in a process, and the demo needs some hundred: on two processors two processes take
 little more than half of the time. The other process runs later steps on a handful of sentences; what it compiles is
-found in the cache when the demo comes there. No result depends on it.
+found in the cache when the demo comes there. No result depends on it: where it fails, the demo is slower and says so.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-READY, PAUSE = "ready", 0.2
+log = logging.getLogger(__name__)
+
+READY, ERRORS, PAUSE = "ready", "errors", 0.2
 SENTENCES, LINES = 300, 12
+LAST_LINES = 5
 
 
 @contextmanager
@@ -28,18 +31,29 @@ def rehearsal(wanted: bool) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     with TemporaryDirectory(prefix="toledo-rehearsal-") as directory:
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__, directory],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is not for it: it is ended below
-        )
+        errors = Path(directory) / ERRORS
+        with errors.open("wb") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__, directory],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stream,
+                start_new_session=True,  # Ctrl-C is not for it: it is ended below
+            )
         try:
             yield (Path(directory) / READY).touch
         finally:
+            if process.poll():
+                _tell(process.returncode, errors)
             process.kill()
             process.wait()
+
+
+def _tell(code: int, errors: Path) -> None:
+    """Why it failed, after the demo, which it is not to disturb."""
+    last = errors.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
+    told = "compiling ahead failed with code %d; the results are right, only slower to come:\n%s"
+    log.warning(told, code, "\n".join(last) or "(it said nothing)")
 
 
 def rehearse(directory: Path) -> None:
