@@ -127,7 +127,7 @@ def _run(
             except BaseException as error:  # Ctrl-C too: the others must not go on
                 errors[number] = error
 
-    others = [threading.Thread(target=take_turns, daemon=True) for _ in range(threads - 1)]
+    others = [threading.Thread(target=take_turns, daemon=True, name=__name__) for _ in range(threads - 1)]
     for thread in others:
         thread.start()
     take_turns()
@@ -137,6 +137,10 @@ def _run(
     if errors:
         raise errors[min(errors)]
     return cast(list[Result], results)
+
+
+def _interrupted(errors: Mapping[int, BaseException]) -> bool:
+    return any(not isinstance(error, Exception) for error in list(errors.values()))
 
 
 def _interrupted(errors: Mapping[int, BaseException]) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 from importlib.metadata import version
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -25,6 +23,7 @@ from toledo.cli import (
     refine,
     report,
     sample,
+    signals,
     text,
     train,
     translate,
@@ -88,17 +87,15 @@ def options(
 def main() -> None:
     """Run a command; turn errors meant for the user into one message and exit code 2."""
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # text in is UTF-8, so text out is, too
-    signal.signal(signal.SIGTERM, _stop)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the shell has it ignored
-        signal.signal(signal.SIGINT, _stop)
+    signals.listen()
     for name in BLAS_THREADS:  # read when NumPy is loaded, by a command
         os.environ.setdefault(name, "1")
     try:
         app()
+    except (KeyboardInterrupt, SystemExit) as end:
+        signals.leave(end)
     except ToledoError as error:
         _fail(str(error))
-    except KeyboardInterrupt:  # before a command has begun
-        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -110,28 +107,3 @@ def main() -> None:
 def _fail(message: str) -> NoReturn:
     error_console.print(f"toledo: error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(BAD_INPUT)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    """Leave by an exception, so that temporary files are removed on the way.
-
-    What comes while a kernel runs is noticed in the first Python code after it: that which makes its result a named
-    tuple. Numba does not expect an exception there, and would crash; so it has to wait for the caller's next line.
-    """
-    if frame is None or frame.f_back is None or not _makes_result(frame):
-        _leave(number)
-    else:
-        sys.settrace(lambda *_: None)
-        frame.f_back.f_trace = lambda *_: _leave(number)
-
-
-def _makes_result(frame: FrameType) -> bool:
-    module = str(frame.f_globals.get("__name__"))
-    return module == "numba.core.serialize" or module.startswith("namedtuple_")
-
-
-def _leave(number: int) -> NoReturn:
-    sys.settrace(None)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    sys.exit(128 + number)

@@ -131,7 +131,7 @@ def refine(  # long because it has many options, a line each
     )
     try:
         refined = procedure.run(settings, settings_name(settings))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
         log.warning("interrupted; to go on give the same command with --resume")
         raise
     refined.model.save(output)

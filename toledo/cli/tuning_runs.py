@@ -50,7 +50,7 @@ class Task:
         """A run for each seed, kept in a directory of its own."""
         try:
             return [self._run(seed, work / f"seed-{seed}", resume, progress) for seed in seeds]
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
             log.warning("interrupted; go on after the last complete round: give the same command with --resume")
             raise
 

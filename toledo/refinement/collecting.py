@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import numpy as np
@@ -68,9 +70,26 @@ def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = Non
                 _make(part, threads)
                 advance(len(part.sources))
             return
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        with ProcessPoolExecutor(processes, get_context("spawn"), _leave_signals) as pool, _ended_with_us(pool):
             for part, _ in zip(missing, pool.map(_make, missing, [1] * len(missing)), strict=True):
                 advance(len(part.sources))
+
+
+def _leave_signals() -> None:
+    """Ctrl-C goes to all processes; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """An error or an interruption does not wait for parts that others make or would make."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            process.terminate()
+        raise
 
 
 def _make(part: Part, threads: int | None) -> None:

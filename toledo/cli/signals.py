@@ -1,0 +1,72 @@
+"""Ctrl-C and SIGTERM: a command ends by an exception, so that temporary files are removed on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+KERNELS = "toledo.kernels"  # the name of its threads
+EXIT_CODES = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM))
+
+
+def listen() -> None:
+    """From now on signals end the command; Ctrl-C not where the shell has it ignored."""
+    signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
+    sys.unraisablehook = _raise_again
+
+
+def leave(end: KeyboardInterrupt | SystemExit) -> NoReturn:
+    """End the command with the exit code of this exception, after a signal without waiting for threads of kernels.
+
+    What runs or compiles a kernel cannot be told to stop; Python's own way to end would take away under it what it
+    works with, and crash.
+    """
+    code = end.code if isinstance(end, SystemExit) else 128 + signal.SIGINT
+    if code in EXIT_CODES and any(thread.name == KERNELS for thread in threading.enumerate()):
+        with suppress(OSError):  # nobody reads any more
+            sys.stdout.flush()
+        os._exit(int(str(code)))
+    sys.exit(code)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Raise what ends the command.
+
+    What comes while a kernel runs is noticed in the first Python code after it: that which makes its result a named
+    tuple. Numba does not expect an exception there, and would crash; so it has to wait for the caller's next line.
+    """
+    end: BaseException = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+    if frame is None or frame.f_back is None or not _makes_result(frame):
+        raise end
+    _raise_later(end, frame.f_back)
+
+
+def _makes_result(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__"))
+    return module == "numba.core.serialize" or module.startswith("namedtuple_")
+
+
+def _raise_again(lost: sys.UnraisableHookArgs) -> None:
+    """What is raised where nobody can catch it would be lost: where LLVM calls back, or an object is removed."""
+    if isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
+        _raise_later(lost.exc_value, sys._getframe(1))
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _raise_later(end: BaseException, frame: FrameType) -> None:
+    """On the next line of a frame."""
+    sys.settrace(lambda *_: None)
+    frame.f_trace = lambda *_: _raise(end)
+
+
+def _raise(end: BaseException) -> NoReturn:
+    sys.settrace(None)
+    raise end
