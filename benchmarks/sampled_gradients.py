@@ -1,5 +1,6 @@
 """What noise costs in training by samples: how far gradients scatter, by iterations and size of batches.
 
+    python benchmarks/sampled_gradients.py                      # on the built-in sample
     python benchmarks/sampled_gradients.py MODEL SOURCE REFERENCE [--weights W.toml]
 
 Each cell has `--repeat` gradients of other batches and other samples, with coordinates divided by the standard
@@ -11,10 +12,12 @@ noise of samples alone, `lines alone` that of corpus sampling without the contro
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from on_sample import make_model
 
 from toledo.forest.joining import join
 from toledo.metrics import BLEU
@@ -92,13 +95,20 @@ def noise(gradients: np.ndarray) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("model", "source", "reference"):
-        parser.add_argument(name, type=Path)
+        parser.add_argument(name, type=Path, nargs="?")
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--batches", default="25,100")
     parser.add_argument("--iterations", default="25,100,400")
     parser.add_argument("--burn-in", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=10)
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.model is None:
+            options.model, options.source, options.reference = make_model(Path(folder))
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
     model = Model.load(options.model)
     if options.weights:
         model = model.with_weights(Weights.load(options.weights))

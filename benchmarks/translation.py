@@ -3,9 +3,11 @@
     python benchmarks/translation.py                      # on the built-in sample
     python benchmarks/translation.py MODEL SOURCE REFERENCE [--pop-limits 50 100 200 …] [--repeat 3]
     python benchmarks/translation.py MODEL SOURCE REFERENCE --moses moses.ini --moses-program bin/moses2
+    python benchmarks/translation.py MODEL SOURCE REFERENCE --scores FILE     # with a line for each sentence
 
 MODEL is a model directory; the texts are tokenised as for it. CPU seconds of one thread, loading and compilation not
-counted; for a Moses program the time of a run with an empty input is taken off.
+counted; for a Moses program the time of a run with an empty input is taken off. FILE has model scores of another
+search, to compare with those of the last pop limit.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--moses", type=Path, help="a moses.ini with absolute paths")
     parser.add_argument("--moses-program", type=Path, help="moses or moses2")
+    parser.add_argument("--scores", type=Path, help="model scores that another search has found")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.model is None:
@@ -67,6 +70,17 @@ def curve(
         row(f"{limit}", best, [one.score for one in found], [list(one.words) for one in found], references)
         if options.moses is not None:
             peer(options, limit, references)
+    if options.scores:
+        compare([one.score for one in found], options.scores)
+
+
+def compare(found: list[float], file: Path) -> None:
+    """Moses prints six digits: scores beyond -100 are rounded to 0.0005."""
+    ours, theirs = np.array(found), np.loadtxt(file)
+    differences, precise = abs(ours - theirs), theirs > -100
+    means = ours[precise].mean() - theirs[precise].mean()
+    print(f"\n{file.name}: the largest difference of scores is {differences.max():.6f}. Above -100 there are")
+    print(f"{precise.sum()} scores: it is {differences[precise].max():.1e} there, and means differ by {means:.1e}.")
 
 
 def row(name: str, seconds: float, scores: list[float], found: list[list[str]], references: list) -> None:

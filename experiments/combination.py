@@ -17,7 +17,7 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +162,21 @@ class Bench:
         forests = [from_samples([text for text in own if text], vocabulary) for own in self.segments(half)]
         return [vocabulary.words(one.words.tolist()) for one in decide(rule, forests, {}, threads=self.threads)]
 
+    def alike(self, half: str) -> float:
+        """BLEU of an output against another one, in the median of all pairs of systems."""
+        texts = [[[line] for line in lines] for lines in self.outputs[half]]
+        pairs = permutations(range(len(texts)), 2)
+        metric = BLEU()
+        found = [metric.corpus_statistics(self.outputs[half][a], texts[b]).sum(axis=0) for a, b in pairs]
+        return float(np.median([metric.score(statistics) for statistics in found]))
+
+    def within_reach(self, half: str) -> float:
+        """BLEU of the outputs with the highest BLEU of each segment (with 1 added to counts)."""
+        rows = np.array([self.texts[half].statistics(lines) for lines in self.outputs[half]])
+        metric = BLEU(smoothing="add-k", effective_order=True)
+        best = np.argmax([metric.scores(some) for some in rows], axis=0)
+        return BLEU().score(rows[best, np.arange(best.size)].sum(axis=0))
+
     def novel_bigrams(self, texts: Lines, half: str) -> int:
         """Bigrams of texts that no output for the segment has."""
         count = 0
@@ -189,7 +204,9 @@ def print_table(bench: Bench) -> None:
     statistics = {name: bench.texts["test"].statistics(texts["test"]) for name, texts in rows.items()}
     single = statistics[f"best on test, {top}"]
     chosen = max((statistics[name] for name in CHOICES), key=lambda one: BLEU().score(one.sum(axis=0)))
-    print(f"\n{bench.name}, {len(bench.systems)} systems\n")
+    alike, reach = bench.alike("test"), bench.within_reach("test")
+    print(f"\n{bench.name}, {len(bench.systems)} systems; two have {alike:.0f} BLEU against each other in the median,")
+    print(f"and the best output of each segment would have {reach:.1f} on the test\n")
     print("| | tune BLEU | TER | test BLEU | TER | novel bigrams | p, best system | p, MBR choice | CPU s |")
     print("|" + "---|" * 9)
     for name, texts in rows.items():
