@@ -13,6 +13,7 @@ from pages import check_page
 from typer.testing import CliRunner
 
 from toledo.cli import app, rehearsal
+from toledo.model import Model
 
 STEPS = (
     "train, default weights", "tune, MERT", "tune, CoBLEU", "decide, viterbi", "decide, max-translation", "decide, mbr",
@@ -51,14 +52,32 @@ def test_the_report_has_every_part(demo: tuple[Path, str]) -> None:
     assert "forest with" in page
     assert "confusion network of" in page
     assert "alignment error rate" in page
+    assert "p: paired bootstrap against “train, default weights”" in page
+    assert re.search(r"Those that are drawn have \d+% of the probability", page)
 
 
 def test_its_files_are_runs_to_report_on(demo: tuple[Path, str], tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["report", str(demo[0]), "--output", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.output
     page = check_page(tmp_path / "page.html")
-    for part in ("Tunings side by side", "Tuning: mert", "Tuning: cobleu", "Documents: ", "Refinement: refinement"):
+    for part in (
+        "Scores: scores.json", "Scores: rules/scores.json", "Combination: combination/tuned", "Tunings side by side",
+        "Tuning: mert", "Tuning: cobleu", "Documents: ", "Refinement: refinement",
+    ):  # fmt: skip
         assert part in page
+    assert page.index("Scores: scores.json") < page.index("Tuning: mert")
+    rows = _rows(tmp_path / "page.html")[: len(STEPS)]
+    assert [row[0] for row in rows] == list(STEPS)
+    assert rows == _rows(demo[0] / "report.html")[: len(STEPS)]  # with p values and seconds
+
+
+def _rows(page: Path) -> list[list[str]]:
+    """The cells of all tables, without heads."""
+    return [re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr><td.*</tr>", page.read_text())]
+
+
+def test_what_the_demo_trained_was_given_nothing(demo: tuple[Path, str]) -> None:
+    assert "given" not in Model.load(demo[0] / "model").signature
 
 
 def test_a_rehearsal_makes_what_the_demo_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

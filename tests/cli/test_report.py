@@ -36,7 +36,9 @@ def test_a_directory_with_a_run_of_each_kind(tmp_path: Path) -> None:
     assert "Tunings side by side" in page
     assert page.count("Tuning: mert") == 2  # two seeds are one run: in the contents and as a heading
     assert "2 runs: min 45.00, max 46.00" in page
-    assert "21.50 (p = 0.010)*" in page
+    assert '<td class="number">21.50<span class="beside">0.010 *</span></td>' in page
+    assert "p: paired bootstrap against “a.out”" in page
+    assert page.index("Scores: scores.json") < page.index("Tuning: cobleu")  # what lies highest comes first
     assert "&lt;b&gt;.out" in page
     assert "first &lt;1&gt;" in page
     assert "Hypotheses: best.nbest" in page
@@ -62,6 +64,12 @@ def test_tunings_are_called_by_their_directories_and_none_is_lost(tmp_path: Path
     assert "Tuning: t.tuning\n" in told
     assert "Tuning: t.tuning (2)\n" in told
     assert "Tunings side by side" in check_page(tmp_path / "page.html")
+
+
+def test_the_page_that_is_written_or_replaced_is_named(tmp_path: Path) -> None:
+    tuning("mira", [30.0, 31.0]).save(tmp_path / "history.json")
+    assert f"written: {tmp_path / 'page.html'}\n" in report(tmp_path / "history.json", "-o", tmp_path / "page.html")
+    assert f"replaced: {tmp_path / 'page.html'}\n" in report(tmp_path / "history.json", "-o", tmp_path / "page.html")
 
 
 def test_a_history_alone(tmp_path: Path) -> None:

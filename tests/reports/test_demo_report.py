@@ -1,5 +1,6 @@
 """What the demo reports, on a model small enough to count by hand."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,12 @@ from toledo.forest.drawing import to_svg
 from toledo.phrases.alignments import Alignments
 from toledo.reports.demo import (
     AlignmentQuality,
+    DrawnForest,
     Findings,
-    Outcome,
     Tour,
     alignment_quality,
+    compilation_note,
     coverage,
-    outcome_rows,
     summarise,
     write_report,
 )
@@ -27,6 +28,7 @@ from toledo.reports.documents import Course, Point
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.networks import ShownArc
 from toledo.reports.posteriors import Example, shaded
+from toledo.reports.scores import Scored, Scores
 from toledo.search.beam import BeamSearch
 
 TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
@@ -61,24 +63,26 @@ def tour() -> Tour:
         np.array([1]),
     )
     (forest,) = BeamSearch(model).forests([TEST[0].words], threads=1)
-    scores = forest.scores(model.weights)
-    (best,) = viterbi(forest, scores)
+    (best,) = viterbi(forest, forest.scores(model.weights))
     assert best is not None
-    shown = shaded(forest, scores, {"viterbi": best.word_ids.tolist()})
-    outcomes = [Outcome(f"decide, {n}", [], {"BLEU": 50.0 + n, "chrF2": 60.0, "TER": 30.0}, 1.25) for n in range(2)]
+    shown = shaded(forest, forest.scores(model.weights), {"viterbi": best.word_ids.tolist()})
+    systems = [
+        Scored("decide, 0", {"BLEU": 50.0, "TER": 30.0}, {}, 1.0, 1.25),
+        Scored("decide, 1", {"BLEU": 51.0, "TER": 30.0}, {"BLEU": 0.01, "TER": 0.5}, 1.0, 12.5),
+    ]
+    scores = Scores("scores.json", systems, {"BLEU": "nrefs:2|case:mixed"}, "bootstrap")
     return Tour(
         findings=Findings(corpus, model, AlignmentQuality(0.5, 0.25), TEST),
-        outcomes=outcomes,
-        signatures={"BLEU": "nrefs:2|case:mixed"},
+        results=scores,
         tunings={"MERT": tuning("mert", [40.0, 44.0]), "CoBLEU": tuning("cobleu", [40.0, 45.0, 44.5])},
-        rules=outcomes,
-        forest=to_svg(forest, scores),
+        rules=scores,
+        forest=DrawnForest(to_svg(forest, forest.scores(model.weights)), 0.75),
         examples=[Example("Sentence 1", shown, " ".join(TEST[0].words), ["the house is <b>"])],
         network=NetworkSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"}),
         shares={"A": 0.5, "B": 0.5},
         courses=[Course("first <1>", 0, (Point(0, -10.0, {}), Point(256, -9.0, {})))],
         refinement=refinement(),
-        compiled=3,
+        compilation=70.4,
     )
 
 
@@ -90,10 +94,9 @@ def test_training_in_a_few_lines() -> None:
     assert summary["test words that the table knows"] == "75.0%"
 
 
-def test_the_closing_table() -> None:
-    head, rows = outcome_rows(tour().outcomes)
-    assert head == ["what", "BLEU", "chrF2", "TER", "seconds"]
-    assert rows == [["decide, 0", "50.00", "60.00", "30.00", "1.2"], ["decide, 1", "51.00", "60.00", "30.00", "1.2"]]
+def test_compilation_is_not_among_the_seconds() -> None:
+    assert compilation_note(70.4) == "Compilation took 70 CPU seconds more, which only the first run needs."
+    assert compilation_note(0.0) == ""
 
 
 def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
@@ -105,7 +108,13 @@ def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
     assert "<b>house" not in text
     assert text.count("<svg") >= 6  # tunings, forest, legend, network, documents, refinement, coverage
     assert "is (0.90)" in text  # exp(-0.1)
-    assert "3 kernels were compiled" in text
+    assert "75% of the probability" in text
+    assert "CPU\xa0s: processor seconds of all threads, without compilation." in text
+    assert compilation_note(70.4) in text
+    cells = [re.sub("<[^>]*>", " ", row).split() for row in re.findall("<tr>.*</tr>", text)]
+    assert ["system", "BLEU", "p", "TER", "p", "length", "CPU", "s"] in cells
+    assert ["decide,", "1", "51.00", "0.010", "*", "30.00", "0.500", "1.000", "12.5"] in cells
+    assert "p: paired bootstrap against “decide, 0”; * p &lt; 0.05." in text
     assert "BLEU|nrefs:2|case:mixed" in text
     assert found.findings.model.signature in text
     assert 'class="bar best" style="width: 82.0%"></div><div class="amount">51.00' in text

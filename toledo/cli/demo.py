@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +16,11 @@ from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 
 if TYPE_CHECKING:
     from toledo.cli.demo_steps import Demo, Ids
+    from toledo.forest import Forest
     from toledo.model import Model
-    from toledo.reports.demo import Tour
+    from toledo.reports.demo import DrawnForest, Tour
     from toledo.reports.posteriors import Example
+    from toledo.weights import Weights
 
 log = logging.getLogger("toledo.demo")
 
@@ -69,7 +72,7 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
     from toledo.cli import demo_steps as steps
     from toledo.cli.report_files import read_trace
     from toledo.formats.pharaoh import read_alignments
-    from toledo.kernels import compiled_kernels
+    from toledo.kernels import compilation_seconds
     from toledo.reports.demo import Findings, Tour, alignment_quality
     from toledo.tuning.gradient import GradientTuner
     from toledo.tuning.mert import MERT
@@ -95,20 +98,18 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
     log.info("8. The phrase table trained for expected BLEU: %s", output / "refined")
     refinement = steps.refine(demo, tuned, alignments)
     log.info("9. The report: %s", output / REPORT)
+    results, rules = steps.score_all(demo)
     examples, forest = _pictures(demo, tuned, chosen)
     return Tour(
-        findings, demo.outcomes, demo.signatures, {"MERT": mert, "CoBLEU": cobleu},
-        [one for one in demo.outcomes if one.what.startswith(steps.DECIDE)],
-        forest, examples, network, shares, read_trace(trace), refinement, compiled_kernels(),
+        findings, results, {"MERT": mert, "CoBLEU": cobleu}, rules, forest, examples, network, shares,
+        read_trace(trace), refinement, compilation_seconds(),
     )  # fmt: skip
 
 
-def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list[Example], str]:
+def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list[Example], DrawnForest]:
     """Sentences that the rules are divided about, with their posteriors; and the forest of a short one."""
     from toledo.cli.demo_steps import worth_seeing
     from toledo.cli.sampling import default_scale
-    from toledo.forest.drawing import to_svg
-    from toledo.forest.pruning import prune_by_posterior, prune_to_density
     from toledo.reports.posteriors import Example, shaded
 
     texts = list(zip(*chosen.values(), strict=True))
@@ -124,9 +125,20 @@ def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list
         )
         for number, segment, forest in zip(numbers, segments, forests, strict=True)
     ]
-    small = prune_to_density(forests[0], forests[0].scores(model.weights), SHOWN_EDGES)
-    small = prune_by_posterior(small, scale * small.scores(model.weights), SHOWN_POSTERIOR)
-    return examples, to_svg(small, scale * small.scores(model.weights))
+    return examples, _drawn(forests[0], model.weights, scale)
+
+
+def _drawn(forest: Forest, weights: Weights, scale: float) -> DrawnForest:
+    """The likeliest part of a forest, and its share in the probability of the whole."""
+    from toledo.forest.drawing import to_svg
+    from toledo.forest.inside_outside import distribution
+    from toledo.forest.pruning import prune_by_posterior, prune_to_density
+    from toledo.reports.demo import DrawnForest
+
+    small = prune_to_density(forest, forest.scores(weights), SHOWN_EDGES)
+    small = prune_by_posterior(small, scale * small.scores(weights), SHOWN_POSTERIOR)
+    part, whole = (distribution(one.shape, scale * one.scores(weights)).log_partition[0] for one in (small, forest))
+    return DrawnForest(to_svg(small, scale * small.scores(weights)), math.exp(part - whole))
 
 
 def _named(rules: Iterable[str], texts: Iterable[tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
@@ -139,15 +151,15 @@ def _named(rules: Iterable[str], texts: Iterable[tuple[int, ...]]) -> dict[str, 
 
 def _print(tour: Tour, report: Path) -> None:
     """The closing table."""
-    from toledo.reports.demo import compiled_note, outcome_rows
+    from toledo.reports.demo import compilation_note
+    from toledo.reports.scores import SECONDS
 
-    head, rows = outcome_rows(tour.outcomes)
-    table = Table(title="Toledo demo")
-    for number, name in enumerate(head):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
+    table = Table("what", title="Toledo demo")
+    for name in (*tour.results.metrics, "CPU s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in tour.results.systems:
+        table.add_row(one.name, *(f"{value:.2f}" for value in one.scores.values()), f"{one.seconds:.1f}")
     console = Console()
     console.print(table)
-    console.print(f"TER: less is better. {compiled_note(tour.compiled)}", highlight=False)
+    console.print(f"TER: less is better. {SECONDS} {compilation_note(tour.compilation)}".strip(), highlight=False)
     console.print(f"Report: {report}", highlight=False, soft_wrap=True)

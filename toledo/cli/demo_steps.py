@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,8 @@ import numpy as np
 
 from toledo.cli.combining import shown_segment
 from toledo.cli.document_outputs import Outputs
+from toledo.cli.evaluate import to_json
+from toledo.cli.report_files import SECONDS, scores_of
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.sampling import default_scale
 from toledo.combination import Combiner
@@ -26,6 +27,7 @@ from toledo.corpus import ParallelCorpus, Segment, read_parallel, read_segments
 from toledo.files import atomic_writer, write_lines
 from toledo.forest import Forest
 from toledo.formats.documents import read_documents
+from toledo.kernels import working_seconds
 from toledo.metrics.evaluation import Settings as EvaluationSettings
 from toledo.metrics.evaluation import evaluate
 from toledo.model import Model
@@ -36,8 +38,8 @@ from toledo.refinement.history import HISTORY
 from toledo.refinement.history import History as RefinementHistory
 from toledo.refinement.loop import Settings as RefinementSettings
 from toledo.refinement.procedure import ListSettings, Procedure
-from toledo.reports.demo import Outcome
 from toledo.reports.networks import Segment as NetworkSegment
+from toledo.reports.scores import Scores
 from toledo.sample import write_sample
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.document import (
@@ -64,6 +66,7 @@ Ids = Sequence[tuple[int, ...]]  # of the words of each sentence
 
 MOST_LINES, POPS, ROUNDS, HYPOTHESES = 200, 100, 3, 100
 SAMPLES, BURN_IN = 500, 50
+SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
@@ -85,6 +88,15 @@ class Sizes:
         return cls(train, min(MOST_LINES, train // 5), min(MOST_LINES, train // 5))
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Translations of the test text, and the CPU seconds of making them, without compilation."""
+
+    what: str
+    lines: Sequence[str]
+    seconds: float
+
+
 @dataclass
 class Demo:
     """Where files go, how to work, and what has come out so far."""
@@ -93,7 +105,6 @@ class Demo:
     threads: int
     progress: Progress = silent
     outcomes: list[Outcome] = field(default_factory=list)
-    signatures: dict[str, str] = field(default_factory=dict)
 
     @property
     def sample(self) -> Path:
@@ -130,18 +141,25 @@ class Demo:
         return search.forests([one.words for one in segments], self.threads, self.progress)
 
     def note(self, what: str, texts: Texts, began: float, file: str) -> None:
-        """Write translations of the test text, score them, and say so; `began` is when the work for them did."""
-        seconds = time.monotonic() - began
+        """Write translations of the test text, and say what they score; `began` is when the work for them did."""
+        seconds = working_seconds() - began
         lines = [" ".join(words) for words in texts]
         (self.output / file).parent.mkdir(parents=True, exist_ok=True)
         write_lines(self.output / file, lines)
+        self.outcomes.append(Outcome(what, lines, seconds))
+        (scored,) = self.score(self.outcomes[-1:], test="none").systems
+        log.info("   %s: %s", what, ", ".join(f"{name} {value:.2f}" for name, value in scored.scores.items()))
+
+    def score(self, outcomes: Sequence[Outcome], file: str = "", test: str = "bootstrap") -> Scores:
+        """Compare outcomes with the first of them; kept in a file if one is named, as by `toledo evaluate --json`."""
         references = [[" ".join(reference) for reference in one.references] for one in self.test]
-        settings = EvaluationSettings(tokenize="none", test="none", threads=self.threads)
-        result = evaluate({what: lines}, references, settings)
-        scores = {name: score.value for name, score in result.systems[0].scores.items()}
-        self.signatures = result.signatures
-        self.outcomes.append(Outcome(what, lines, scores, seconds))
-        log.info("   %s: %s", what, ", ".join(f"{name} {value:.2f}" for name, value in scores.items()))
+        settings = EvaluationSettings(tokenize="none", test=test, threads=self.threads)
+        content = to_json(evaluate({one.what: one.lines for one in outcomes}, references, settings), settings)
+        for system, one in zip(content["systems"], outcomes, strict=True):
+            system[SECONDS] = round(one.seconds, 2)
+        if file:
+            _write_json(self.output / file, content)
+        return scores_of(content, file)
 
 
 def make_sample(demo: Demo, sizes: Sizes, seed: int) -> None:
@@ -151,7 +169,7 @@ def make_sample(demo: Demo, sizes: Sizes, seed: int) -> None:
 
 def train_model(demo: Demo) -> tuple[Model, Alignments]:
     """A model with default weights, and the word alignment that it came from."""
-    began = time.monotonic()
+    began = working_seconds()
     aligned = align(demo.corpus, threads=demo.threads, progress=demo.progress)
     trained = train(
         demo.corpus,
@@ -160,7 +178,8 @@ def train_model(demo: Demo) -> tuple[Model, Alignments]:
         threads=demo.threads,
         progress=demo.progress,
     )
-    trained.save(demo.output / "model")
+    own = {name: value for name, value in trained.training.items() if name != "given"}  # nobody else has aligned
+    replace(trained, training=own).save(demo.output / "model")
     model = Model.load(demo.output / "model")
     demo.note("train, default weights", demo.translate(model, demo.test), began, "default.out")
     return model, aligned.alignments
@@ -168,7 +187,7 @@ def train_model(demo: Demo) -> tuple[Model, Alignments]:
 
 def tune_weights(demo: Demo, model: Model, tuner: Tuner, name: str) -> tuple[Model, History]:
     """The model with weights that a tuner found, and how it found them."""
-    began = time.monotonic()
+    began = working_seconds()
     tuning = TuningSet(
         lambda weights: demo.forests(model.with_weights(weights), demo.tuning),
         [one.references for one in demo.tuning],
@@ -190,7 +209,7 @@ def choose(demo: Demo, model: Model) -> dict[str, Ids]:
 
     Scales are those that are best on a part of the tuning text.
     """
-    began = time.monotonic()
+    began = working_seconds()
     forests, judged = demo.forests(model, demo.test), demo.tuning[:JUDGED]
     known = demo.forests(model, judged)
     scales = scales_for(model.weights, model.feature_names)[SOME]
@@ -207,13 +226,13 @@ def choose(demo: Demo, model: Model) -> dict[str, Ids]:
         found = decide(rule, forests, model.weights, scale, demo.threads, demo.progress)
         chosen[name.value] = [tuple(one.words.tolist()) for one in found]
         demo.note(f"{DECIDE}{name.value}", _words(model, chosen[name.value]), began, f"rules/{name.value}.out")
-        began = time.monotonic()
+        began = working_seconds()
     return chosen
 
 
 def choose_from_samples(demo: Demo, model: Model) -> dict[str, Ids]:
     """What MBR chooses from samples of a Gibbs sampler."""
-    began = time.monotonic()
+    began = working_seconds()
     settings = GibbsSettings(SAMPLES, 1, BURN_IN, scale=default_scale(model))
     sentences = [one.words for one in demo.test]
     samples = GibbsSearch(model, settings).forests(sentences, demo.threads, demo.progress)
@@ -224,6 +243,12 @@ def choose_from_samples(demo: Demo, model: Model) -> dict[str, Ids]:
     return {SAMPLED: chosen}
 
 
+def score_all(demo: Demo) -> tuple[Scores, Scores]:
+    """Everything compared with the first model, and the decision rules with the usual one."""
+    rules = [replace(one, what=one.what.removeprefix(DECIDE)) for one in demo.outcomes if one.what.startswith(DECIDE)]
+    return demo.score(demo.outcomes, SCORES), demo.score(rules, f"rules/{SCORES}")
+
+
 def _words(model: Model, texts: Ids) -> Texts:
     return [model.target_vocabulary.words(list(text)) for text in texts]
 
@@ -232,7 +257,7 @@ def train_systems(demo: Demo, weights: Weights) -> dict[str, tuple[Texts, Texts]
     """Three systems, each trained on a third of the text: what they say to the tuning and the test text."""
     systems = {}
     for number in range(SYSTEMS):
-        began = time.monotonic()
+        began = working_seconds()
         name, directory = f"third {number + 1}", demo.output / "combination" / f"third-{number + 1}"
         directory.parent.mkdir(exist_ok=True)
         part = demo.corpus.select(np.arange(len(demo.corpus)) % SYSTEMS == number)
@@ -245,7 +270,7 @@ def train_systems(demo: Demo, weights: Weights) -> dict[str, tuple[Texts, Texts]
 
 def combine(demo: Demo, systems: Mapping[str, tuple[Texts, Texts]]) -> tuple[NetworkSegment, Mapping[str, float]]:
     """Tune a combination, run it on the test text; gives a segment to look at, and the shares of the systems."""
-    began = time.monotonic()
+    began = working_seconds()
     lines, vocabulary = Lines(), Vocabulary()
     tuning, test = (
         list(read_outputs(lines, [[[" ".join(words)] for words in own] for own in zip(*texts, strict=True)]))
@@ -260,6 +285,7 @@ def combine(demo: Demo, systems: Mapping[str, tuple[Texts, Texts]]) -> tuple[Net
     own = model_of_outputs(lines, test, vocabulary, settings.lm_order)
     found = list(combine_lines(combiner, test, model=own, threads=demo.threads))
     demo.note("combine, all three", [one.combined.words for one in found], began, "combination/test.out")
+    combiner.save(demo.output / "combination" / "tuned")
     opinions = [float(len({tuple(text[i]) for _, text in systems.values()})) for i in range(len(found))]
     number = worth_seeing(demo.test, opinions)[0]
     segment = demo.test[number]
@@ -276,7 +302,7 @@ def worth_seeing(segments: Sequence[Segment], interest: Sequence[float]) -> list
 
 def translate_documents(demo: Demo, model: Model) -> Path:
     """Documents by local search with a model of consistency; gives the file of the states on the way."""
-    began = time.monotonic()
+    began = working_seconds()
     references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
     text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
     settings = DocumentSettings(COOLING, steps=STEPS, recording=Recording("logarithmic"))
@@ -293,7 +319,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
 
 def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistory:
     """The phrase table trained for expected BLEU, with the weights as they are."""
-    began = time.monotonic()
+    began = working_seconds()
     directory = demo.output / "refined"
     with TemporaryDirectory(dir=demo.output, prefix="refining-") as work:
         corpus = read_parallel(
@@ -307,8 +333,11 @@ def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistor
         refined = procedure.run(settings)
         refined.model.save(directory)
         demo.note("refine, phrase table", demo.translate(refined.model, demo.test), began, "refined.out")
-    history = demo.output / "refinement" / HISTORY
-    history.parent.mkdir(exist_ok=True)
-    with atomic_writer(history) as stream:
-        json.dump(refined.history.to_json(), stream, indent=1, ensure_ascii=False)
+    _write_json(demo.output / "refinement" / HISTORY, refined.history.to_json())
     return refined.history
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with atomic_writer(path) as stream:
+        json.dump(content, stream, indent=1, ensure_ascii=False)

@@ -66,7 +66,7 @@ def evaluate(
         log.warning("the text looks tokenised: --tokenise none counts its tokens as they are")
     result = score(systems, references, settings)
     if as_json:
-        typer.echo(json.dumps(_as_json(result, settings), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(to_json(result, settings), indent=2, ensure_ascii=False))
     else:
         _print_table(result, settings)
 
@@ -94,7 +94,8 @@ def _read(hypothesis: list[str], reference: list[str]) -> tuple[dict[str, list[s
     return systems, references
 
 
-def _as_json(result: Evaluation, settings: Settings) -> dict[str, Any]:
+def to_json(result: Evaluation, settings: Settings) -> dict[str, Any]:
+    """What `--json` prints."""
     return {
         "test": settings.test,
         "samples": settings.samples,

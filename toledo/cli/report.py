@@ -39,8 +39,8 @@ def report(
 
     require_output(output)
     require_scale(scale)
-    found = read_runs(runs, Reading(examples, scale))
+    found, known = read_runs(runs, Reading(examples, scale)), output.exists()
     runs_page(title, found).write(output, contents=len(found) > 1)
     for run in found:
         log.info("%s: %s", run.kind, run.name)
-    log.info("%s is ready", output)
+    log.info("%s: %s", "replaced" if known else "written", output)

@@ -23,8 +23,8 @@ from toledo.formats.nbest import read_nbest
 from toledo.refinement.history import History as Refinement
 from toledo.reports.documents import Course, Point
 from toledo.reports.posteriors import Example, shaded
-from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Scores, Tuning
-from toledo.reports.scores import Scored
+from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Tuning
+from toledo.reports.scores import Scored, Scores
 from toledo.storage import read_toml
 from toledo.tuning.history import History
 from toledo.vocabulary import Vocabulary
@@ -36,6 +36,7 @@ KNOWN = (
 TRACE = 'write it with toledo document translate --trace: {"document": "…", "step": 0, "score": …, "features": {…}}'
 N_BEST = re.compile(r"\s*\d+ \|\|\|")
 SEED = re.compile(r"seed-\d+")
+SECONDS = "cpu_seconds"  # of a system, beside its scores
 SUFFIXES = (".json", ".jsonl", ".nbest", ".gz")
 
 
@@ -65,9 +66,10 @@ def read_runs(places: Sequence[Path], reading: Reading) -> list[Run]:
 
 
 def _files(directory: Path) -> list[Path]:
+    """What may be a run, by its name; that which tells of the whole lies highest, and comes first."""
     return [
         path
-        for path in sorted(directory.rglob("*"))
+        for path in sorted(directory.rglob("*"), key=lambda path: (len(path.parts), path))
         if path.is_file() and (path.suffix in SUFFIXES or path.name == COMBINATION)
     ]
 
@@ -102,7 +104,7 @@ def _known(file: Path, reading: Reading, place: Path) -> Run | None:
     """What a file tells of, or None where it is something else."""
     name = str(file.relative_to(place)) if file != place else file.name
     if file.name == COMBINATION:
-        return _combination(file)
+        return _combination(file, name)
     lines = read_lines(file)
     first = next(lines, "")
     if N_BEST.match(first):
@@ -137,7 +139,7 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
         if {"iterations", "finished"} <= content.keys():
             return Refining(_place(name, file), Refinement.from_json(content))
         if {"systems", "signatures"} <= content.keys():
-            return Scores(name, [_scored(one) for one in content["systems"]], content["signatures"])
+            return scores_of(content, name)
         if {"shares", "weights", "bleu"} <= content.keys():
             return Combination(name, content["shares"], content["weights"], content["bleu"])
         if {"summary", "segments"} <= content.keys():
@@ -149,29 +151,36 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
 
 
 def _place(name: str, file: Path) -> str:
-    """A history is called by its directory, whatever the seed."""
+    """A history, or a combination, is called by its directory, whatever the seed."""
     place = Path(name).parent
     if SEED.fullmatch(file.parent.name):
         place, file = place.parent, file.parent
     return str(place) if place.name else file.resolve().parent.name
 
 
+def scores_of(content: Mapping[str, Any], name: str) -> Scores:
+    """What `toledo evaluate --json` tells."""
+    systems = [_scored(one) for one in content["systems"]]
+    return Scores(name, systems, content["signatures"], content.get("test", ""))
+
+
 def _scored(system: Mapping[str, Any]) -> Scored:
-    scores = system["scores"]
+    scores, seconds = system["scores"], system.get(SECONDS)
     return Scored(
         str(system["name"]),
         {name: float(one["score"]) for name, one in scores.items()},
         {name: float(one["p_value"]) for name, one in scores.items() if "p_value" in one},
         float(system["length_ratio"]),
+        None if seconds is None else float(seconds),
     )
 
 
-def _combination(file: Path) -> Combination:
+def _combination(file: Path, name: str) -> Combination:
     stages = read_toml(file).get("stages")
     if not isinstance(stages, list) or not stages:
         raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
     weights = Stage.from_table(stages[-1], file).weights
-    return Combination(file.parent.name or str(file), weights.shares, dict(weights.features), {})
+    return Combination(_place(name, file), weights.shares, dict(weights.features), {})
 
 
 def _lists(lists: Iterator[NBestList], name: str, reading: Reading) -> Lists:

@@ -21,10 +21,11 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.page import PLOT, Page
 from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.refinement import add_refinement
+from toledo.reports.scores import Scores, add_table
 from toledo.reports.tuning import add_trajectories
 from toledo.tuning.history import History as TuningHistory
 
-MOST_OPTIONS, MOST_WORDS, MOST_DOCUMENTS = 5, 12, 10
+MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
 Rows = list[tuple[str, str]]
 
 
@@ -43,16 +44,6 @@ class AlignmentQuality:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Translations of the test text, what they are worth, and how long it took to make them."""
-
-    what: str
-    lines: Sequence[str]
-    scores: Mapping[str, float]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Findings:
     """What training has found, and the texts that it is judged by."""
 
@@ -63,21 +54,28 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class DrawnForest:
+    """The picture of a part of a forest, and the share of that part in the probability of the whole."""
+
+    svg: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Tour:
-    """Everything that the demo made. `rules` are the outcomes that differ in nothing but the decision rule."""
+    """Everything that the demo made. `rules` differ in nothing but the decision rule; `compilation` is CPU seconds."""
 
     findings: Findings
-    outcomes: Sequence[Outcome]
-    signatures: Mapping[str, str]
+    results: Scores
     tunings: Mapping[str, TuningHistory]
-    rules: Sequence[Outcome]
-    forest: str
+    rules: Scores
+    forest: DrawnForest
     examples: Sequence[Example]
     network: NetworkSegment
     shares: Mapping[str, float]
     courses: Sequence[Course]
     refinement: RefinementHistory
-    compiled: int = 0
+    compilation: float = 0.0
 
 
 def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
@@ -116,35 +114,33 @@ def summarise(findings: Findings) -> Rows:
     ]
 
 
-def outcome_rows(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
-    """The closing table: what, scores, seconds."""
-    metrics = list(outcomes[0].scores)
-    rows = [[one.what, *(f"{one.scores[name]:.2f}" for name in metrics), f"{one.seconds:.1f}"] for one in outcomes]
-    return ["what", *metrics, "seconds"], rows
-
-
 def write_report(path: str | Path, tour: Tour) -> None:
     """An HTML page of what the demo found."""
     page = Page("Toledo: the demo")
     page.paragraph(
-        "Everything here was made on this machine in one go: a model trained on the built-in sample, an invented"
-        " language and English, and all that Toledo can do with it. Scores are of the same test text."
+        "Everything here was made on this machine in one go, from the built-in sample: texts in an invented language"
+        " and in English. A model is trained and tuned, translations are chosen by several rules, systems are combined,"
+        " documents translated as wholes, and the phrase table is refined. All scores are of the same test text."
     )
     page.heading("Results")
-    page.table(*outcome_rows(tour.outcomes))
-    page.paragraph(f"TER: less is better. {compiled_note(tour.compiled)}")
-    for metric, signature in tour.signatures.items():
-        page.small(f"{metric}|{signature}")
+    add_table(page, tour.results)
+    if note := compilation_note(tour.compilation):
+        page.paragraph(note)
     page.heading("Tuning: the score round by round")
+    page.paragraph("Scores are of the tuning text. The demo stops after a few rounds; toledo tune goes on.")
     add_trajectories(page, tour.tunings)
     page.heading("Decision rules: one distribution, several ways to choose")
-    page.paragraph("BLEU of what each rule chooses from the same lattices, and from samples; the best in red.")
-    page.bars([(one.what.rpartition(", ")[2], one.scores["BLEU"]) for one in tour.rules])
+    page.paragraph("What each rule chooses from the same lattices, with the weights of MERT, and MBR from samples.")
+    tour.rules.add_to(page)
     page.heading("Translations, and how sure the model is of them")
     add_examples(page, tour.examples)
     page.heading("A forest")
-    page.paragraph("All translations that the search kept for the first example, without the least likely.")
-    page.picture(tour.forest, "a drawn forest")
+    page.paragraph(
+        "The likeliest translations of the first example. Those that are drawn have"
+        f" {tour.forest.share:.0%} of the probability of all that the search kept; the numbers are probabilities among"
+        " what is drawn."
+    )
+    page.picture(tour.forest.svg, "a drawn forest")
     page.heading("Three systems combined: a confusion network")
     page.paragraph(
         "Each system is trained on a third of the text, so it is weaker than the model that has seen all of it."
@@ -153,6 +149,11 @@ def write_report(path: str | Path, tour: Tour) -> None:
     page.markup(legend(tour.shares))
     add_segment(page, tour.network, list(tour.shares))
     page.heading("Whole documents")
+    page.paragraph(
+        "Local search changes the translation of a document step by step, here so that a word is translated alike"
+        " throughout it. It begins with what beam search found, and is annealed: at first it takes steps down, too."
+        " Grey lines are documents."
+    )
     add_courses(page, tour.courses, MOST_DOCUMENTS)
     page.heading("The phrase table refined")
     add_refinement(page, tour.refinement)
@@ -161,11 +162,9 @@ def write_report(path: str | Path, tour: Tour) -> None:
     page.write(path, contents=True)
 
 
-def compiled_note(kernels: int) -> str:
+def compilation_note(seconds: float) -> str:
     """Why the first run takes longer."""
-    if not kernels:
-        return "Seconds are of the clock."
-    return f"Seconds are of the clock, and {kernels} kernels were compiled meanwhile; a second run is quicker."
+    return f"Compilation took {seconds:.0f} CPU seconds more, which only the first run needs." if seconds else ""
 
 
 def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -> None:
@@ -176,13 +175,14 @@ def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -
     words = dict.fromkeys(word for one in examples for word in one.source.split())
     rows = [(word, _options(findings.model.table, [word])) for word in words]
     page.table(["word", "likeliest translations, p(e|f)"], [row for row in rows if row[1]][:MOST_WORDS])
-    page.small(findings.model.signature)
+    page.small(f"Signature of the model: {findings.model.signature}")
 
 
 def _options(table: PhraseTable, phrase: Sequence[str]) -> str:
     whole = [option.pair for option in table.options(phrase) if (option.begin, option.end) == (0, len(phrase))]
-    ranked = sorted(whole, key=lambda pair: -pair.scores["phrase.forward"])[:MOST_OPTIONS]
-    return ", ".join(f"{' '.join(pair.target)} ({np.exp(pair.scores['phrase.forward']):.2f})" for pair in ranked)
+    chances = [(float(np.exp(pair.scores["phrase.forward"])), " ".join(pair.target)) for pair in whole]
+    ranked = sorted((one for one in chances if one[0] >= LEAST_OPTION), key=lambda one: -one[0])[:MOST_OPTIONS]
+    return ", ".join(f"{text} ({chance:.2f})" for chance, text in ranked)
 
 
 def _coverage_plot(shares: Sequence[float]) -> Figure:

@@ -148,7 +148,7 @@ def legend(shares: Mapping[str, float]) -> str:
     """The colours of systems, and what each is worth."""
     parts = (
         f'<span style="white-space: nowrap; margin-right: 1.2rem"><svg width="12" height="12">'
-        f'<circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg> {escape(name)} {share:.3f}</span>'
+        f'<circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg> {escape(name)}: {share:.3f}</span>'
         for number, (name, share) in enumerate(shares.items())
     )
     return f"<p>{' '.join(parts)}</p>"

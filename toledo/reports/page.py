@@ -34,16 +34,24 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 th { border-bottom: 2px solid #888; vertical-align: bottom; } .number { text-align: right; }
 td.number { white-space: nowrap; } td.long { min-width: 12rem; }
-svg { max-width: 100%; height: auto; } code { background: #f3f3f3; padding: .1rem .3rem; }
+td:first-child:not(.number) { min-width: 6.5rem; }
+.beside { display: inline-block; min-width: 3.6rem; padding-left: .5rem; text-align: left; font-size: .8rem;
+  font-weight: normal; color: #555; }
+svg { max-width: 100%; height: auto; } .wide > svg { display: block; mix-blend-mode: multiply; }
+code { background: #f3f3f3; padding: .1rem .3rem; }
+/* A picture that is wider than the text may use the margins of the page. */
+.picture { position: relative; left: 50%; transform: translateX(-50%); width: max-content; min-width: 100%;
+  max-width: calc(100vw - 3rem); }
 .bars { display: grid; grid-template-columns: minmax(5rem, max-content) 1fr; gap: .35rem .8rem; margin: 1rem 0; }
 .bars .track { display: flex; align-items: center; gap: .5rem; min-width: 0; }
 .bars .bar { background: #2f6db5; height: 1.1rem; border-radius: 2px; flex: none; }
 .bars .best { background: #b5462f; }
 .bars .amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
-nav ul { margin: .3rem 0; padding-left: 1.2rem; columns: 16rem; }
+nav ul { margin: .3rem 0; padding-left: 1.2rem; columns: 16rem; column-gap: 2.5rem; }
 @media (max-width: 40rem) {
-  body { margin: 1rem auto; } h1 { font-size: 1.4rem; } th, td { padding: .3rem .3rem; }
-  table { font-size: .9rem; }
+  body { margin: 1rem auto; } h1 { font-size: 1.4rem; } th, td { padding: .3rem .2rem; }
+  table { font-size: .9rem; } td:first-child:not(.number) { min-width: 5rem; }
+  .beside { display: block; min-width: 0; padding: 0; text-align: right; }
   .wide > svg { max-width: none; }
   .bars { grid-template-columns: 1fr; gap: 0; } .bars .track { margin-bottom: .5rem; }
 }
@@ -53,6 +61,7 @@ LONG = 24  # letters of a text that is not to be broken after every word
 WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 0.75  # of its natural size
 PLOT = 5.2, 3.0  # inches: so large that letters can be read where the whole is as wide as a phone
 NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?( \*)?")  # a star marks the best
+CPU_SECONDS = "CPU\xa0s"  # the head of a column
 Rows = Sequence[Sequence[object]]
 
 
@@ -87,7 +96,10 @@ class Page:
         self._parts.append(f'<p class="small">{escape(text)}</p>')
 
     def table(self, header: Sequence[str], rows: Rows) -> None:
-        """A table; numbers are set to the right, and so are columns of texts that are all numbers."""
+        """A table; numbers are set to the right, and so are columns of texts that are all numbers.
+
+        What follows a line end in a cell is set in small letters beside the first line, or below it on a phone.
+        """
         right = [
             bool(rows) and all(_is_number(row[place]) or row[place] == "" for row in rows)
             for place in range(len(header))
@@ -119,7 +131,7 @@ class Page:
         drawing = svg[svg.index("<svg") :]
         found = WIDTH.search(drawing)
         least = f' style="min-width: {SMALLEST * float(found[1]):.0f}px"' if found else ""
-        self._wide(drawing.replace("<svg", f"<svg{least}", 1), description)
+        self._wide(drawing.replace("<svg", f"<svg{least}", 1), description, "wide picture")
 
     def figure(self, figure: Figure) -> None:
         """A plot; the same plot always gives the same bytes."""
@@ -147,10 +159,10 @@ class Page:
         )
         return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
 
-    def _wide(self, text: str, description: str) -> None:
+    def _wide(self, text: str, description: str, kind: str = "wide") -> None:
         """What may be wider than the screen, in a box that keys can scroll, too."""
         self._parts.append(
-            f'<div class="wide" role="region" tabindex="0" aria-label="{escape(description)}">{text}</div>'
+            f'<div class="{kind}" role="region" tabindex="0" aria-label="{escape(description)}">{text}</div>'
         )
 
 
@@ -158,9 +170,11 @@ def _cell(tag: str, value: object, right: bool) -> str:
     text = f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
     kind = "number" if right or isinstance(value, int | float) else "long" if len(text) > LONG else ""
     named = f' class="{kind}"' if kind else ""
-    return f"<{tag}{named}>{escape(text)}</{tag}>"
+    first, *others = map(escape, text.split("\n"))
+    beside = "".join(f'<span class="beside">{other}</span>' for other in others)
+    return f"<{tag}{named}>{first}{beside}</{tag}>"
 
 
 def _is_number(value: object) -> bool:
     """A number, or the text of one that somebody has rounded already."""
-    return isinstance(value, int | float) or bool(NUMBER.fullmatch(str(value)))
+    return isinstance(value, int | float) or bool(NUMBER.fullmatch(str(value).partition("\n")[0]))

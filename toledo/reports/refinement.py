@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from toledo.refinement.history import History, Iteration
-from toledo.reports.page import PLOT, Page, ending
+from toledo.reports.page import CPU_SECONDS, PLOT, Page, ending
 
 RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 
@@ -43,7 +43,7 @@ def _plot(iterations: Sequence[Iteration], best: int) -> Figure:
 
 
 def _table(history: History) -> tuple[list[str], list[list[object]]]:
-    head = ["iteration", "trained", "expected BLEU", "best of lists", "validation BLEU", "CPU s"]
+    head = ["iteration", "trained", "expected BLEU", "best of lists", "validation BLEU", CPU_SECONDS]
     rows: list[list[object]] = [
         [
             f"{one.number}{' *' if one.number == history.best.number else ''}",

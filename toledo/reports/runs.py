@@ -13,7 +13,7 @@ from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.refinement import add_refinement
 from toledo.reports.sampling import add_summary
-from toledo.reports.scores import Scored, add_scores
+from toledo.reports.scores import Scores
 from toledo.reports.tuning import add_runs, add_trajectories
 from toledo.tuning.history import History
 
@@ -68,20 +68,6 @@ class Refining:
     def add_to(self, page: Page) -> None:
         """Its part of a page."""
         add_refinement(page, self.history)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """An evaluation of systems."""
-
-    name: str
-    systems: Sequence[Scored]
-    signatures: Mapping[str, str]
-    kind = "Scores"
-
-    def add_to(self, page: Page) -> None:
-        """Its part of a page."""
-        add_scores(page, self.systems, self.signatures)
 
 
 @dataclass(frozen=True)
@@ -140,13 +126,14 @@ Run = Tuning | Documents | Refining | Scores | Combination | Samples | Lists
 
 
 def runs_page(title: str, runs: Sequence[Run]) -> Page:
-    """All runs; several tunings are compared first."""
+    """All runs, those of one kind together; before the first of several tunings they are compared."""
     page = Page(title)
     tunings = {run.name: run.best for run in runs if isinstance(run, Tuning)}
-    if len(tunings) > 1:
-        page.heading("Tunings side by side")
-        add_trajectories(page, tunings)
-    for run in runs:
+    kinds = list(dict.fromkeys(run.kind for run in runs))
+    for run in sorted(runs, key=lambda run: kinds.index(run.kind)):
+        if len(tunings) > 1 and isinstance(run, Tuning) and run.name == next(iter(tunings)):
+            page.heading("Tunings side by side")
+            add_trajectories(page, tunings)
         page.heading(f"{run.kind}: {run.name}")
         run.add_to(page)
     return page

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from toledo.reports.page import PLOT, Page, ending
+from toledo.reports.page import CPU_SECONDS, PLOT, Page, ending
 from toledo.tuning.history import History, spread
 
 MOST_WEIGHTS = 15
@@ -59,7 +59,7 @@ def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
     _whole_rounds(axes)
     axes.legend()
     page.figure(figure)
-    head = ["tuning", "start", "best", "round", "CPU s", "stopped"]
+    head = ["tuning", "start", "best", "round", CPU_SECONDS, "stopped"]
     page.table(
         head,
         [
@@ -75,7 +75,7 @@ def _runs(page: Page, histories: Sequence[History]) -> None:
         [one.seed, len(one.rounds), one.best, f"{one.best_score:.2f}", f"{one.seconds:.1f}", one.stopped]
         for one in histories
     ]
-    page.table(["seed", "rounds", "best round", histories[0].metric, "CPU s", "stopped"], rows)
+    page.table(["seed", "rounds", "best round", histories[0].metric, CPU_SECONDS, "stopped"], rows)
     one = spread([history.best_score for history in histories])
     extremes = f"min {one.minimum:.2f}, max {one.maximum:.2f}, mean {one.mean:.2f}"
     page.paragraph(f"{one.runs} runs: {extremes}, σ {one.deviation:.2f} (of a sample).")
