@@ -52,7 +52,8 @@ def main() -> None:
     speed(model, document)
     quality(model, document, read_segmentation(folder / "moses-segmentation.txt"), options.long)
     whole = import_model(moses / "phrase-table.gz", [moses / "lm.3.arpa.gz"])
-    long_documents(whole, read_segments(moses / "test2016.de", [moses / "test2016.en"]))
+    texts = [read_segments(moses / f"{name}.de", [moses / f"{name}.en"]) for name in ("test2016", "test2017", "val")]
+    long_documents(whole, [segment for text in texts for segment in text])
 
 
 def steps_per_second(search: DocumentSearch, document: Document, steps: int, warm: int) -> float:
@@ -141,10 +142,11 @@ def row(name: str, steps: int, scores: list[float], seconds: float) -> None:
 def long_documents(model: Model, segments: list[Segment]) -> None:
     print("\n## Steps per CPU second and the length of the document\n")
     print("| sentences | steps/s | of Docent's |\n|---|---|---|")
-    for sentences in (50, 200, 1000):
-        document = Document("test2016", tuple(segments[:sentences]))
+    for sentences in (50, 200, 1000, 3000):
+        document = Document("long", tuple(segments[:sentences]))
         search = DocumentSearch(model, DocumentSettings(HillClimbing(), DOCENT, 10**9, start="random"))
-        rate = steps_per_second(search, document, 400_000, 4_000 * sentences)  # nothing much is accepted by then
+        steps = 4_000 * sentences  # after as many nothing much is accepted
+        rate = steps_per_second(search, document, steps, steps)
         compared = {50: f"{rate / DOCENT_SPEED:.1f}", 1000: f"{rate / DOCENT_SPEED_1000:.0f}"}.get(sentences, "")
         print(f"| {sentences} | {rate:,.0f} | {compared} |", flush=True)
 

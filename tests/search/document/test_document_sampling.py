@@ -84,6 +84,18 @@ def test_samples_follow_the_posterior(operations: Operations, temperature: float
     assert surprise(counts, expected) > 1e-4
 
 
+def test_samples_follow_the_posterior_where_steps_stay_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toledo.search.document.settings.SMALL", 0)
+    settings = DocumentSettings(Sampling(), Operations(**CROOKED), 96, start="random")
+    assert settings.visit(words=5, sentences=2) == 3
+    counts = visits(
+        search_of(MODEL, settings, MODELS), document_of(SOURCES, REFERENCES), NUMBER, samples=8_000, thinning=40
+    )
+    expected = posterior(SCORES)
+    assert abs(counts / counts.sum() - expected).sum() / 2 < 0.06
+    assert surprise(counts, expected) > 1e-4
+
+
 LONGER = {  # phrases of several lengths, so that swaps and moves meet the ends of the sentence in different ways
     (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
     (("b",), ("y",)): (-0.1, -0.2, -0.3, -0.1),

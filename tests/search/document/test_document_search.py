@@ -182,7 +182,7 @@ MEASURED = Weights({**MODEL.weights, "bleu": 0.3, "document.consistency": 2.0})
 def test_the_bound_of_bleu_holds_and_decides() -> None:
     """No proposal raises BLEU by more than the bound, by which some are given up."""
     search = DocumentSearch(MODEL, DocumentSettings(Sampling(0.5)), [BLEUModel(), LexicalConsistency(1)], MEASURED)
-    state, plan = search.start(CHAPTER), search.settings.plan(0, 1)
+    state, plan = search.start(CHAPTER), search.settings.plan()
     text, arrays, measures = state.known.text, state.arrays, state.measures
     given_up = 0
     for _ in range(3000):
@@ -228,6 +228,31 @@ def test_bounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         one, two = (search.run(search.start(CHAPTER)) for search in (fast, slow))
         assert same(one, two)
         assert one.accepted > 5
+
+
+def test_steps_stay_with_a_sentence_and_no_word_is_left_out() -> None:
+    document = document_of([list("abc"), [], list("d"), list("abcdab")])
+    search = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=10**9))
+    state, plan = search.start(document), search.settings.plan(visit=7)
+    text, arrays, measures = state.known.text, state.arrays, state.measures
+    visited = []
+    for _ in range(7 * 1000):
+        trial = first_half(text, arrays, measures, plan)
+        visited.append(trial.sentence)
+        second_half(text, arrays, measures, trial, 0.0)
+    turns = np.array(visited).reshape(-1, 7)
+    assert (turns == turns[:, :1]).all()
+    np.testing.assert_allclose(np.bincount(turns[:, 0], minlength=4), [300, 0, 100, 600], atol=3)
+
+
+def test_visits_are_for_large_documents_and_leave_time_for_all() -> None:
+    settings = DocumentSettings(steps=10**6)
+    assert settings.visit(words=3000, sentences=100) == 0
+    assert settings.visit(words=12_000, sentences=1000) == 62
+    assert settings.visit(words=10**6, sentences=10**5) == 1
+    assert DocumentSettings(steps=10**9).visit(words=12_000, sentences=1000) == 512
+    recorded = DocumentSettings(steps=10**9, recording=Recording(160_000))
+    assert recorded.visit(words=12_000, sentences=1000) == 10
 
 
 def test_empty_documents() -> None:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.hashing import EMPTY
 from toledo.search.beam.options import PreparedTable, SentenceOptions
 from toledo.search.beam.weighted import WeightedModel
 from toledo.search.distortion import WINDOW
 from toledo.search.document.arrays import Text
-from toledo.search.gibbs.phrase_scores import ANSWER, PhraseScores
+from toledo.search.gibbs.phrase_scores import ANSWER, NO_STATE, PhraseScores
 
-ANSWERS_PER_OPTION, FEWEST, MOST = 16, 1 << 12, 1 << 19
+ANSWERS_PER_OPTION, FEWEST, MOST = 16, 1 << 12, 1 << 22
 
 Encoded = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -88,7 +87,8 @@ def most_possibilities(text: Text) -> int:
 
 def room_for_answers(text: Text) -> PhraseScores:
     """A memory of what language models said of phrases."""
-    wanted = min(max(ANSWERS_PER_OPTION * text.options.begin.size, FEWEST), MOST)
+    options = text.options.begin.size
+    wanted = max(min(max(ANSWERS_PER_OPTION * options, FEWEST), MOST), options + 1)
     answers = np.zeros((len(text.scoring.models), 1 << (wanted - 1).bit_length()), ANSWER)
-    answers["key"] = EMPTY
+    answers["state"] = NO_STATE
     return PhraseScores(answers, np.zeros(1, np.int64))

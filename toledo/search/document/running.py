@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.hashing import HALF, MULTIPLIER
 from toledo.kernels import inlined, inner_kernel
 from toledo.randomness import RandomState, next_uniform
 from toledo.search.document.arrays import (
@@ -48,12 +49,16 @@ RISE = 1e-9  # less is rounding
 
 
 class Plan(NamedTuple):
-    """How to search: `until[o]` is the probability of the operations up to o; temperature 0 is hill climbing."""
+    """How to search: `until[o]` is the probability of the operations up to o; temperature 0 is hill climbing.
+
+    `visit` steps in a row are for one sentence; if it is 0, each is for any.
+    """
 
     until: NDArray[np.float64]
     habits: Habits
     temperature: float
     max_rejected: int
+    visit: int
 
 
 class Trial(NamedTuple):
@@ -102,6 +107,22 @@ def draw_operation(random: RandomState, until: NDArray[np.float64]) -> int:
 
 
 @inlined
+def draw_word(text: Text, state: State, visit: int) -> int:
+    """A source word of the document, all alike; or of the sentence that is visited.
+
+    Words that are as far apart as multiples of the golden ratio, modulo 1, are spread evenly, however many there are;
+    each sentence is visited in proportion to its words. This depends on the step alone, so sampling remains sampling.
+    """
+    first, last = 0, text.words[-1]
+    if visit:
+        turn = np.uint64(state.counters[STEPS] // visit)
+        place = float((turn * MULTIPLIER) >> HALF) * 2.0**-32
+        s = text.sentence[int(place * last)]
+        first, last = text.words[s], text.words[s + 1]
+    return first + draw_below(state.phrases.random, last - first)
+
+
+@inlined
 def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded: bool) -> Trial:
     """Propose a change and score it; document models have counted it, so `settle` must follow.
 
@@ -110,7 +131,7 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
     wants a rise.
     """
     operation = draw_operation(state.phrases.random, plan.until)
-    word = draw_below(state.phrases.random, text.words[-1])
+    word = draw_word(text, state, plan.visit)
     s = int(np.int64(text.sentence[word]))  # as it comes from Python: one kind of number, compiled once
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     first, old, new, ratio = propose(sentence, chain, plan, operation, word - text.words[s])

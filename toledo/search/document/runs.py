@@ -76,9 +76,11 @@ class Runner:
         deadline = time.monotonic() + (self._settings.seconds or math.inf)
         if self._python:
             state.arrays.totals[USERS] = self._weighted(self._user_values(state))
-        while state.step < goal and state.known.text.words[-1] and time.monotonic() < deadline and not stop(state):
+        words = state.known.text.words
+        visit = self._settings.visit(int(words[-1]), words.size - 1)
+        while state.step < goal and words[-1] and time.monotonic() < deadline and not stop(state):
             until = self._next_stop(state.step, goal)
-            plan = self._settings.plan(state.step, self._settings.steps)
+            plan = self._settings.plan(state.step, visit)
             self._take_steps(state, plan, until - state.step)
             if state.step % BLOCK == 0:
                 sum_scores(state.arrays)

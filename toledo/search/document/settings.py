@@ -14,6 +14,8 @@ STARTS = ("beam", "random")
 LOGARITHMIC = "logarithmic"
 FIRST_POWER = 8  # of two: the first record after the start
 LEVELS = 200  # temperatures of geometric annealing
+SMALL = 3000  # source words: what a step needs of a smaller document stays in the cache
+LONGEST_VISIT, FEWEST_VISITS = 512, 16  # steps for a sentence in a row; visits to each before someone looks at it
 
 
 @dataclass(frozen=True)
@@ -177,9 +179,19 @@ class DocumentSettings:
         if self.start not in STARTS:
             raise ValueError(f"no start {self.start!r}: choose from {', '.join(STARTS)}")
 
-    def plan(self, step: int, steps: int) -> Plan:
+    def visit(self, words: int, sentences: int) -> int:
+        """How many steps in a row are for one sentence of a document; 0: each is for any.
+
+        What a step needs of a large document has left the cache when its sentence is drawn again. So steps stay with a
+        sentence for a while, if enough visits are left for annealing, and between the states that are recorded.
+        """
+        every = self.recording.every
+        steps = min(self.steps, every) if isinstance(every, int) else self.steps
+        return 0 if words <= SMALL else min(max(steps // (FEWEST_VISITS * sentences), 1), LONGEST_VISIT)
+
+    def plan(self, step: int = 0, visit: int = 0) -> Plan:
         """What compiled code needs to know at a step."""
         weights = np.array([getattr(self.operations, name) for name in OPERATIONS], np.float64)
         most = np.iinfo(np.int64).max if self.max_rejected is None else self.max_rejected
-        temperature = self.acceptance.at(step, steps)
-        return Plan(np.cumsum(weights / weights.sum()), self.operations.habits, temperature, int(most))
+        temperature = self.acceptance.at(step, self.steps)
+        return Plan(np.cumsum(weights / weights.sum()), self.operations.habits, temperature, int(most), visit)

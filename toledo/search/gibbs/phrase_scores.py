@@ -2,7 +2,8 @@
 
 A chain asks the same questions again and again: what does this option score after that state? The answers lie in a
 table with one place for each question, the latest one stays. All options of a state lie side by side, so those of a
-source span share cache lines. The end of the sentence is one more option, after all others.
+source span share cache lines, and the place of an answer and its state tell its option: the table is larger than the
+number of options. The end of the sentence is one more option, after all others.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.hashing import EMPTY, HALF, MULTIPLIER
+from toledo.hashing import HALF, MULTIPLIER
 from toledo.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import Automaton, advance
 from toledo.search.beam.arrays import Scoring, power_of_two
 from toledo.search.beam.options import LN10, SentenceOptions
 from toledo.vocabulary import END
 
-ANSWER = np.dtype([("key", np.uint64), ("score", np.float64), ("next", np.int32)], align=True)
+ANSWER = np.dtype([("state", np.int32), ("next", np.int32), ("score", np.float64)])  # four in a cache line
+NO_STATE = -1
 ANSWERS_PER_OPTION, FEWEST, MOST = 512, 1 << 12, 1 << 18
 
 
@@ -33,11 +35,12 @@ class PhraseScores(NamedTuple):
 @kernel
 def room_for_answers(options: SentenceOptions, models: int) -> PhraseScores:
     """A table without answers."""
-    size = power_of_two(min(max(ANSWERS_PER_OPTION * options.begin.size, FEWEST), MOST))
+    wanted = min(max(ANSWERS_PER_OPTION * options.begin.size, FEWEST), MOST)
+    size = power_of_two(max(wanted, options.begin.size + 1))
     answers = np.empty((models, size), ANSWER)
     for m in range(models):
         for i in range(size):
-            answers[m, i]["key"] = EMPTY
+            answers[m, i]["state"] = NO_STATE
     return PhraseScores(answers, np.zeros(1, np.int64))
 
 
@@ -54,11 +57,12 @@ def step(
     """The weighted score of an option after the states in row `before`; the next states go to row `after`."""
     total = 0.0
     for m in range(len(scoring.models)):
-        state = np.uint64(rows[before, m])
-        key = (state << HALF) | np.uint64(option)
-        slot = (((state * MULTIPLIER) >> HALF) + np.uint64(option)) & np.uint64(known.answers.shape[1] - 1)
-        if known.answers[m, slot]["key"] != key:
-            _ask(options, scoring.models[m], known.answers, known.missed, m, slot, key)
+        state = rows[before, m]
+        first = (np.uint64(state) * MULTIPLIER) >> HALF
+        slot = (first + np.uint64(option)) & np.uint64(known.answers.shape[1] - 1)
+        if known.answers[m, slot]["state"] != state:
+            _ask(options, scoring.models[m], known.answers[m], slot, state, option)
+            known.missed[0] += 1
         rows[after, m] = known.answers[m, slot]["next"]
         total += scoring.model_weights[m] * known.answers[m, slot]["score"]
     return total
@@ -66,17 +70,10 @@ def step(
 
 @inner_kernel
 def _ask(
-    options: SentenceOptions,
-    model: Automaton,
-    answers: NDArray[Any],
-    missed: NDArray[np.int64],
-    m: int,
-    slot: np.uint64,
-    key: np.uint64,
+    options: SentenceOptions, model: Automaton, answers: NDArray[Any], slot: np.uint64, before: int, option: int
 ) -> None:
     """Ask the model, word by word."""
-    state, option = int(key >> HALF), int(key & np.uint64(0xFFFF_FFFF))
-    total = 0.0
+    state, total = int(before), 0.0
     if option == options.begin.size:
         total, state = advance(model, state, END)
     else:
@@ -84,8 +81,7 @@ def _ask(
         for i in range(begin, begin + options.lengths[option]):
             score, state = advance(model, state, options.words[i])
             total += score
-    answers[m, slot]["key"], answers[m, slot]["score"], answers[m, slot]["next"] = key, total * LN10, state
-    missed[0] += 1
+    answers[slot]["state"], answers[slot]["next"], answers[slot]["score"] = before, state, total * LN10
 
 
 @inlined

@@ -166,7 +166,7 @@ class Chains:
         self, search: DocumentSearch, state: DocumentState, number: int, references: PreparedReferences
     ) -> DocumentSamples:
         settings, text = self.settings, state.known.text
-        words, plan = int(text.words[-1]), search.settings.plan(0, 1)
+        words, plan = int(text.words[-1]), search.settings.plan()
         burn_in = settings.again if number in self._arrays else settings.first
         between = max(round(settings.every * words), min(words, 1))  # no word, no step
         pauses = [round(burn_in * words), *[between] * (settings.states - 1)]
