@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory, read_blocks, read_lines, require_output, write_lines
+from toledo.files import (
+    atomic_directory,
+    read_blocks,
+    read_lines,
+    require_output,
+    require_output_directory,
+    write_lines,
+)
 from toledo.progress import Advance
 
 
@@ -27,6 +34,16 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str) -> 
     assert b"".join(read_blocks(tmp_path / name, size=4)).decode() == "eins\n\ufeffzwei\n"
     (tmp_path / "mark").write_bytes(b"\xef\xbb\xbf")
     assert list(read_blocks(tmp_path / "mark")) == []
+
+
+def test_an_older_result_is_replaced_with_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    require_output_directory(tmp_path / "model", "model.toml")
+    (tmp_path / "model").mkdir()
+    require_output_directory(tmp_path / "model", "model.toml")
+    assert not caplog.messages
+    (tmp_path / "model" / "model.toml").touch()
+    require_output_directory(tmp_path / "model", "model.toml")
+    assert caplog.messages == [f"{tmp_path / 'model'} is there already: the new one will replace it"]
 
 
 def test_gzip_is_recognised_by_content_and_written_by_name(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import logging
 import os
 import shutil
 import sys
@@ -17,6 +18,8 @@ from typing import BinaryIO, cast
 
 from toledo.errors import InputError
 from toledo.progress import Advance, Progress, silent
+
+log = logging.getLogger(__name__)
 
 STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
@@ -111,16 +114,22 @@ def require_output(path: str | Path) -> None:
 
 
 def require_output_directory(path: str | Path, marker: str) -> None:
-    """Refuse to replace what is not ours: only an empty directory, or one with a file of the name `marker`, may go."""
-    target = Path(path)
+    """Refuse to replace what is not ours, before any work is done for it; say that an older result will be replaced."""
+    _require_ours(Path(path), marker)
+    if (Path(path) / marker).exists():
+        log.warning("%s is there already: the new one will replace it", path)
+
+
+def _require_ours(target: Path, marker: str) -> None:
+    """Only an empty directory, or one with a file of the name `marker`, may go."""
     _require_parent(target)
     if target.is_dir():
         if any(target.iterdir()) and not (target / marker).exists():
             raise InputError(
-                f"the directory holds other files (and no {marker})", file=path, remedy="name a new directory"
+                f"the directory holds other files (and no {marker})", file=target, remedy="name a new directory"
             )
     elif target.exists():
-        raise InputError("is a file, not a directory", file=path, remedy="name a new directory")
+        raise InputError("is a file, not a directory", file=target, remedy="name a new directory")
 
 
 @contextmanager
@@ -130,7 +139,7 @@ def atomic_directory(path: str | Path, marker: str) -> Iterator[Path]:
     An old directory is replaced whole, but only if it is one of the same kind: it has a file `marker`.
     """
     target = Path(path)
-    require_output_directory(target, marker)
+    _require_ours(target, marker)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield temporary

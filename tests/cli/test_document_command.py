@@ -269,7 +269,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     assert asked[-1] < 50_000
     assert Path("out.xml").read_text().count("<seg") == 5
     assert "holds an interrupted search" in refusal(*given).message
-    assert "another search" in refusal(*given, "--resume", "--seed", 2).message
+    assert "search: seed was 1 and is now 2" in refusal(*given, "--resume", "--seed", 2).message
     done(*given, "--resume")
     assert [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")] == whole
     assert not Path("out.xml.states").exists()

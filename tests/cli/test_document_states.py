@@ -30,7 +30,7 @@ def test_the_first_signal_is_noticed_and_the_second_works() -> None:
 
 def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
     states = [{"chosen": np.arange(3), "random": np.array([7], np.uint64)}, {"chosen": np.zeros(0, np.int32)}]
-    saved = SavedStates(str(tmp_path / "out.xml"), "digest")
+    saved = SavedStates(str(tmp_path / "out.xml"), {"text": [["a.xml", "digest"]]})
     assert saved.begin(resume=False) is None
     with pytest.raises(InputError, match="no interrupted search"):
         saved.begin(resume=True)
@@ -42,8 +42,8 @@ def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
     saved.save(results)
     with pytest.raises(InputError, match="holds an interrupted search"):
         saved.begin(resume=False)
-    with pytest.raises(InputError, match="of another search"):
-        SavedStates(saved.output, "other").begin(resume=True)
+    with pytest.raises(InputError, match=r"cannot go on: text changed: a\.xml"):
+        SavedStates(saved.output, {"text": [["a.xml", "other"]]}).begin(resume=True)
     found = saved.begin(resume=True)
     assert found is not None
     for one, other in zip(found, states, strict=True):
@@ -60,7 +60,7 @@ def test_states_are_kept_until_the_end(tmp_path: Path) -> None:
 
 
 def test_standard_output_has_no_place() -> None:
-    saved = SavedStates("-", "digest")
+    saved = SavedStates("-", {})
     assert saved.save([]) is None
     with pytest.raises(InputError, match="standard output"):
         saved.begin(resume=True)

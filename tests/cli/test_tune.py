@@ -297,6 +297,12 @@ def test_libraries_add_up_in_one_thread() -> None:
     assert done.stdout.split()[-1] == "1"
 
 
+def test_a_run_that_has_ended_is_replaced_with_a_word(model: Path) -> None:
+    words = f"tune {model} --source val.de --reference val.en --objective pro --rounds 1 --output tuned.toml".split()
+    told = [CliRunner().invoke(app, [*words, *more]).stderr for more in ((), ("--resume",), ())]
+    assert ["holds a tuning that has ended: the new one replaces it" in text for text in told] == [False, False, True]
+
+
 def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     """What Ctrl-C leaves behind is a history without an end: cut one short, by hand."""
     options = (model, "--objective", "pro", "--initial", "default", "--n-best-size", 20)
@@ -307,10 +313,14 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     content = json.loads(history.read_text())
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
     assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
-    assert "n_best was 20 and is now 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
+    assert "--n-best-size was 20 and is now 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
     other = small_models.small_model(order=2)
     other.save("other")
-    assert "cannot go on: model" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
+    assert "cannot go on: MODEL was" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
+    (folder / "val.en").write_text(TARGET.lower().replace("neu", "new"))
+    told = refusal(*options, "--rounds", 4, "--work", "parts", "--resume")
+    assert "cannot go on: --reference changed: val.en" in told
+    (folder / "val.en").write_text(TARGET)
     run(*options, "--rounds", 4, "--work", "parts", "--resume")
     assert Path("tuned.toml").read_bytes() == whole
 
@@ -331,7 +341,7 @@ def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
     assert content["tuner"] == objective
     assert [len(one["path"]) for one in content["rounds"]] == [3, 3, 3]
     assert "this run has ended" in refusal(*options, *held_out, "--rounds", 9, "--work", "work1", "--resume")
-    assert "search was" in refusal(
+    assert "--search: iterations was 30 and is now 31" in refusal(
         *options, *held_out, "--iterations", 31, "--rounds", 3, "--work", "work1", "--resume"
     )
 

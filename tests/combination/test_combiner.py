@@ -1,5 +1,6 @@
 """Tuning in two stages by each method, resuming, saving, and combining as a stream."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from toledo.errors import InputError
 from toledo.forest import from_confusion_network, k_best
 from toledo.language_model import LanguageModel, estimate
 from toledo.metrics.bleu import BLEU
+from toledo.storage import read_toml
 from toledo.vocabulary import Vocabulary
 
 QUICK = Settings(steps=5, rounds=1, entropy=1.0, features=("novel.bigram", "support.1", "support.3"))
@@ -73,7 +75,7 @@ def test_a_saved_combiner_says_the_same(combiner: Combiner, tmp_path: Path) -> N
 def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tmp_path: Path) -> None:
     work = tmp_path / "work.toml"
     tuned(work=work)
-    given = Checkpoint(work, {}, resume=True)
+    given = Checkpoint(work, read_toml(work)["configuration"], resume=True)
     first, second = given.load()
     configuration = {line.split(" = ")[0] for line in work.read_text().splitlines() if " = " in line}
     assert {"entropy", "outputs", "references", "systems", '"words match by"'} <= configuration
@@ -86,6 +88,9 @@ def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tm
     assert resumed.first.to_table() == first.to_table()
     with pytest.raises(InputError, match=r"entropy was 1.0 and is now 2.0"):
         tuned(replace(QUICK, entropy=2.0), work=work, resume=True)
+    work.write_text(re.sub(r"references = \[[^=]*\]\n", 'references = [["", "0"]]\n', text))
+    with pytest.raises(InputError, match="cannot go on: references changed\n"):
+        tuned(work=work, resume=True)
 
 
 def test_run_reads_no_more_than_it_must(combiner: Combiner) -> None:

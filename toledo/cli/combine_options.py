@@ -25,7 +25,9 @@ Rest = Annotated[list[str] | None, typer.Argument(help="More outputs.", show_def
 Directory = Annotated[Path, typer.Argument(help="What `toledo combine tune` wrote.", show_default=False)]
 
 References = Annotated[list[str], typer.Option("--reference", "-r", help="Reference; may be repeated.")]
-CombinationOutput = Annotated[Path, typer.Option("--output", "-o", help="A directory for the combination.")]
+CombinationOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="A directory for the combination; an older one is replaced.")
+]
 Source = Annotated[str | None, typer.Option(help="Source lines; only their number is checked.")]
 Language = Annotated[str, typer.Option("--language", "-l", help="Of the outputs, as a code: for stems and raw text.")]
 Tokenised = Annotated[bool, typer.Option("--tokenised", help="Texts are tokenised: combine words as they are.")]

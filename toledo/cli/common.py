@@ -45,7 +45,14 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no m
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Output = Annotated[str, typer.Option("--output", "-o", help="Where to write; - is standard output.")]
 ModelOutput = Annotated[
-    Path, typer.Option("--output", "-o", metavar="DIR", help="Model directory to write.", show_default=False)
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR",
+        help="Model directory to write; an older model there is replaced.",
+        show_default=False,
+    ),
 ]
 
 

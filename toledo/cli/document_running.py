@@ -10,7 +10,7 @@ from typing import Any
 
 from toledo.cli.document_runs import BLEU
 from toledo.cli.document_states import SavedStates, noticed_signals, with_records
-from toledo.cli.tuning_runs import digest, model_digest
+from toledo.cli.tuning_runs import model_digest
 from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.formats.document_toml import DocumentConfiguration, configuration_of, write_configuration
@@ -18,6 +18,7 @@ from toledo.formats.documents import DocumentText
 from toledo.formats.moses_segmentation import read_segmentation
 from toledo.kernels import map_chunks
 from toledo.progress import Advance, Progress
+from toledo.resumption import digest
 from toledo.search.document import Derivation, DocumentResult, DocumentSearch, DocumentState
 from toledo.search.document.models.semantic_space import DESCRIPTION
 
@@ -97,7 +98,8 @@ class Run:
 
     def saved(self, output: str) -> SavedStates:
         """The place for states of this very run."""
-        return SavedStates(output, digest([asdict(self.configuration), dict(self.identity)]))
+        marks = {name: [["", value]] for name, value in self.identity.items()}
+        return SavedStates(output, {**asdict(self.configuration), **marks})
 
     def write_configuration(self, output: str) -> None:
         """Write what was decided beside an output that is a file."""

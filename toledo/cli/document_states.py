@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from toledo import storage
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
+from toledo.resumption import require_same
 from toledo.search.document import DocumentResult, Record
 
-DESCRIPTION, FORMAT = "states.toml", 1
+DESCRIPTION, FORMAT = "states.toml", 2
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -82,10 +83,10 @@ def _records(result: DocumentResult) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True)
 class SavedStates:
-    """Where the states of an interrupted search are kept; `digest` stands for all that its result depends on."""
+    """Where the states of an interrupted search are kept; `configuration` is all that its result depends on."""
 
     output: str
-    digest: str
+    configuration: Mapping[str, Any]
 
     @property
     def directory(self) -> Path | None:
@@ -117,7 +118,8 @@ class SavedStates:
                 for number, one in enumerate(results)
                 for name, array in {**one.state.to_arrays(), **_records(one)}.items()
             }
-            content = {"format": FORMAT, "digest": self.digest, "documents": len(results)}
+            own = json.dumps(self.configuration, ensure_ascii=False)  # TOML has no null
+            content = {"format": FORMAT, "configuration": own, "documents": len(results)}
             storage.save(self.directory, DESCRIPTION, content, arrays)
         return self.directory
 
@@ -130,12 +132,10 @@ class SavedStates:
 
     def _load(self, directory: Path) -> list[dict[str, NDArray[Any]]]:
         content, arrays = storage.load(directory, DESCRIPTION)
-        if content.get("format") != FORMAT or content.get("digest") != self.digest:
-            raise InputError(
-                "is of another search: the model, a text or an option is not the same",
-                file=directory,
-                remedy="give the same command again, or remove it and begin anew",
-            )
+        remedy = "give the same command again, or remove it and begin anew"
+        if content.get("format") != FORMAT:
+            raise InputError("was kept by another version of Toledo", file=directory, remedy=remedy)
+        require_same(json.loads(content["configuration"]), self.configuration, directory, remedy)
         found: list[dict[str, NDArray[Any]]] = [{} for _ in range(content["documents"])]
         for name, array in arrays.items():
             number, _, rest = name.partition(".")

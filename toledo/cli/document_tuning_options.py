@@ -94,7 +94,12 @@ MatchLength = Annotated[
 
 Seed = Annotated[int, typer.Option(help="Of random numbers.", min=0, rich_help_panel=RUNS)]
 WorkDirectory = Annotated[
-    Path | None, typer.Option(help="Directory for the history.", show_default="OUTPUT.tuning", rich_help_panel=RUNS)
+    Path | None,
+    typer.Option(
+        help="Directory for the history; a run that has ended is replaced, an interrupted one is not.",
+        show_default="OUTPUT.tuning",
+        rich_help_panel=RUNS,
+    ),
 ]
 Trace = Annotated[Path | None, typer.Option(help="Write rounds, a line of JSON each.", rich_help_panel=RUNS)]
 Report = Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).", rich_help_panel=RUNS)]

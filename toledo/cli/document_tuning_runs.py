@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from toledo.cli.document_options import feature_name
 from toledo.cli.document_runs import named_document_model
 from toledo.cli.start_weights import Start
-from toledo.cli.tuning_runs import digest, model_digest, with_sparse
+from toledo.cli.tuning_runs import model_digest, with_sparse
 from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.formats.documents import read_documents
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.progress import Progress
+from toledo.resumption import Marks, mark
 from toledo.search.document import BLEUModel, DocumentModel, DocumentSearch, DocumentSettings, HillClimbing
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents import (
@@ -41,6 +42,7 @@ from toledo.weights import Weights
 UNTIL_COLD = 1000
 L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many features is mostly noise
 JUDGING_STEPS = 30_000
+OPTIONS = {"models": "model", "space": "semantic_space"}  # where they have other names
 
 Files = tuple[str, Sequence[str], Path | None]  # source, references, document ids
 
@@ -97,6 +99,12 @@ class Choices:
     seed: int
 
     @property
+    def configuration(self) -> dict[str, str]:
+        """By the names of options; more rounds may be had of the same run."""
+        values = {OPTIONS.get(name, name): str(value) for name, value in asdict(self).items()}
+        return {f"--{name.replace('_', '-')}": values[name] for name in values if name not in ("seed", "rounds")}
+
+    @property
     def pro(self) -> DocumentPRO:
         """For --objective pro."""
         return DocumentPRO(
@@ -135,11 +143,13 @@ def run(
     models = [named_document_model(feature_name(name), choices.space, model) for name in choices.models]
     weights = _start(choices, model)
     configuration = {
-        **{name: str(value) for name, value in asdict(choices).items() if name not in ("seed", "rounds")},
-        "model": model_digest(directory), "text": digest([asdict(one) for one in documents]),
-        "held_out": digest([asdict(one) for one in other]) if other else None,
-        "start_weights": digest(weights.to_table()), "version": version("toledo-mt"),
-    }  # fmt: skip
+        **choices.configuration,
+        "MODEL": [[str(directory), model_digest(directory)]],
+        **_marks("--", text, documents),
+        **(_marks("--held-out-", held_out, other) if held_out and other else {}),
+        "weights to begin with": mark("", weights.to_table()),
+        "version of Toledo": version("toledo-mt"),
+    }
     checkpoint = Checkpoint(work / f"seed-{choices.seed}", configuration, resume)
     judge = Judging(model, models, other, choices.seed, threads) if other else None
     if choices.objective == "pro":
@@ -204,6 +214,17 @@ def _start(choices: Choices, model: Model) -> Weights:
         for name, value in weights.items()
     }
     return replace(weights, values_by_name=values, bounds={})
+
+
+def _marks(prefix: str, files: Files, documents: Sequence[Document]) -> dict[str, Marks]:
+    """Of the texts, by the options that name them."""
+    source, references, identifiers = files
+    segments = [part for document in documents for part in document.segments]
+    return {
+        f"{prefix}source": mark(source, [part.words for part in segments]),
+        f"{prefix}docids": mark(identifiers or source, [[one.identifier, len(one.segments)] for one in documents]),
+        f"{prefix}reference": mark(", ".join(references), [part.references for part in segments]),
+    }
 
 
 def _documents(files: Files) -> list[Document]:

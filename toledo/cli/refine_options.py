@@ -144,8 +144,18 @@ KeepWeights = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Of random numbers in tuners and samples.", min=0, rich_help_panel=TUNING)]
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="Model directory to write.", rich_help_panel=WORK)]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", help="Model directory to write; an older model there is replaced.", rich_help_panel=WORK
+    ),
+]
 WorkDirectory = Annotated[
-    Path | None, typer.Option(help="Directory for all steps.", show_default="OUTPUT.refining", rich_help_panel=WORK)
+    Path | None,
+    typer.Option(
+        help="Directory for all steps; those of an earlier run are never replaced.",
+        show_default="OUTPUT.refining",
+        rich_help_panel=WORK,
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Use what is in the work directory.", rich_help_panel=WORK)]

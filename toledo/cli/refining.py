@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.cli.tuning_runs import digest, model_digest, read_text
-from toledo.corpus import ParallelCorpus, read_parallel
+from toledo.cli.tuning_runs import model_digest, read_text
+from toledo.corpus import Sentences, read_parallel
 from toledo.formats.pharaoh import read_alignments
 from toledo.model import Model
 from toledo.progress import Progress
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
+from toledo.resumption import Marks, digest
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuner import Tuner
+from toledo.vocabulary import Vocabulary
 
 LEXICON_PART = 10.0  # of τ with ratios, as in Settings
 
@@ -83,23 +85,22 @@ def procedure_of(
         rounds_again=again,
         tune_baseline=tune_baseline,
         configuration={
-            "model_files": model_digest(model),
-            "training_text": _digest_of_corpus(corpus),
-            "alignments": None if links is None else _digest_of_arrays(links.offsets, links.links),
-            "tuning_text": tune_text.digest,
-            "validation_text": validation_text.digest,
+            "MODEL": [[str(model), model_digest(model)]],
+            "--source": _mark_of_text(source, corpus.source, corpus.source_vocabulary),
+            "--target": _mark_of_text(target, corpus.target, corpus.target_vocabulary),
+            "--alignments": None
+            if links is None
+            else [[str(alignments), _digest_of_arrays(links.offsets, links.links)]],
+            **tune_text.marks("--tune-"),
+            **validation_text.marks("--validate-"),
         },
         progress=progress,
     )
 
 
-def _digest_of_corpus(corpus: ParallelCorpus) -> str:
+def _mark_of_text(file: Path, text: Sentences, vocabulary: Vocabulary) -> Marks:
     """Of numbers of words, and of the words: new ones of another text may have the same numbers."""
-    sides = (corpus.source, corpus.target), (corpus.source_vocabulary, corpus.target_vocabulary)
-    return _digest_of_arrays(
-        *(array for side in sides[0] for array in (side.words, side.offsets)),
-        *(array for side in sides[1] for array in side.to_arrays().values()),
-    )
+    return [[str(file), _digest_of_arrays(text.words, text.offsets, *vocabulary.to_arrays().values())]]
 
 
 def _digest_of_arrays(*arrays: NDArray[Any]) -> str:

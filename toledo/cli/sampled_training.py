@@ -18,6 +18,7 @@ from toledo.errors import InputError
 from toledo.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
+from toledo.resumption import KIND
 from toledo.tuning.loop import LoopSettings, TuningSet
 from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
 from toledo.weights import Weights
@@ -56,10 +57,10 @@ def sampled_task(
     text, held_out = texts
     sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(model.feature_names, model.weights, sparse=sparse)
-    how = {"chains": sampling.chains, "iterations": sampling.iterations, "burn_in": sampling.burn_in}
+    how: dict[str, Any] = {"chains": sampling.chains, "iterations": sampling.iterations, "burn_in": sampling.burn_in}
     configuration = {
-        **configuration_of(trainer, settings, weights),
-        **configuration_of_model(model, {"name": "gibbs", **how}, texts),
+        **configuration_of(trainer, settings, start, weights),
+        **configuration_of_model(model, {KIND: "gibbs", **how}, texts),
     }
     search = _Sampling(model, text, sampling, settings.threads)
     tuning = SampledSet(search.some, [segment.references for segment in text.segments], str(search))

@@ -78,7 +78,12 @@ SparseFeatures = Annotated[int, typer.Option(help="The most frequent of each kin
 Seed = Annotated[int, typer.Option(help="Seed of the (first) run.", min=0, rich_help_panel=WORK)]
 Seeds = Annotated[int, typer.Option(help="Runs with consecutive seeds.", min=1, rich_help_panel=WORK)]
 WorkDirectory = Annotated[
-    Path | None, typer.Option(help="Directory for histories.", show_default="OUTPUT.tuning", rich_help_panel=WORK)
+    Path | None,
+    typer.Option(
+        help="Directory for histories; a run that has ended is replaced, an interrupted one is not.",
+        show_default="OUTPUT.tuning",
+        rich_help_panel=WORK,
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.", rich_help_panel=WORK)]
 Report = Annotated[Path | None, typer.Option(help="Write a page with plots (HTML).", rich_help_panel=WORK)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +21,7 @@ from toledo.formats.outputs import read_outputs
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
+from toledo.resumption import Marks, digest, mark, plain
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.tuner import Tuner
@@ -44,7 +43,7 @@ class Task:
 
     def of_files(self, model: Path) -> Task:
         """The same task for this very model."""
-        return replace(self, configuration={**self.configuration, "model_files": model_digest(model)})
+        return replace(self, configuration={**self.configuration, "MODEL": [[str(model), model_digest(model)]]})
 
     def run(self, seeds: Sequence[int], work: Path, resume: bool, progress: Progress) -> list[TuningResult]:
         """A run for each seed, kept in a directory of its own."""
@@ -61,10 +60,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines to translate with their references, and a digest of both."""
+    """Lines to translate with their references, and the files that they are from."""
 
     segments: Sequence[Segment]
-    digest: str
+    source: Path
+    references: Sequence[Path]
+
+    def marks(self, prefix: str = "--") -> dict[str, Marks]:
+        """Of the files, by the options that name them."""
+        texts = zip(*(segment.references for segment in self.segments), strict=True)
+        pairs = zip(self.references, texts, strict=False)  # no text has no references
+        return {
+            f"{prefix}source": mark(self.source, [segment.words for segment in self.segments]),
+            f"{prefix}reference": [one for file, text in pairs for one in mark(file, text)],
+        }
 
     def searched(self, model: Model, choice: SearchChoice, threads: int | None, progress: Progress) -> TuningSet:
         """A tuning set for a search."""
@@ -83,8 +92,7 @@ def read_text(source: Path, references: Sequence[Path]) -> Text:
     """A text with at least one reference."""
     if not references:
         raise InputError(NO_REFERENCE, remedy=ONE_REFERENCE)
-    segments = read_segments(source, references)
-    return Text(segments, digest([asdict(segment) for segment in segments]))
+    return Text(read_segments(source, references), source, references)
 
 
 def read_texts(
@@ -128,7 +136,11 @@ def task_of_lists(
     texts = _reference_texts(references, len(lists))
     weights = start.weights(names, None)
     found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in lists]
-    configuration = {**configuration_of(tuner, settings, weights), "lists": digest([found, texts])}
+    configuration = {
+        **configuration_of(tuner, settings, start, weights),
+        "--n-best-lists": mark(", ".join(files), found),
+        "--reference": [one for file, text in zip(references, texts, strict=True) for one in mark(file, text)],
+    }
     tuning = TuningSet(lambda _: forests, list(zip(*texts, strict=True)))
     return Task(partial(tune, tuner, weights, tuning), replace(settings, rounds=1), configuration)
 
@@ -152,8 +164,8 @@ def task_of_model(
     tuning = text.searched(model, choice, settings.threads, progress)
     other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
     configuration = {
-        **configuration_of(tuner, settings, weights),
-        **configuration_of_model(model, asdict(choice), texts),
+        **configuration_of(tuner, settings, start, weights),
+        **configuration_of_model(model, plain(choice), texts),
     }
     return Task(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
 
@@ -161,27 +173,28 @@ def task_of_model(
 def configuration_of_model(model: Model, search: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
     """What a result depends on where a model is searched."""
     text, held_out = texts
+    names = model.sparse.names if model.sparse else ()
     return {
-        "model": model.signature,
-        "sparse": digest(model.sparse.names if model.sparse else ()),
-        "search": search,
-        "text": text.digest,
-        "held_out": held_out.digest if held_out else None,
+        "--sparse": mark(f"{len(names)} features", names),
+        "--search": search,
+        **text.marks(),
+        **(held_out.marks("--held-out-") if held_out else {}),
     }
 
 
-def configuration_of(tuner: object, settings: LoopSettings, start: Weights) -> dict[str, Any]:
+def configuration_of(tuner: object, settings: LoopSettings, start: Start, weights: Weights) -> dict[str, Any]:
     """What a result depends on, whatever is tuned; the number of rounds may grow and threads do not matter."""
     return {
-        "tuner": repr(tuner),
-        "metric": settings.metric.name,
-        "rule": repr(settings.rule),
-        "scale": settings.scale,
-        "n_best": settings.n_best,
-        "density": settings.density,
-        "patience": settings.patience,
-        "start": digest(start.to_table()),
-        "version": version("toledo-mt"),
+        "--objective": plain(tuner),
+        "--metric": settings.metric.name,
+        "--decide": plain(settings.rule),
+        "--scale": settings.scale,
+        "--n-best-size": settings.n_best,
+        "--density": settings.density,
+        "--patience": settings.patience,
+        "--frozen": ", ".join(sorted(weights.frozen)),
+        "--initial": mark(start.initial, weights.to_table()),
+        "version of Toledo": version("toledo-mt"),
     }
 
 
@@ -194,8 +207,3 @@ def _reference_texts(files: Sequence[Path], segments: int) -> list[list[tuple[st
 def model_digest(model: Path) -> str:
     """A short name for a model directory: its description lists the digests of all its arrays."""
     return digest((model / DESCRIPTION).read_text(encoding="utf-8"))
-
-
-def digest(content: object) -> str:
-    """A short name for some content."""
-    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:16]

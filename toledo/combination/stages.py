@@ -12,6 +12,7 @@ import tomli_w
 from toledo.combination.scores import CombinationWeights
 from toledo.errors import InputError
 from toledo.files import atomic_writer
+from toledo.resumption import require_same
 from toledo.storage import read_toml
 from toledo.weights import Weights
 
@@ -55,7 +56,7 @@ class Checkpoint:
     """A file that keeps the stages of a tuning. `configuration` is all that its result depends on."""
 
     file: Path
-    configuration: Mapping[str, str]
+    configuration: Mapping[str, Any]
     resume: bool = False
 
     def load(self) -> list[Stage]:
@@ -70,13 +71,8 @@ class Checkpoint:
                 file=self.file,
                 remedy="resume it, or remove the file",
             )
-        for name, value in self.configuration.items():
-            if (old := table.get("configuration", {}).get(name)) != value:
-                raise InputError(
-                    f"cannot go on: {name} was {old} and is now {value}",
-                    file=self.file,
-                    remedy="give the same data and settings, or remove the file",
-                )
+        remedy = "give the same data and settings, or remove the file"
+        require_same(table.get("configuration", {}), self.configuration, self.file, remedy)
         return stages
 
     def save(self, stages: list[Stage]) -> None:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from toledo.forest.structure import Forest
 from toledo.language_model.query import LanguageModel
 from toledo.objectives import match
 from toledo.progress import Progress, silent
+from toledo.resumption import mark
 from toledo.weights import Weights
 
 Method = Literal["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"]
@@ -158,7 +159,7 @@ def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
 
 def configuration_of(
     settings: Settings, systems: Sequence[str], lattices: Sequence[Lattice], references: References, expander: Expander
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """All that the result of tuning depends on, in short."""
     digest = hashlib.sha256()
     for lattice in lattices:
@@ -174,9 +175,9 @@ def configuration_of(
     return {
         **{name: str(value) for name, value in asdict(settings).items()},
         "systems": " ".join(systems),
-        "outputs": digest.hexdigest(),
-        "references": hashlib.sha256(repr(references).encode()).hexdigest(),
-        "language model": model.hexdigest(),
+        "outputs": mark("", digest.hexdigest()),
+        "references": mark("", repr(references)),
+        "language model": mark("", model.hexdigest()),
         "more features": " ".join(extra),
         "words match by": Matcher(settings.language, settings.synonyms).signature,
     }

@@ -19,10 +19,12 @@ from toledo import storage
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.refinement.distributions import Vector
+from toledo.resumption import require_same
 from toledo.weights import Weights
 
 FORMAT = 1
 HISTORY, STATE = "history.json", "state.toml"
+SAME = "give the same options and files, or start anew in another --work directory"
 ANEW = "start anew in another --work directory, or remove this one"
 
 
@@ -121,7 +123,7 @@ class Checkpoint:
             history = History.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"is no history of a refinement: {error}", file=file, remedy=ANEW) from None
-        require_same(history.configuration, self.configuration, self.directory)
+        require_same(history.configuration, self.configuration, self.directory, SAME)
         return history
 
     def load_state(self, number: int) -> State:
@@ -143,15 +145,3 @@ class Checkpoint:
         for path in self.directory.glob("state-*"):
             if path.name not in needed:
                 shutil.rmtree(path)
-
-
-def require_same(old: Mapping[str, Any], new: Mapping[str, Any], directory: Path) -> None:
-    """Refuse to go on with other options or files."""
-    for name in {**old, **new}:
-        before, now = old.get(name), json.loads(json.dumps(new.get(name)))
-        if before != now:
-            raise InputError(
-                f"cannot go on: {name} was {before} and is now {now}",
-                file=directory,
-                remedy="give the same options and files, or start anew in another --work directory",
-            )

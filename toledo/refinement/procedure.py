@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,14 @@ from toledo.refinement.collecting import Part, collect
 from toledo.refinement.distributions import LEXICON
 from toledo.refinement.expectation import ListSpace, Space, normalised
 from toledo.refinement.folds import Fold, make_folds, require_folds
-from toledo.refinement.history import Checkpoint, require_same
+from toledo.refinement.history import SAME, Checkpoint
 from toledo.refinement.lattices import LatticeSpace, lattice_part
 from toledo.refinement.lists import PhraseLists
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.sampled import SampleSettings
+from toledo.resumption import plain, require_same
 from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint as TuningCheckpoint
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
@@ -231,15 +232,15 @@ class Procedure:
             "folds": self.lists.folds,
             "pop_limit": self.lists.pop_limit,
             "density": self.lists.density,
-            "samples": None if self.lists.samples is None else asdict(self.lists.samples),
-            "tuner": repr(self.tuner),
+            "samples": plain(self.lists.samples),
+            "tuner": plain(self.tuner),
             "rounds": self.rounds.rounds,
             "seed": self.rounds.seed,
             **(self.configuration or {}),
         }
         if file.is_file():
             old = json.loads(file.read_text(encoding="utf-8"))
-            require_same({**old, "word_sums": sums}, own, self.work)
+            require_same({**old, "word_sums": sums}, own, self.work, SAME)
             if old.get("word_sums") != sums:
                 raise _other_sums(sums, self.work)
             return

@@ -9,6 +9,7 @@ round alone, and a search on the weights alone, so there is no other state.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +22,11 @@ from toledo.errors import InputError
 from toledo.forest.joining import join, split
 from toledo.forest.saving import load_forest, save_forest
 from toledo.forest.structure import Forest, Yields
+from toledo.resumption import require_same
 from toledo.tuning.history import ANEW, History
 from toledo.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
 
 HISTORY = "history.json"
 
@@ -43,6 +47,7 @@ class Checkpoint:
         history = History.load(file)
         if not self.resume:
             if history.stopped:
+                log.warning("%s holds a tuning that has ended: the new one replaces it", self.directory)
                 return None
             done = len(history.rounds)
             raise InputError(
@@ -50,14 +55,8 @@ class Checkpoint:
                 file=self.directory,
                 remedy="go on with --resume, name another --work directory, or remove this one",
             )
-        for name in {**history.configuration, **self.configuration}:
-            old, new = history.configuration.get(name), self.configuration.get(name)
-            if old != new:
-                raise InputError(
-                    f"cannot go on: {name} was {old} and is now {new}",
-                    file=self.directory,
-                    remedy="give the same options and files, or start anew in another --work directory",
-                )
+        remedy = "give the same options and files, or start anew in another --work directory"
+        require_same(history.configuration, self.configuration, self.directory, remedy)
         return history
 
     def load_found(self, number: int, vocabulary: Vocabulary) -> list[Forest]:
