@@ -1,10 +1,18 @@
 """Corpora: parallel text, references, documents, and what is wrong with them."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from toledo.corpus import documents_of, read_line_pairs, read_parallel, read_segments, read_sentences
+from toledo.corpus import (
+    documents_of,
+    read_line_pairs,
+    read_parallel,
+    read_segments,
+    read_sentences,
+    require_parallel,
+)
 from toledo.errors import InputError
 from toledo.vocabulary import Vocabulary
 
@@ -33,6 +41,17 @@ def test_unequal_line_counts_are_refused_with_both_numbers(tmp_path: Path) -> No
         list(read_line_pairs(files["de"], files["en"]))
     with pytest.raises(InputError, match=r"de has 2, .*en has 1"):
         read_segments(files["de"], [files["en"]])
+
+
+def test_what_is_cheap_is_checked_before_anything_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("toledo.corpus.Encoder")
+    files = write(tmp_path, de="a\nb", en="a\n", empty="", same="x\ny\n")
+    for other, told in (("en", "en has 1"), ("empty", "the file is empty"), ("absent", "no such file")):
+        with pytest.raises(InputError, match=told):
+            read_parallel(files["de"], tmp_path / other)
+    require_parallel(files["de"], files["same"])
+    os.mkfifo(tmp_path / "pipe")
+    require_parallel(files["de"], tmp_path / "pipe", "-")
 
 
 def test_empty_files_are_refused(tmp_path: Path) -> None:

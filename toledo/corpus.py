@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toledo.encoding import Encoder
 from toledo.errors import InputError
-from toledo.files import display_name, read_blocks, read_lines
+from toledo.files import count_lines, display_name, is_stream, read_blocks, read_lines
 from toledo.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
 
 
@@ -112,7 +112,7 @@ def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) 
     """Encode a text file, one sentence per line; new words join the vocabulary if it may grow."""
     blocks = list(read_sentence_blocks(path, vocabulary, grow))
     if not blocks:
-        raise InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
+        raise _empty(path)
     return sentences_from(
         np.concatenate([block.words for block in blocks]), np.concatenate([block.lengths for block in blocks])
     )
@@ -132,10 +132,23 @@ def read_parallel(
     source: str | Path, target: str | Path, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
 ) -> ParallelCorpus:
     """Encode a source and a target text of the same number of lines; vocabularies that are given grow by new words."""
+    require_parallel(source, target)
     vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     sides = read_sentences(source, vocabularies[0]), read_sentences(target, vocabularies[1])
     _require_equal_counts({display_name(source): len(sides[0]), display_name(target): len(sides[1])})
     return ParallelCorpus(*sides, *vocabularies, np.arange(1, len(sides[0]) + 1))
+
+
+def require_parallel(*paths: str | Path) -> None:
+    """Refuse files that are missing, empty or of different lengths before a kernel is compiled to read them.
+
+    Streams can be read only once: they are left to whoever reads them.
+    """
+    counts = {display_name(path): count_lines(path) for path in paths if not is_stream(path)}
+    for name, lines in counts.items():
+        if not lines:
+            raise _empty(name)
+    _require_equal_counts(counts)
 
 
 def read_line_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[str, str]]:
@@ -162,7 +175,7 @@ def read_segments(
         counts[display_name(documents)] = len(identifiers)
     _require_equal_counts(counts)
     if not lines:
-        raise InputError("the file is empty", file=display_name(source), remedy="give a text of one sentence per line")
+        raise _empty(source)
     split = [[tuple(split_words(line)) for line in text] for text in (lines, *reference_lines)]
     return [
         Segment(index, words, tuple(refs), identifier)
@@ -173,6 +186,10 @@ def read_segments(
 def documents_of(segments: Sequence[Segment]) -> list[Document]:
     """Group consecutive segments of the same document."""
     return [Document(name, tuple(group)) for name, group in groupby(segments, key=lambda segment: segment.document)]
+
+
+def _empty(path: str | Path) -> InputError:
+    return InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
 
 
 def _require_equal_counts(counts: dict[str, int]) -> None:

@@ -70,6 +70,26 @@ def read_lines(path: str | Path) -> Iterator[str]:
         yield line.decode("utf-8")
 
 
+def count_lines(path: str | Path) -> int:
+    """How many lines a file has, the last one with or without an end."""
+    lines, last = 0, b"\n"
+    for block in read_blocks(path):
+        lines, last = lines + block.count(b"\n"), block[-1:]
+    return lines + (last != b"\n")
+
+
+def require_readable(*paths: str | Path) -> None:
+    """Refuse files that cannot be read, before any work is done for them."""
+    for path in paths:
+        if not is_stream(path):
+            open_to_read(path).close()
+
+
+def is_stream(path: str | Path) -> bool:
+    """Standard input, a pipe or a terminal: what can be read only once."""
+    return str(path) == STANDARD_STREAM or Path(path).is_fifo() or Path(path).is_char_device()
+
+
 def read_segment_lines(path: str | Path, segments: int) -> list[str]:
     """The lines of a file that must have one for each of so many segments."""
     lines = list(read_lines(path))

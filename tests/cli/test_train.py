@@ -68,6 +68,13 @@ def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, ca
     assert sorted(file.name for file in tmp_path.iterdir()) == ["src", "trg"]
 
 
+@pytest.mark.parametrize("option", ["--alignments", "--lm-text", "--language-model"])
+def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option: str) -> None:
+    result = run(["train", *write(tmp_path, SOURCE, TARGET), option, "absent"])
+    assert result.returncode == 2
+    assert result.stderr == "toledo: error: absent: no such file\n  remedy: check the path\n"
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -95,7 +95,7 @@ def train(
         toledo train --source train.de --target train.en --alignments A --lm-order 5 --output model
     """
     from toledo.corpus import read_parallel, read_sentences
-    from toledo.files import require_output_directory
+    from toledo.files import require_output_directory, require_readable
     from toledo.formats.arpa import read_arpa
     from toledo.formats.pharaoh import read_alignments
     from toledo.model import DESCRIPTION
@@ -106,6 +106,7 @@ def train(
 
     log, progress = set_up_messages(quiet), progress_for(quiet)
     require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
+    require_readable(*(path for path in (alignments, lm_text, *(language_model or ())) if path))
     corpus = read_parallel(source, target)
     config = Training(
         alignment=AlignmentTraining(model=aligner.value, symmetrisation=symmetrise.value),
