@@ -19,7 +19,6 @@ from toledo.reports.demo import (
     Findings,
     Tour,
     alignment_quality,
-    compilation_note,
     coverage,
     summarise,
     write_report,
@@ -82,7 +81,6 @@ def tour() -> Tour:
         shares={"A": 0.5, "B": 0.5},
         courses=[Course("first <1>", 0, (Point(0, -10.0, {}), Point(256, -9.0, {})))],
         refinement=refinement(),
-        compilation=70.4,
     )
 
 
@@ -92,11 +90,6 @@ def test_training_in_a_few_lines() -> None:
     assert summary["alignment precision, recall"] == "0.500, 0.250"
     assert summary["phrase pairs"] == "6"
     assert summary["test words that the table knows"] == "75.0%"
-
-
-def test_compilation_is_not_among_the_seconds() -> None:
-    assert compilation_note(70.4) == "Compilation took 70 CPU seconds more, which only the first run needs."
-    assert compilation_note(0.0) == ""
 
 
 def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
@@ -110,7 +103,6 @@ def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
     assert "is (0.90)" in text  # exp(-0.1)
     assert "75% of the probability" in text
     assert "CPU\xa0s: processor seconds of all threads, without compilation." in text
-    assert compilation_note(70.4) in text
     cells = [re.sub("<[^>]*>", " ", row).split() for row in re.findall("<tr>.*</tr>", text)]
     assert ["system", "BLEU", "p", "TER", "p", "length", "CPU", "s"] in cells
     assert ["decide,", "1", "51.00", "0.010", "*", "30.00", "0.500", "1.000", "12.5"] in cells

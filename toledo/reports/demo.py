@@ -63,7 +63,7 @@ class DrawnForest:
 
 @dataclass(frozen=True)
 class Tour:
-    """Everything that the demo made. `rules` differ in nothing but the decision rule; `compilation` is CPU seconds."""
+    """Everything that the demo made. `rules` differ in nothing but the decision rule."""
 
     findings: Findings
     results: Scores
@@ -75,7 +75,6 @@ class Tour:
     shares: Mapping[str, float]
     courses: Sequence[Course]
     refinement: RefinementHistory
-    compilation: float = 0.0
 
 
 def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
@@ -124,8 +123,6 @@ def write_report(path: str | Path, tour: Tour) -> None:
     )
     page.heading("Results")
     add_table(page, tour.results)
-    if note := compilation_note(tour.compilation):
-        page.paragraph(note)
     page.heading("Tuning: the score round by round")
     page.paragraph("Scores are of the tuning text. The demo stops after a few rounds; toledo tune goes on.")
     add_trajectories(page, tour.tunings)
@@ -160,11 +157,6 @@ def write_report(path: str | Path, tour: Tour) -> None:
     page.heading("What was trained")
     _add_training(page, tour.findings, tour.examples)
     page.write(path, contents=True)
-
-
-def compilation_note(seconds: float) -> str:
-    """Why the first run takes longer."""
-    return f"Compilation took {seconds:.0f} CPU seconds more, which only the first run needs." if seconds else ""
 
 
 def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -> None:
