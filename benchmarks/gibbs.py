@@ -2,9 +2,10 @@
 
     python benchmarks/gibbs.py                      # on the built-in sample
     python benchmarks/gibbs.py MODEL SOURCE REFERENCE [--sentences 100] [--iterations 5000] [--scales 3]
+    python benchmarks/gibbs.py MODEL SOURCE REFERENCE --only-bleu --scales 1 2 3 4 5 8
 
 MODEL is a model directory; the texts are tokenised as for it. CPU seconds of one thread, loading and compilation not
-counted. MBR has 1000 hypotheses and all samples as evidence.
+counted. MBR has 1000 hypotheses and all samples as evidence. With --only-bleu there is one table, a row for each scale.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +22,7 @@ import numpy as np
 from on_sample import make_model
 
 from toledo.consensus import MBR, Consensus, LatticeMBR, MaxTranslation, Rule, Viterbi, decide
+from toledo.forest import Forest
 from toledo.metrics import BLEU
 from toledo.model import Model
 from toledo.search.beam import BeamSearch
@@ -30,6 +32,14 @@ CHAINS = 2
 ALL = 1_000_000_000
 Words = list[list[str]]
 Result = TypeVar("Result")
+RULES: dict[str, Rule] = {
+    "max-derivation": Viterbi(),
+    "max-translation": MaxTranslation(),
+    "mbr": MBR(evidence=ALL, likeliest=True),
+    "mbr, bleu+0.01": MBR("bleu+0.01", evidence=ALL, likeliest=True),
+    "consensus": Consensus(),
+    "lattice-mbr": LatticeMBR(),
+}
 
 
 def main() -> None:
@@ -40,6 +50,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=30, help="the first so many")
     parser.add_argument("--iterations", type=int, default=5000, help="of each of two chains")
     parser.add_argument("--scales", type=float, nargs="*", default=[1.0, 3.0])
+    parser.add_argument("--only-bleu", action="store_true", help="only what the rules choose")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.model is None:
@@ -51,8 +62,21 @@ def main() -> None:
     source, references = ([line.split() for line in lines] for lines in texts)
     print(f"{len(source)} sentences, {sum(map(len, source)) / len(source):.1f} words each")
     print(f"{CHAINS} chains x {options.iterations} iterations; CPU seconds per sentence")
+    beam = [list(one.words) for one in BeamSearch(model).translate(source, threads=1)]
+    print(f"BLEU of beam search, viterbi: {bleu(beam, references):.2f}", flush=True)
+    if options.only_bleu:
+        compare_scales(model, source, references, options)
+        return
     for scale in options.scales:
         measure(model, source, references, scale, options.iterations)
+
+
+def compare_scales(model: Model, source: Words, references: Words, options: argparse.Namespace) -> None:
+    print(f"\n| scale | {' | '.join(RULES)} |\n|---|{'---|' * len(RULES)}", flush=True)
+    for scale in options.scales:
+        settings = GibbsSettings(options.iterations, CHAINS, scale=scale)
+        forests = GibbsSearch(model, settings).forests(source, threads=1)
+        print(f"| {scale:g} | {' | '.join(qualities(model, references, forests, scale))} |", flush=True)
 
 
 def timed(work: Callable[[], Result], sentences: int) -> tuple[float, Result]:
@@ -87,7 +111,9 @@ def measure(model: Model, source: Words, references: Words, scale: float, iterat
         row(f"{name} alone", alone * iterations / short, iterations)
         row(f"all without {name}", rest * iterations / short, iterations)
     describe(samples, iterations)
-    quality(model, source, references, forests, scale)
+    print("\n| rule | BLEU |\n|---|---|")
+    for name, quality in zip(RULES, qualities(model, references, forests, scale), strict=True):
+        print(f"| {name} | {quality} |", flush=True)
 
 
 def row(name: str, seconds: float, iterations: int | None = None) -> None:
@@ -111,21 +137,12 @@ def describe(samples: list[Samples], iterations: int) -> None:
         print(f"| {name} | {draws / len(notes) / iterations / CHAINS:.2f} | {moved:.3f} |")
 
 
-def quality(model: Model, source: Words, references: Words, forests: list, scale: float) -> None:
-    rules: list[tuple[str, Rule]] = [
-        ("max-derivation", Viterbi()),
-        ("max-translation", MaxTranslation()),
-        ("mbr, bleu", MBR(evidence=ALL, likeliest=True)),
-        ("mbr, bleu+0.01", MBR("bleu+0.01", evidence=ALL, likeliest=True)),
-        ("consensus", Consensus()),
-        ("lattice-mbr", LatticeMBR()),
-    ]
-    beam = [list(one.words) for one in BeamSearch(model).translate(source, threads=1)]
-    print(f"\n| rule | BLEU |\n|---|---|\n| beam search, viterbi | {bleu(beam, references):.2f} |")
-    for name, rule in rules:
+def qualities(model: Model, references: Words, forests: Sequence[Forest], scale: float) -> Iterator[str]:
+    """BLEU of what each rule chooses."""
+    for rule in RULES.values():
         found = decide(rule, forests, model.weights, scale, threads=1)
         chosen = [model.target_vocabulary.words(one.words.tolist()) for one in found]
-        print(f"| {name} | {bleu([list(words) for words in chosen], references):.2f} |", flush=True)
+        yield f"{bleu(chosen, references):.2f}"
 
 
 def bleu(found: Words, references: Words) -> float:
