@@ -104,6 +104,25 @@ def test_lists_without_hypotheses_and_features_without_weights_are_told() -> Non
     assert "not looked at" not in CliRunner().invoke(app, ["consensus", "-", "--uniform"], input=weighed).stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], True),
+        (["--choose-scale", "--reference", "raw.txt"], True),
+        (["--tokenise", "13a"], False),
+        (["--gain", "chrf"], False),
+        (["--decide", "max-translation"], False),
+    ],
+)
+def test_raw_text_is_told_of(options: list[str], told: bool) -> None:
+    Path("raw.txt").write_text("The cat sat.\nIs it so?\n")
+    Path("split.txt").write_text("The cat sat .\nIt is as in the U.S. 3.5 . . .\n")
+    hint = "look raw, with words such as 'sat.': --tokenize 13a"
+    result = CliRunner().invoke(app, ["consensus", "raw.txt", "raw.txt", *options], catch_exceptions=False)
+    assert (hint in result.stderr) == told
+    assert "look raw" not in CliRunner().invoke(app, ["consensus", "split.txt", "split.txt"]).stderr
+
+
 def test_rankings() -> None:
     found = [line.split(" ||| ") for line in run("samples.txt", "--n", 3, "--n-best-size", 2)]
     assert [(row[0], row[1]) for row in found] == [

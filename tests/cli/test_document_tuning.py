@@ -71,10 +71,12 @@ def test_it_says_what_it_has_written(files: Path) -> None:
     for name, value in weights.items():
         assert value == pytest.approx(sum(one["weights"][name] for one in last) / 2)
     expected = sum(one["after"] for one in last) / 2
-    assert f"{expected:.2f} as the mean of rounds 3 to 4 of 4; " in said
+    assert f"{expected:.2f} on average in the last 2 rounds; " in said
+    assert "written: the weights of rounds 3 to 4, averaged\n" in said
     assert "expected BLEU" in said
     matched = tune(files, "--rounds", "1", *QUICK[2:], output="matched.toml")
-    assert "in round 1 of 1, then with the length of references; " in matched
+    assert " in round 1 of 1; " in matched
+    assert "of round 1, with the word penalty that gives texts the length of references\n" in matched
 
 
 def test_words_need_a_model_that_has_them(files: Path) -> None:

@@ -87,7 +87,7 @@ def test_tokenised_text_is_noticed(folder, caplog):
     (folder / "tokenised").write_text("a cat .\n" * 4)
     with caplog.at_level(logging.WARNING):
         result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "ref.0"), str(folder / "tokenised")])
-    assert "--tokenise none" in result.stderr
+    assert "--tokenize none" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_bad_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:
         list(read_jsonl(tmp_path / "f"))
     assert caught.value.line == 1
     assert "hypotheses" in str(caught.value.remedy)
+    assert "the number of the segment, from 0" in str(caught.value.remedy)
 
 
 def test_segments_must_rise_and_keep_their_form(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def consensus(
     ] = None,
     evidence_n: Annotated[int | None, typer.Option(help="Lines per segment of plain evidence.", min=1)] = None,
     tokenise: Annotated[
-        Tokenizer, typer.Option("--tokenise", "--tokenize", help="Tokenise raw text for the choice.")
+        Tokenizer, typer.Option("--tokenize", "--tokenise", help="Tokenise raw text for the choice.")
     ] = Tokenizer.none,
     n_best_size: Annotated[
         int | None, typer.Option(help="Write so many, best first, as an n-best list.", min=1)
@@ -101,7 +101,7 @@ def consensus(
         toledo consensus val.100best.gz --choose-scale --reference val.en
     """
     set_up_messages(quiet)
-    from toledo.cli.consensus_lists import Choice, ToForests, decisions
+    from toledo.cli.consensus_lists import Choice, ToForests, decisions, tell_of_raw_text
     from toledo.formats.outputs import read_outputs
     from toledo.vocabulary import Vocabulary
 
@@ -117,7 +117,9 @@ def consensus(
     lists = read_outputs(files or [STANDARD_STREAM], _format(source), n)
     to_forests = ToForests(Vocabulary(), _weights(weights, uniform), uniform, _splitter(tokenise))
     if choose_scale:
-        forests = to_forests(list(lists))
+        found = list(lists)
+        tell_of_raw_text(found, to_forests, rule)
+        forests = to_forests(found)
         table = scale_table(
             rule, forests, to_forests.weights or {}, reference or [], scales, threads, progress_for(quiet),
             to_forests.split,

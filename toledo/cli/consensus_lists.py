@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from toledo.consensus import MBR, Decision, Rule, decide, rank_all
+from toledo.consensus import MBR, Decision, MaxTranslation, Rule, Viterbi, decide, rank_all
 from toledo.errors import InputError
 from toledo.forest import Forest, Hypothesis, from_nbest
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
@@ -18,6 +18,7 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 SEGMENTS_AT_ONCE = 1000
+ENDS = frozenset(".!?。")
 
 Words = Sequence[str]
 
@@ -95,13 +96,27 @@ class ToForests:
         return [(self.words(entry), {}, 0.0 if self.uniform else entry.score or 0.0) for entry in some.entries]
 
 
+def tell_of_raw_text(lists: Sequence[NBestList], to_forests: ToForests, rule: Rule) -> None:
+    """Say what rules that compare words make of raw text; letters and whole texts are no matter."""
+    if to_forests.split or isinstance(rule, Viterbi | MaxTranslation) or getattr(rule, "gain", "") == "chrf":
+        return
+    last = [entry.words[-1] for some in lists for entry in some.entries if entry.words]
+    raw = [word for word in last if word[-1] in ENDS and word[-2:-1].isalnum()]
+    if len(raw) > len(last) / 4:
+        hint = "--tokenize 13a splits such words for the choice, and --decide mbr --gain chrf compares letters"
+        log.warning("the texts look raw, with words such as %r: %s", raw[0], hint)
+
+
 def decisions(
     lists: Iterator[NBestList], evidence: Iterator[NBestList] | None, to_forests: ToForests, how: Choice
 ) -> Iterator[NBestList]:
     """Rankings of each segment, as far as wanted, some segments at a time."""
-    empty, told = list[int](), False
+    empty, told, first = list[int](), False, True
     while block := list(islice(lists, SEGMENTS_AT_ONCE)):
         forests = to_forests(block)
+        if first:
+            tell_of_raw_text(block, to_forests, how.rule)
+            first = False
         empty += [some.segment for some in block if not some.entries]
         if not told and to_forests.ignores_features(block):
             told = True

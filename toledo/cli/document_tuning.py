@@ -158,8 +158,8 @@ def _write(tuned: Tuned, trace: Path | None, report: Path | None, as_json: bool)
         return
     typer.echo(
         f"{history.tuner}: {'' if tuned.best else 'expected '}{history.metric} {history.scores[0]:.2f} at the start, "
-        f"{tuned.score:.2f} {_rounds_text(tuned)} of {len(history.rounds)}"
-        f"{', then with the length of references' if tuned.matched else ''}; {history.seconds:.1f} CPU s"
+        f"{tuned.score:.2f} {_rounds_text(tuned)}; {history.seconds:.1f} CPU s\n"
+        f"written: the weights of {_weights_text(tuned)}"
     )
 
 
@@ -171,7 +171,15 @@ def _written(tuned: Tuned) -> dict[str, Any]:
 
 
 def _rounds_text(tuned: Tuned) -> str:
-    first, last = tuned.rounds[0], tuned.rounds[-1]
+    first, last, all_rounds = tuned.rounds[0], tuned.rounds[-1], len(tuned.history.rounds)
     if tuned.best:
-        return f"after round {first}"
-    return f"in round {first}" if first == last else f"as the mean of rounds {first} to {last}"
+        return f"after round {first} of {all_rounds}"
+    return (
+        f"in round {first} of {all_rounds}" if first == last else f"on average in the last {len(tuned.rounds)} rounds"
+    )
+
+
+def _weights_text(tuned: Tuned) -> str:
+    first, last = tuned.rounds[0], tuned.rounds[-1]
+    which = f"round {first}" if first == last else f"rounds {first} to {last}, averaged"
+    return which + (", with the word penalty that gives texts the length of references" if tuned.matched else "")

@@ -32,7 +32,7 @@ def evaluate(
     ),
     tokenise: Annotated[
         str,
-        typer.Option("--tokenise", "--tokenize", help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text."),
+        typer.Option("--tokenize", "--tokenise", help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text."),
     ] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU and chrF; TER always does.")] = (
         False
@@ -51,7 +51,7 @@ def evaluate(
 
         toledo evaluate --reference ref.en system.en
 
-        toledo evaluate -r ref.0 -r ref.1 --tokenise none baseline.en better.en
+        toledo evaluate -r ref.0 -r ref.1 --tokenize none baseline.en better.en
 
         toledo translate model < test.de | toledo evaluate -r test.en -
     """
@@ -63,7 +63,7 @@ def evaluate(
     settings = Settings(names, tokenise, lowercase, test, samples, seed, threads)
     systems, references = _read(hypothesis, reference)
     if tokenise != "none" and looks_tokenised(next(iter(systems.values()))):
-        log.warning("the text looks tokenised: --tokenise none counts its tokens as they are")
+        log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")
     result = score(systems, references, settings)
     if as_json:
         typer.echo(json.dumps(to_json(result, settings), indent=2, ensure_ascii=False))

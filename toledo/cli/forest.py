@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
@@ -78,9 +78,9 @@ def show(
     chosen = _weights(weights)
     form = _format(source) or guess_format(file)
     found = read_forests(file, form, model_scores=chosen is None, plf_values=_values(plf_values))
-    first = list(islice(found, 2)) if segment is None else list(islice(found, segment, segment + 1))
+    first = list(islice(found, 2)) if segment is None else [_segment(found, segment, file)]
     if not first:
-        raise InputError("there is no such segment", file=file, remedy="segments are counted from 0")
+        raise InputError("there are no segments", file=file, remedy="name a file with forests, lattices or lists")
     if svg or dot:
         _draw(first[0], chosen, svg, dot, prune)
     if segment is not None or len(first) == 1:
@@ -124,6 +124,16 @@ def convert(
     form, to = _format(source) or guess_format(file), _format(target) or guess_output_format(output)
     how = Conversion(n_best_size, distinct, _weights(weights), _values(plf_values))
     log.info("%d segments from %s to %s", run(file, form, output, to, how), form, to)
+
+
+def _segment(found: Iterable[SegmentForest], segment: int, file: str) -> SegmentForest:
+    seen = 0
+    for one in found:
+        if seen == segment:
+            return one
+        seen += 1
+    there = f"there are {seen}, from 0 to {seen - 1}" if seen > 1 else "there is only segment 0" if seen else "none"
+    raise InputError(f"no segment {segment}: {there}", file=file, remedy="name one of these")
 
 
 def _format(name: FormatName | None) -> Format | None:

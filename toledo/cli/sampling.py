@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 SAMPLING = "Sampling (--search gibbs)"
 SHARPNESS = 4.0  # scale × norm of the weights: docs/sampling.md
+LONGER = 5  # times as many iterations are worth a try where chains disagree
 
 Chains = Annotated[int, typer.Option(metavar="N", help="Runs of the sampler.", min=1, rich_help_panel=SAMPLING)]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Samples per run.", min=1, rich_help_panel=SAMPLING)]
@@ -131,15 +132,16 @@ class ObservedSearch:
     def _tell(self) -> None:
         from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS
 
+        longer = f"try --iterations {LONGER * self.sampler.settings.iterations}"
         if any(isnan(one) for one in self.r_hats):
-            log.warning("no R-hat: chains are too short to tell whether they agree; run longer (--iterations)")
+            log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
             return
         bad, stuck = (sum(one > limit for one in self.r_hats) for limit in (SUSPICIOUS, STUCK))
         told = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(self.r_hats)} segments"
         if not bad:
             log.info("%s", told)
             return
-        log.warning("%s%s; run longer (--iterations)", told, f", {stuck} of them stuck" if stuck else "")
+        log.warning("%s%s: their chains disagree; %s", told, f", {stuck} of them stuck" if stuck else "", longer)
 
     def _samples(self, sentences: Sequence[Sequence[str]], threads: int | None, progress: Progress) -> list[Samples]:
         from toledo.search.gibbs import diagnose

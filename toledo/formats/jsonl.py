@@ -28,8 +28,8 @@ from toledo.vocabulary import split_words
 Object = dict[str, Any]
 
 SCHEMA = (
-    'write {"id": 0, "text": "…", "score": …, "features": {…}} '
-    'or {"id": 0, "hypotheses": ["…", {"text": "…", "score": …}]}'
+    'write {"id": N, "text": "…", "score": …, "features": {…}} '
+    'or {"id": N, "hypotheses": ["…", {"text": "…", "score": …}]}, where N is the number of the segment, from 0'
 )
 ID, TEXT, WORDS, SCORE, FEATURES, LINKS, PHRASES = "id", "text", "words", "score", "features", "links", "phrases"
 HYPOTHESES = "hypotheses"
