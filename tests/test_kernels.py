@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.kernels import _Announcement, _Compilation, kernel, map_chunks
+from toledo.kernels import _Announcement, _Compilation, kernel, map_chunks, working_seconds
 
 
 @kernel
@@ -172,6 +172,14 @@ def test_compiling_takes_time_and_loading_what_is_compiled_takes_none(tmp_path: 
         program.write("from toledo.kernels import compilation_seconds\nprint(compilation_seconds())\n")
     assert float(run_caller(tmp_path).split()[-1]) > 0.0
     assert float(run_caller(tmp_path).split()[-1]) == 0.0
+
+
+def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    compilation = _Compilation()
+    compilation.seconds = 4.0
+    monkeypatch.setattr("toledo.kernels._compilation", compilation)
+    monkeypatch.setattr("toledo.kernels.time.process_time", lambda: 10.0)
+    assert working_seconds() == 6.0
 
 
 def test_callees_are_compiled_within_the_time_of_their_callers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,8 @@ def test_each_step_says_what_and_where_and_ends_in_the_table(demo: tuple[Path, s
     assert [int(number) for number in re.findall(r"^(\d+)\. .+: \S+$", told, re.MULTILINE)] == list(range(1, 10))
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in told.splitlines() if line.startswith("│")]
     assert [row[0] for row in rows] == list(STEPS)
+    assert re.search(r"BLEU ┃ chrF2 ┃ +TER ┃ CPU s ┃", told)
+    assert "processor seconds of all threads, without" in told
     assert all(len(row) == 5 and all(float(cell) >= 0.0 for cell in row[1:]) for row in rows)
     for name in ("default", "mert/test", "rules/mbr", "combination/test", "documents/test", "refined"):
         assert len((output / f"{name}.out").read_text().splitlines()) == 40

@@ -102,6 +102,7 @@ def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
     assert text.count("<svg") >= 6  # tunings, forest, legend, network, documents, refinement, coverage
     assert "is (0.90)" in text  # exp(-0.1)
     assert "75% of the probability" in text
+    assert re.search(r'<div class="wide picture"[^>]*aria-label="a drawn forest"', text)  # may use the margins
     assert "CPU\xa0s: processor seconds of all threads, without compilation." in text
     cells = [re.sub("<[^>]*>", " ", row).split() for row in re.findall("<tr>.*</tr>", text)]
     assert ["system", "BLEU", "p", "TER", "p", "length", "CPU", "s"] in cells
