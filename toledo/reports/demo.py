@@ -119,7 +119,8 @@ def write_report(path: str | Path, tour: Tour) -> None:
     page.paragraph(
         "Everything here was made on this machine in one go, from the built-in sample: texts in an invented language"
         " and in English. A model is trained and tuned, translations are chosen by several rules, systems are combined,"
-        " documents translated as wholes, and the phrase table is refined. Scores are of one test text, unless it says otherwise."
+        " documents translated as wholes, and the phrase table is refined. Scores are of one test text,"
+        " unless it says otherwise."
     )
     page.heading("Results")
     add_table(page, tour.results)
