@@ -26,6 +26,7 @@ from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.objectives import Objective, without_ngrams
 from toledo.objectives.objective import Situation
+from toledo.sums import row_products, sum_of_products
 from toledo.tuning.text_statistics import TextStatistics
 
 SEGMENTS_AT_ONCE = 8
@@ -42,9 +43,9 @@ class ExpectedPathStatistics(Objective):
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
         """Each path is rewarded, at an edge of its own, by what its statistics add."""
-        expected = situation.distribution.posteriors[self.last_edges] @ self.statistics
+        expected = sum_of_products(situation.distribution.posteriors[self.last_edges], self.statistics)
         rewards = np.zeros(situation.scores.size)
-        rewards[self.last_edges] = self.statistics @ (0.01 * self.metric.gradient(expected))
+        rewards[self.last_edges] = row_products(self.statistics, 0.01 * self.metric.gradient(expected))
         return 0.01 * self.metric.score(expected), rewards
 
 

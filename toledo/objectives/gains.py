@@ -12,6 +12,7 @@ from toledo.forest.structure import Forest, Scores, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.prepared import prepare_references
 from toledo.objectives.objective import Objective, Situation
+from toledo.sums import sum_of_products
 
 SENTENCE_BLEU = BLEU(smoothing="add-k", value=1.0)
 
@@ -31,7 +32,7 @@ class ExpectedGain(Objective):
         _require_lists(forest)
         if self.gains.shape != (forest.edges,):
             raise InputError(f"{self.gains.size} gains for {forest.edges} hypotheses", remedy="give one each")
-        return float(self.gains @ situation.distribution.posteriors), self.gains
+        return float(sum_of_products(self.gains, situation.distribution.posteriors)), self.gains
 
 
 def sentence_bleu_gains(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.matching import MatchedForest
+from toledo.sums import sum_of_products
 
 
 @dataclass(frozen=True)
@@ -38,4 +39,4 @@ class LinearBLEU(ExpectedCounts):
         factors = np.concatenate([self.factors(), np.zeros(matched.ngrams.order - self.order)])
         derivatives = np.where(matched.reference_counts > 0.0, factors[orders], 0.0)
         derivatives[orders == 1] += factors[0]
-        return float(derivatives @ expected), derivatives
+        return float(sum_of_products(derivatives, expected)), derivatives

@@ -17,6 +17,7 @@ from toledo.errors import InputError
 from toledo.forest.structure import Scores
 from toledo.metrics.metric import Metric
 from toledo.objectives.objective import Objective, Situation
+from toledo.sums import row_products, sum_of_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,6 @@ class ExpectedStatistics(Objective):
                 remedy="give a row of the metric's statistics for each hypothesis of n-best lists",
             )
         factor = (1.0 if self.metric.higher_is_better else -1.0) / 100.0
-        expected = situation.distribution.posteriors @ self.statistics
+        expected = sum_of_products(situation.distribution.posteriors, self.statistics)
         slopes = factor * self.metric.gradient(expected)
-        return factor * self.metric.score(expected), self.statistics @ slopes
+        return factor * self.metric.score(expected), row_products(self.statistics, slopes)

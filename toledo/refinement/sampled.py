@@ -18,6 +18,7 @@ from toledo.model import Model
 from toledo.refinement.expectation import normalised
 from toledo.refinement.lists import ListArrays, PhraseLists, offsets_of
 from toledo.refinement.sentence_bleu import COLUMNS
+from toledo.sums import row_products
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
 from toledo.weights import Weights
 
@@ -88,7 +89,7 @@ class _Lists:
 
 def _distinct(samples: DocumentSamples, weights: NDArray[np.float64], rows: NDArray[np.int32] | None) -> _Lists:
     features, offsets = samples.rows.dense, samples.pair_offsets
-    scores, chosen, sizes = features.astype(np.float64) @ weights, list[int](), list[int]()
+    scores, chosen, sizes = row_products(features.astype(np.float64), weights), list[int](), list[int]()
     for first in range(0, features.shape[0], samples.states):
         # Pairs alone do not tell: the same phrases may stand in another order.
         found = {

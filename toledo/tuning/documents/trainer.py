@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.metrics.metric import Metric
+from toledo.sums import row_products, sum_of_products
 from toledo.tuning.annealing import Annealing
 from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.documents.features import Floats
@@ -130,7 +131,7 @@ class DocumentTrainer:
             value, of_states = corpus_advantages(documents, metric, self.lines, random, per_document)
         if self.coupled:
             slopes = weighted_sum(batch.rows, of_states[batch.state_of_row], size, threads=1)
-        slopes[batch.places] += of_states @ batch.totals
+        slopes[batch.places] += sum_of_products(of_states, batch.totals)
         return value, slopes
 
 
@@ -150,7 +151,7 @@ class Batch:
         sizes = np.cumsum([one.sentences for one in samples])[:-1]
         parts = np.split(statistics.reshape(-1, states, statistics.shape[1]), sizes)
         scored = np.split(scores.reshape(-1, states), sizes)
-        own = np.concatenate([part.sum(axis=0) for part in scored]) + self.totals @ point[self.places]
+        own = np.concatenate([part.sum(axis=0) for part in scored]) + row_products(self.totals, point[self.places])
         self.documents = _batch(states, np.concatenate([part.sum(axis=0) for part in parts]), own)
 
     def only(self, numbers: NDArray[np.int64]) -> Batch:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
+from toledo.sums import row_products, sum_of_products
 from toledo.tuning.choices import sign
 
 Vector = NDArray[np.float64]
@@ -72,7 +73,7 @@ class SampledBatch:
     def entropy(self) -> float:
         """The mean entropy of a segment by counts, in nats: too small where nearly each sample is another."""
         shares = self.shares
-        return -float(shares @ np.log(shares)) / len(self)
+        return -float(sum_of_products(shares, np.log(shares))) / len(self)
 
     def sums(self, values: Vector) -> Vector:
         """Totals for each segment."""
@@ -89,7 +90,7 @@ class SampledBatch:
 
 def sentence_advantages(batch: SampledBatch, gains: Vector, temperature: float = 0.0) -> tuple[float, Vector]:
     """Of 1/B Σ_i (E[gain] + T · H) for B segments: the mean of E[gain], and the derivative by each score."""
-    value = float(batch.shares @ gains) / len(batch)
+    value = float(sum_of_products(batch.shares, gains)) / len(batch)
     return value, batch.advantages((gains - temperature * batch.scores) / len(batch))
 
 
@@ -105,10 +106,10 @@ def corpus_advantages(
     totals = np.zeros((lines, batch.statistics.shape[1]))
     for some in drawn:
         totals += batch.statistics[some]
-    slopes = factor * metric.gradient(batch.shares @ batch.statistics)
+    slopes = factor * metric.gradient(sum_of_products(batch.shares, batch.statistics))
     gains = factor * metric.scores(totals)
-    beyond = gains - totals @ slopes
-    linear = batch.advantages(batch.statistics @ slopes - temperature / len(batch) * batch.scores)
+    beyond = gains - row_products(totals, slopes)
+    linear = batch.advantages(row_products(batch.statistics, slopes) - temperature / len(batch) * batch.scores)
     return float(gains.mean()), linear + _of_lines(batch, drawn, beyond)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from toledo.forest.structure import Forest
 from toledo.metrics.metric import Metric
+from toledo.sums import sum_of_products
 from toledo.tuning.annealing import Annealing
 from toledo.tuning.choices import sign
 from toledo.tuning.examples import Examples
@@ -118,7 +119,7 @@ def feature_variances(rows: Rows, batch: SampledBatch, columns: int) -> Vector:
     variances = np.zeros(columns)
     for k in range(rows.dense.shape[1]):
         values = rows.dense[:, k].astype(np.float64)
-        variances[k] = shares @ (values - batch.sums(shares * values)[segments]) ** 2
+        variances[k] = sum_of_products(shares, (values - batch.sums(shares * values)[segments]) ** 2)
     if rows.offsets.size:
         squares = np.repeat(shares, np.diff(rows.offsets)) * rows.values.astype(np.float64) ** 2
         variances += np.bincount(rows.columns, squares, columns)
