@@ -143,10 +143,6 @@ def _interrupted(errors: Mapping[int, BaseException]) -> bool:
     return any(not isinstance(error, Exception) for error in list(errors.values()))
 
 
-def _interrupted(errors: Mapping[int, BaseException]) -> bool:
-    return any(not isinstance(error, Exception) for error in list(errors.values()))
-
-
 class _Locator(_CacheLocator):  # type: ignore[misc]
     """Puts compiled code below the user's cache directory, apart for each place that the sources lie in."""
 
