@@ -1,6 +1,7 @@
 """Interrupted searches: signals are noticed, states are kept and given back."""
 
 import signal
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,14 +16,19 @@ from toledo.search.document import DocumentResult, Record, Snapshot
 
 @pytest.mark.usefixtures("interruptible")
 def test_the_first_signal_is_noticed_and_the_second_works() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with noticed_signals() as noticed:
+    before, begun = signal.getsignal(signal.SIGINT), threading.Event()
+    with noticed_signals(begun) as noticed:
+        with pytest.raises(KeyboardInterrupt):  # there is nothing to keep yet
+            signal.raise_signal(signal.SIGINT)
+        assert not noticed
+    begun.set()
+    with noticed_signals(begun) as noticed:
         signal.raise_signal(signal.SIGINT)
         assert noticed == [signal.SIGINT]
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    with noticed_signals() as noticed:
+    with noticed_signals(begun) as noticed:
         signal.raise_signal(signal.SIGTERM)
     assert noticed == [signal.SIGTERM]
     assert signal.getsignal(signal.SIGINT) is before

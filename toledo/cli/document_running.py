@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -115,8 +116,9 @@ class Run:
         """
         kept, documents = saved.begin(resume), self.text.documents
         total = max(self.search.settings.steps * len(documents), 1)
-        with noticed_signals() as noticed, progress("searching", total) as advance:
-            watch = _Watch(noticed, advance)
+        begun = threading.Event()
+        with noticed_signals(begun) as noticed, progress("searching", total) as advance:
+            watch = _Watch(noticed, advance, begun)
             if kept is None:
                 found = self.search.search(documents, self.derivations, threads, stop=watch)
             else:
@@ -139,11 +141,13 @@ class _Watch:
 
     noticed: Sequence[int]
     advance: Advance
+    begun: threading.Event
     seen: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, state: DocumentState) -> bool:
         before = self.seen.get(state.document.identifier, 0)
         if state.step > before:
             self.advance(state.step - before)
+            self.begun.set()
         self.seen[state.document.identifier] = state.step
         return bool(self.noticed)

@@ -28,14 +28,21 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 @contextmanager
-def noticed_signals() -> Iterator[list[int]]:
-    """The numbers of signals that came, to be looked at between steps; the second one has its usual effect."""
+def noticed_signals(begun: threading.Event) -> Iterator[list[int]]:
+    """The numbers of signals that came, to be looked at between steps; the second one has its usual effect.
+
+    So has the first until something has `begun` that is worth keeping: compiling may take long before the first step.
+    """
     noticed: list[int] = []
     usual = {number: signal.getsignal(number) for number in SIGNALS}
 
     def notice(number: int, frame: FrameType | None) -> None:
-        noticed.append(number)
         _restore(usual)
+        handler = usual[signal.Signals(number)]
+        if begun.is_set() or not callable(handler):
+            noticed.append(number)
+        else:
+            handler(number, frame)
 
     if threading.current_thread() is threading.main_thread():
         for number, handler in usual.items():
