@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Runs, Text, compare, file_name, mean_text
 
-from toledo.cli.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
+from toledo.cli.tune.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
 from toledo.consensus import MBR, Candidate, Consensus, LatticeMBR, Rule, Viterbi, choose_rule, decide
 from toledo.consensus.sharpness import norm_of
 from toledo.forest import Forest

@@ -12,7 +12,8 @@ import pytest
 from pages import check_page
 from typer.testing import CliRunner
 
-from toledo.cli import app, rehearsal
+from toledo.cli import app
+from toledo.cli.tour import rehearsal
 from toledo.model import Model
 
 STEPS = (

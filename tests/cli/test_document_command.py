@@ -17,8 +17,8 @@ from small_models import small_model
 from typer.testing import CliRunner, Result
 
 from toledo.cli import app
-from toledo.cli.document_running import _Watch
-from toledo.cli.document_runs import read_or_draw
+from toledo.cli.document.running import _Watch
+from toledo.cli.document.runs import read_or_draw
 from toledo.errors import InputError
 from toledo.formats.document_toml import DocumentConfiguration, read_configuration
 from toledo.formats.documents import read_documents

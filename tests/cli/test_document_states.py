@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toledo.cli.document_states import SavedStates, noticed_signals, with_records
+from toledo.cli.document.states import SavedStates, noticed_signals, with_records
 from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.search.document import DocumentResult, Record, Snapshot

@@ -117,7 +117,7 @@ def test_help_shows_examples(command: str) -> None:
 
 
 def test_the_names_of_formats_are_complete() -> None:
-    from toledo.cli.forest import FormatName
+    from toledo.cli.forest.commands import FormatName
     from toledo.formats.forests import FORMATS
 
     assert tuple(FormatName) == FORMATS

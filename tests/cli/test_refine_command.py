@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from toledo.cli import app
-from toledo.cli.refining import _digest_of_arrays, _mark_of_text, named_settings
+from toledo.cli.refine.running import _digest_of_arrays, _mark_of_text, named_settings
 from toledo.corpus import read_sentences
 from toledo.errors import InputError
 from toledo.model import Model

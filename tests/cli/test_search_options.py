@@ -7,7 +7,7 @@ from beam_twin import small_model
 from typer.testing import CliRunner
 
 from toledo.cli import app
-from toledo.cli.searches import SearchChoice, SearchName
+from toledo.cli.translate.searches import SearchChoice, SearchName
 from toledo.errors import InputError
 
 TUNE = ["tune", "model", "--source", "s", "-r", "r", "--output", "w.toml"]

@@ -13,9 +13,9 @@ import small_models
 from typer.testing import CliRunner
 
 from toledo.cli import app
-from toledo.cli.start_weights import Start
-from toledo.cli.tuners import ObjectiveName, TunerOptions, named_tuner
-from toledo.cli.tuning_outputs import print_runs, summarise
+from toledo.cli.tune.outputs import print_runs, summarise
+from toledo.cli.tune.start_weights import Start
+from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.tuning.annealing import Annealing
@@ -347,7 +347,7 @@ def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
 
 
 def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toledo.cli.sampled_training.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
+    monkeypatch.setattr("toledo.cli.tune.sampled_training.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
     sampling = ("--search", "gibbs", "--objective", "corpus-expected-bleu", "--iterations", 20, "--burn-in", 5)
     printed = run(model, *sampling, "--annealing", "--steps", 3, "--seeds", 2, "--report", "report.html")
     assert "it is cold" in printed
@@ -384,7 +384,7 @@ def test_an_interruption_says_how_to_go_on(model: Path, monkeypatch: pytest.Monk
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toledo.cli.tuning_runs.tune", stop)
+    monkeypatch.setattr("toledo.cli.tune.runs.tune", stop)
     command = ["tune", str(model), "--source", "val.de", "--reference", "val.en", "--output", "tuned.toml"]
     result = CliRunner().invoke(app, command)
     assert result.exit_code != 0

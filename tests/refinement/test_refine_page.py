@@ -8,8 +8,8 @@ from page_commands import programs, run_lines
 from typer.main import get_command
 
 from toledo.cli import app
-from toledo.cli.refine import refine
-from toledo.cli.refining import LEXICON_PART
+from toledo.cli.refine.command import refine
+from toledo.cli.refine.running import LEXICON_PART
 from toledo.refinement import PAPER, ListSettings, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from page_commands import programs, run_lines
 
-from toledo.cli.translate import translate
-from toledo.cli.tune import tune
+from toledo.cli.translate.command import translate
+from toledo.cli.tune.command import tune
 from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.mira import MIRA

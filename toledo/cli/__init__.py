@@ -10,26 +10,16 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from toledo.cli import (
-    align,
-    combine,
-    consensus,
-    demo,
-    document,
-    evaluate,
-    exchange,
-    forest,
-    lm,
-    refine,
-    report,
-    sample,
-    signals,
-    text,
-    train,
-    translate,
-    tune,
-)
+from toledo.cli import align, evaluate, exchange, lm, signals, text, train
+from toledo.cli.combine import commands as combine
 from toledo.cli.common import BAD_INPUT, error_console
+from toledo.cli.consensus import command as consensus
+from toledo.cli.document import commands as document
+from toledo.cli.forest import commands as forest
+from toledo.cli.refine import command as refine
+from toledo.cli.tour import demo, report, sample
+from toledo.cli.translate import command as translate
+from toledo.cli.tune import command as tune
 from toledo.errors import ToledoError
 
 # With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.

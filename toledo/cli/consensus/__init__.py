@@ -1,0 +1,1 @@
+"""`toledo consensus`."""

@@ -1,0 +1,1 @@
+"""`toledo demo`, `toledo report`, `toledo sample`: what there is to see."""
