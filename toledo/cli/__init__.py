@@ -11,15 +11,15 @@ from typing import Annotated, NoReturn
 import typer
 
 from toledo.cli import align, evaluate, exchange, lm, signals, text, train
-from toledo.cli.combine import commands as combine
+from toledo.cli.combine import commands as combine_commands
 from toledo.cli.common import BAD_INPUT, error_console
-from toledo.cli.consensus import command as consensus
-from toledo.cli.document import commands as document
-from toledo.cli.forest import commands as forest
-from toledo.cli.refine import command as refine
+from toledo.cli.consensus import command as consensus_command
+from toledo.cli.document import commands as document_commands
+from toledo.cli.forest import commands as forest_commands
+from toledo.cli.refine import command as refine_command
 from toledo.cli.tour import demo, report, sample
-from toledo.cli.translate import command as translate
-from toledo.cli.tune import command as tune
+from toledo.cli.translate import command as translate_command
+from toledo.cli.tune import command as tune_command
 from toledo.errors import ToledoError
 
 # With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.
@@ -40,20 +40,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.add_typer(combine.app, name="combine")
-app.add_typer(document.app, name="document")
-app.add_typer(forest.app, name="forest")
+app.add_typer(combine_commands.app, name="combine")
+app.add_typer(document_commands.app, name="document")
+app.add_typer(forest_commands.app, name="forest")
 app.add_typer(lm.app, name="lm")
 app.add_typer(text.app, name="text")
 app.command()(train.train)
 app.command("import")(exchange.import_model)
 app.command("export")(exchange.export_model)
 app.command()(align.align)
-app.command()(tune.tune)
-app.command()(refine.refine)
-app.command()(translate.translate)
+app.command()(tune_command.tune)
+app.command()(refine_command.refine)
+app.command()(translate_command.translate)
 app.command()(evaluate.evaluate)
-app.command()(consensus.consensus)
+app.command()(consensus_command.consensus)
 app.command()(report.report)
 app.command()(sample.sample)
 app.command()(demo.demo)
