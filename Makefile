@@ -40,7 +40,7 @@ docs: $(READY) ## Make the API pages from docstrings; the picture of the README 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
-experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes days, and goes on where it stopped.
+experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and goes on where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
 
 clean: ## Remove what the other targets made.

@@ -53,7 +53,16 @@ COMBINATION_ROWS = (
     "latExpBLEU |",
     "latExpBLEU + biased LM |",
 )
-DOCUMENT_ROWS = ("default", "MERT |", "PRO |", "PRO, positive |", "expected BLEU |", "expected BLEU, words |")
+DOCUMENT_ROWS = (
+    "default",
+    "MERT |",
+    "MERT, word sums |",
+    "PRO |",
+    "PRO, positive |",
+    "expected BLEU |",
+    "expected BLEU, words |",
+    "refined on chains |",
+)
 
 PAPERS = (
     Paper(
@@ -98,9 +107,10 @@ PAPERS = (
     Paper(
         "papers/documents",
         "Smith 2015: documents",
-        "MERT with two seeds, all else with one. Two references; p by a bootstrap over documents.",
+        "MERT with three seeds, refinement with two, others with one. Two references; p by a bootstrap over documents.",
         (
             Choice("Chapter 3", ""),
+            Choice("Chapter 3", "The thesis"),
             Choice("Chapter 4", "German, hill climbing", DOCUMENT_ROWS),
             Choice("Chapter 4", "Spanish, hill climbing", DOCUMENT_ROWS),
             Choice("Chapter 4", "The thesis"),

@@ -5,8 +5,9 @@
     python docs/run_experiments.py --work work --only cobleu
 
 What a command prints is kept in WORK/tables, and what is there is not done again; an interrupted experiment goes on
-from its own directory in WORK. At last a table tells the CPU time of each command, and which numbers in the tables of a
-page no command has printed. It needs ../shared, a folder of real data, and takes some days of one core.
+from its own directory in WORK. A command that fails does not stop the others. At last a table tells the CPU time of
+each command, and which numbers in the tables of a page none of its commands has printed. A table is that of the command
+named last before it; times are not compared. It needs ../shared, a folder of real data, and takes many hours.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ PAGES = (
     "papers/documents",
 )
 COMMAND = re.compile(r"(?:^    |`)(python experiments/[^`\n#]*)", re.MULTILINE)
-TABLE = re.compile(r"^(.*)\n\n((?:\|.*\n)+)", re.MULTILINE)
+NAMED = re.compile(r"^(?:    )?((?:python|toledo) .*)|`(python [^`]*)", re.MULTILINE)
 OTHERS = re.compile(r"The (paper|thesis)\b")  # begins the line above a table of somebody else's numbers
-NUMBER = re.compile(r"\d+\.\d+")
+TIMES = re.compile(r"CPU|\bms\b")  # in the title of a column: differs from run to run
+FIGURE = re.compile(r"[+-]? ?<?\d.*")  # a cell that is a number, maybe with another one in brackets or after ±
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         print("\n".join(one.command for one in experiments))
         return
-    for one in experiments:
-        run(one, options.work)
+    failed = [one.command for one in experiments if not run(one, options.work)]
     print(summary(experiments, options.work))
+    if failed:
+        raise SystemExit("\n".join(("failed:", *failed)))
 
 
 def all_experiments(docs: Path = ROOT / "docs", pages: Iterable[str] = PAGES) -> list[Experiment]:
@@ -83,17 +86,20 @@ def all_experiments(docs: Path = ROOT / "docs", pages: Iterable[str] = PAGES) ->
     return [*found.values()]
 
 
-def run(experiment: Experiment, work: Path) -> None:
-    """Keep what it prints, with its command and its time; nothing is kept of a run that fails."""
+def run(experiment: Experiment, work: Path) -> bool:
+    """Keep what it prints, with its command and its time, and say whether that is there; of a failure nothing is."""
     file = experiment.file(work)
     if file.exists():
-        return
+        return True
     print(experiment.command, file=sys.stderr)
     before = cpu_seconds()
-    result = subprocess.run(experiment.arguments(work), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    result = subprocess.run(experiment.arguments(work), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if result.returncode:
+        return False
     seconds = cpu_seconds() - before
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"    {experiment.command}\n\nCPU s: {seconds:.0f}\n\n{result.stdout}", encoding="utf-8")
+    return True
 
 
 def cpu_seconds() -> float:
@@ -104,21 +110,52 @@ def cpu_seconds() -> float:
 
 def summary(experiments: Sequence[Experiment], work: Path, docs: Path = ROOT / "docs") -> str:
     """Times, and numbers of pages that were not printed."""
-    texts = {one: one.file(work).read_text(encoding="utf-8") for one in experiments}
+    texts = {one: one.file(work).read_text(encoding="utf-8") for one in experiments if one.file(work).exists()}
+    times = {one: text.split("CPU s: ")[1].split()[0] for one, text in texts.items()}
     lines = ["| command | CPU s |", "|---|---|"]
-    lines += [f"| `{one.command}` | {text.split('CPU s: ')[1].split()[0]} |" for one, text in texts.items()]
+    lines += [f"| `{one.command}` | {times.get(one, 'failed')} |" for one in experiments]
     for page in dict.fromkeys(one.page for one in experiments):
         printed = "\n".join(text for one, text in texts.items() if one.page == page)
-        missing = not_printed((docs / f"{page}.md").read_text(encoding="utf-8"), printed)
-        lines += ["", f"{page}: {', '.join(missing) if missing else 'every number of its tables was printed'}"]
+        tables = own_tables((docs / f"{page}.md").read_text(encoding="utf-8"))
+        missing = [cell for table in tables for cell in not_printed(table, printed)]
+        lines += ["", f"{page}, {len(tables)} tables: {'; '.join(missing) or 'every number was printed'}"]
     return "\n".join(lines)
 
 
-def not_printed(page: str, printed: str) -> list[str]:
-    """Numbers with decimals in the tables of a page that are in no output; tables of a paper's own do not count."""
-    own = "".join(table for above, table in TABLE.findall(page) if not OTHERS.match(above))
-    known = set(NUMBER.findall(printed))
-    return [number for number in dict.fromkeys(NUMBER.findall(own)) if number not in known]
+def own_tables(page: str) -> list[list[list[str]]]:
+    """Rows of cells, titles first, of all tables that follow a command of an experiment; not a paper's own ones."""
+    found, above, command = [], "", ""
+    for block in re.split(r"\n\s*\n", page):
+        lines = block.strip("\n").splitlines() or [""]
+        if all(line.lstrip().startswith("|") for line in lines):
+            if COMMAND.match(f"`{command}") and not OTHERS.match(above):
+                found.append([cells(line) for number, line in enumerate(lines) if number != 1])
+        elif named := NAMED.findall(block):
+            command = "".join(named[-1])
+        above = lines[-1]
+    return found
+
+
+def cells(line: str) -> list[str]:
+    """Those of a line of a table, without typography."""
+    plain = re.sub(r"\*\*|%", "", line).replace("−", "-").strip().strip("|")
+    return [cell.strip() for cell in plain.split("|")]
+
+
+def not_printed(table: Sequence[Sequence[str]], printed: str) -> list[str]:
+    """Numbers, with the row they are in, that no printed row has together with a number beside them."""
+    known = [set(cells(line) if "|" in line else line.split()) for line in printed.splitlines()]
+    titles, *rows = table
+    found = []
+    for name, *others in rows:
+        pairs = zip(others, titles[1:], strict=True)
+        own = [part for cell, title in pairs if not TIMES.search(title) for part in cell.split(", ")]
+        own = [part for part in own if FIGURE.fullmatch(part)]
+        for place, part in enumerate(own):
+            beside = {*own[max(place - 1, 0) : place], *own[place + 1 : place + 2]}
+            if not any(part in row and (not beside or beside & row) for row in known):
+                found.append(f"{part} ({name})")
+    return found
 
 
 if __name__ == "__main__":

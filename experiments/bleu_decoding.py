@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from document_sets import DocumentSet
-from runs import Run, Runs
+from runs import Run, Runs, save_figure
 
 from toledo.corpus import Document
 from toledo.metrics import BLEU
@@ -131,8 +131,7 @@ def _draw(path: Path, runs: Sequence[Run]) -> None:
             axes.plot(of(bleu, axis=0), of(lm, axis=0), color=colour, marker=".", label=name)
         axes.set(xlabel="BLEU", ylabel="language model score", title=run["name"])
         axes.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

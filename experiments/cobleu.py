@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, compare, file_name, mean_text, trained_model
+from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
 from toledo.consensus import Candidate, Consensus, Rule, Viterbi, choose_rule, decide
 from toledo.consensus.sharpness import norm_of
@@ -328,7 +328,7 @@ def draw_trajectories(benches: Sequence[Bench], path: Path) -> None:
         axes.plot(values / values[-1], color="#b5462f", label="CoBLEU, by step")
         axes.set(title=bench.name, xlabel="round or step", ylim=(0.0, 1.2))
         axes.legend(fontsize="small", loc="lower right")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Why CoBLEU is trained as it is: the ridge of the brevity penalty, and features of words by cross-validation.
 
     python experiments/cobleu_choices.py ../shared/data --work cobleu --ridge es-en
-    python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en
+    python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en,fr-en,es-en
 
 --ridge maximises CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
 by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus,
@@ -29,18 +29,18 @@ SETTINGS = [(0, 1e-5), (0, 1e-4), (0, 3e-4), (0, 1e-3), (300, 1e-3), (300, 3e-3)
 
 
 def main() -> None:
-    """Print one table."""
+    """Print a table for each pair."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--work", type=Path, default=Path("cobleu"))
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--ridge", metavar="PAIR")
-    parser.add_argument("--words", metavar="PAIR")
+    parser.add_argument("--ridge", default="", metavar="PAIRS", help="with , between them")
+    parser.add_argument("--words", default="", metavar="PAIRS", help="with , between them")
     options = parser.parse_args()
-    if options.ridge:
-        show_ridge(Bench(options.ridge, options.directory, options.work, options.threads))
-    if options.words:
-        cross_validate(Bench(options.words, options.directory, options.work, options.threads))
+    for names, show in ((options.ridge, show_ridge), (options.words, cross_validate)):
+        for name in filter(None, names.split(",")):
+            print(f"\n{name}\n")
+            show(Bench(name, options.directory, options.work, options.threads))
 
 
 def show_ridge(bench: Bench) -> None:

@@ -6,9 +6,11 @@ python experiments/cobleu_figure2.py docs/figures/cobleu-figure2.svg
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from runs import save_figure
 
 from toledo.forest import Hypothesis, distribution, from_nbest, localise, viterbi
 from toledo.objectives import ConsensusPrecision, match
@@ -21,9 +23,8 @@ MATCHING_BIGRAMS = {"Once on a rhyme": 1 / 3, "Once upon a rhyme": 1.0, "Once up
 
 def main() -> None:
     """Draw it."""
-    plt.rcParams["svg.hashsalt"] = "toledo"  # the same picture has the same bytes
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("output", help="picture to write (.svg, .png, .pdf)")
+    parser.add_argument("output", type=Path, help="picture to write (.svg, .png, .pdf)")
     output = parser.parse_args().output
     entries = [Hypothesis(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in HYPOTHESES.items()]
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
@@ -44,7 +45,7 @@ def main() -> None:
         bottom.plot(points, values, label=name)
     bottom.set(xlabel=r"$\theta_{LM}$  ($\theta_{TM} = 1$)", ylabel="posterior")
     bottom.legend()
-    figure.savefig(output, metadata={"Date": None} if output.endswith(".svg") else None)
+    save_figure(figure, output)
 
 
 if __name__ == "__main__":

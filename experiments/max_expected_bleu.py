@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from runs import Run, Runs, Text, compare, mean_text, read_lines
+from runs import Run, Runs, Text, compare, mean_text, read_lines, save_figure
 
 from toledo.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.forest import Forest
@@ -103,12 +103,10 @@ def settings(schedule: str, **others: object) -> Settings:
 
 
 STRENGTHS = (1e-5, 0.0, 1e-6, 5e-5, 1e-4)
-SCALES = (1.0, 15.0)
 
 TABLE2 = {
     f"phrase, τ={strength:g}": Condition(settings("phrase", strength=strength), chosen=False) for strength in STRENGTHS
 }
-SCALED = {f"phrase, scale={scale:g}": Condition(settings("phrase", scale=scale)) for scale in SCALES}
 TABLE3 = {
     "lexicon": Condition(settings("lexicon")),
     "both": Condition(settings("both")),
@@ -118,7 +116,6 @@ OTHERS = {
     "phrase, own text": Condition(settings("phrase"), OWN),
     "phrase, lattices": Condition(settings("phrase", utility="corpus"), LATTICES),
     "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
-    "phrase, weights fixed": Condition(settings("phrase", tune_every=0)),
 }
 RATIOS = {
     f"{schedule}, ratios": Condition(Settings(schedule, threads=1), chosen=False)
@@ -140,7 +137,7 @@ CARRIED = {
 HELD_OUT = 2  # of ten folds
 
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
-CONDITIONS = {**TABLE2, **SCALED, **TABLE3, **OTHERS, **RATIOS, **FIGURE2}
+CONDITIONS = {**TABLE2, **TABLE3, **OTHERS, **RATIOS, **FIGURE2}
 
 
 def main() -> None:
@@ -426,7 +423,7 @@ def draw_figures(benches: list[Bench], directory: Path) -> None:
             )
         right.set(xlabel="iteration", ylabel="BLEU", title=f"{bench.name}, validation set")
         right.legend()
-        figure.savefig(directory / f"max-expected-bleu-{bench.name}.svg", metadata={"Date": None})
+        save_figure(figure, directory / f"max-expected-bleu-{bench.name}.svg")
 
 
 if __name__ == "__main__":

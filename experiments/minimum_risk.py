@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, compare, file_name, mean_text, trained_model
+from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
 from toledo.consensus import MBR, Candidate, LatticeMBR, MaxTranslation, Rule, Viterbi, choose_rule, decide
 from toledo.consensus.sharpness import norm_of
@@ -455,7 +455,7 @@ def draw_curves(benches: Sequence[Bench], path: Path) -> None:
                 axes.axhline(scores.max(), color=colour, linestyle=":", linewidth=0.8)
             axes.legend(fontsize="small", loc="lower right")
             axes.set_ylim(bottom=max(max(point[label] for point in curves[0]) for label in COLOURS) - CLOSE)
-    figure.savefig(path, metadata={"Date": None})
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

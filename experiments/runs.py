@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from toledo.metrics.significance import SEED, paired_bootstrap
 from toledo.model import Model
 from toledo.training import train
 from toledo.tuning.history import spread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SAMPLES = 10_000
 Lines = list[list[str]]
@@ -102,6 +105,15 @@ def mean_text(values: Sequence[float], digits: int = 2) -> str:
     """The mean, and σ where there are several."""
     one = spread(values)
     return f"{one.mean:.{digits}f}" + (f" ± {one.deviation:.{digits}f}" if one.runs > 1 else "")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """To a file that has the same bytes whenever it has the same picture."""
+    from matplotlib import rc_context
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with rc_context({"svg.hashsalt": "toledo"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def file_name(name: str) -> str:

@@ -1,6 +1,7 @@
 """The commands and the Python of the page on refining run as printed, and it has the defaults of the command."""
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,20 @@ from toledo.refinement import PAPER, ListSettings, Settings
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
 
 
+def rows(table: str) -> list[list[str]]:
+    """Of the table of iterations, without CPU times."""
+    return [line.split()[:-1] for line in re.findall(r"^\d (?: |\*).*", table, re.MULTILINE)]
+
+
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
-    assert len(run_lines(text)) == 5
+    monkeypatch.setenv("COLUMNS", "160")
+    printed = run_lines(text)
+    assert len(printed) == 5
+    shown = rows("\n".join(re.findall(r"^    (.*)", text, re.MULTILINE)))
+    assert len(shown) == 3
+    assert shown == rows(next(output for line, output in printed.items() if line.endswith("--output refined")))
     assert Path("refined2/model.toml").exists()
     (program,) = programs(text)
     capsys.readouterr()
