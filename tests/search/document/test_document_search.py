@@ -253,6 +253,7 @@ def test_visits_are_for_large_documents_and_leave_time_for_all() -> None:
     assert DocumentSettings(steps=10**9).visit(words=12_000, sentences=1000) == 512
     recorded = DocumentSettings(steps=10**9, recording=Recording(160_000))
     assert recorded.visit(words=12_000, sentences=1000) == 10
+    assert DocumentSettings(steps=10**9, max_rejected=160_000).visit(words=12_000, sentences=1000) == 10
 
 
 def test_empty_documents() -> None:

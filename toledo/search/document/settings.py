@@ -183,10 +183,10 @@ class DocumentSettings:
         """How many steps in a row are for one sentence of a document; 0: each is for any.
 
         What a step needs of a large document has left the cache when its sentence is drawn again. So steps stay with a
-        sentence for a while, if enough visits are left for annealing, and between the states that are recorded.
+        sentence for a while, if enough visits are left for annealing, between the states that are recorded, and among
+        the rejections that end a search: none of them tells of other sentences.
         """
-        every = self.recording.every
-        steps = min(self.steps, every) if isinstance(every, int) else self.steps
+        steps = min(most for most in (self.steps, self.recording.every, self.max_rejected) if isinstance(most, int))
         return 0 if words <= SMALL else min(max(steps // (FEWEST_VISITS * sentences), 1), LONGEST_VISIT)
 
     def plan(self, step: int = 0, visit: int = 0) -> Plan:
