@@ -22,6 +22,11 @@ class Descent(Ascent):
     pass
 
 
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+
 TWO = [*mark("a.0", "one"), *mark("a.1", "two")]
 
 
@@ -42,12 +47,16 @@ def difference(old: Any, new: Any) -> str:
         (1, "1", "--of was 1 and is now 1"),
         (plain(Ascent()), plain(Ascent(7)), "--of: steps was 5 and is now 7"),
         (plain(Ascent()), plain(Descent(7)), "--of was Ascent and is now Descent"),
+        (plain(Named("beam")), plain(Named("itg")), "--of was beam and is now itg"),
         (plain(Ascent(5, Ascent())), plain(Ascent(5, Ascent(6))), "--of: inner: steps was 5 and is now 6"),
         (TWO, [*TWO[:1], *mark("a.1", "three")], "--of changed: a.1"),
         (TWO, [*TWO[:1], *mark("b.1", "three")], "--of was a.0, a.1 and is now a.0, b.1"),
         (TWO, TWO[:1], "--of was a.0, a.1 and is now a.0"),
         (None, TWO, "--of was not given and is now a.0, a.1"),
         (mark("", 1), mark("", 2), "--of changed"),
+        (mark("a.0, a.1", 1), TWO, "--of was a.0, a.1 and is now a.0, a.1"),
+        ("a.0, a.1", TWO, "--of was a.0, a.1 and is now a.0, a.1"),
+        ([[0.5, 1.0]], [[0.7, 1.0]], "--of was [[0.5, 1.0]] and is now [[0.7, 1.0]]"),
     ],
 )
 def test_a_difference_is_told_by_name(old: Any, new: Any, told: str) -> None:

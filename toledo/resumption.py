@@ -32,10 +32,10 @@ def mark(name: object, content: object) -> Marks:
 
 
 def plain(settings: object) -> Any:
-    """Settings as a table of their fields, and their kind."""
+    """Settings as a table of their fields, and their kind: by the name that options have for it, if there is one."""
     if is_dataclass(settings):
         own = {field.name: plain(getattr(settings, field.name)) for field in fields(settings)}
-        return {KIND: type(settings).__name__, **own}
+        return {KIND: str(getattr(settings, "name", type(settings).__name__)), **own}
     if settings is None or (isinstance(settings, bool | int | float | str) and not isinstance(settings, Enum)):
         return settings
     return str(settings)
@@ -58,7 +58,7 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
             if inner := _difference(before, now):
                 return f"{title}: {inner}"
         elif _digests(before) != _digests(now):
-            if _is_marks(now) and _shown(before) == _shown(now):
+            if _same_names(before, now):
                 return f"{title} changed: {_changed(before, now)}".removesuffix(": ")
             return f"{title} was {_shown(before)} and is now {_shown(now)}"
     return ""
@@ -66,7 +66,7 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 def _is_marks(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(one, list) and len(one) == len(("name", "digest")) for one in value
+        isinstance(one, list) and [type(part) for part in one] == [str, str] for one in value
     )
 
 
@@ -74,10 +74,18 @@ def _digests(value: Any) -> Any:
     return [one for _, one in value] if _is_marks(value) else value
 
 
+def _names(marks: Marks) -> list[str]:
+    return [name for name, _ in marks]
+
+
+def _same_names(before: Any, now: Any) -> bool:
+    return _is_marks(before) and _is_marks(now) and _names(before) == _names(now)
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "not given"
-    return ", ".join(name for name, _ in value) if _is_marks(value) else str(value)
+    return ", ".join(_names(value)) if _is_marks(value) else str(value)
 
 
 def _changed(before: Any, now: Any) -> str:

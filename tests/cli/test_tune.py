@@ -314,6 +314,10 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
     assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
     assert "--n-best-size was 20 and is now 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
+    told = refusal(model, "--objective", "cobleu", "--initial", "default", "--work", "parts", "--resume")
+    assert "--objective was pro and is now cobleu" in told
+    told = refusal(model, "--search", "gibbs", "--objective", "expected-bleu", "--work", "parts", "--resume")
+    assert "--search was beam and is now gibbs" in told
     other = small_models.small_model(order=2)
     other.save("other")
     assert "cannot go on: MODEL was" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")

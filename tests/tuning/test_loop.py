@@ -136,7 +136,7 @@ def test_resuming_changes_nothing(tmp_path: Path, wants: str, interrupted: int) 
 def test_resuming_something_else_is_refused(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
     with pytest.raises(KeyboardInterrupt):
         tune(RandomTuner(5, 2), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 6}))
-    with pytest.raises(InputError, match="n_best was 6 and is now 7"):
+    with pytest.raises(InputError, match="n best was 6 and is now 7"):
         tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 7}, True))
     shutil.rmtree(tmp_path / "round-1")
     with pytest.raises(InputError, match=r"round-1/forest.toml: no such file\n  remedy: tune anew"):

@@ -164,8 +164,8 @@ def task_of_model(
     tuning = text.searched(model, choice, settings.threads, progress)
     other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
     configuration = {
-        **configuration_of(tuner, settings, start, weights),
         **configuration_of_model(model, plain(choice), texts),
+        **configuration_of(tuner, settings, start, weights),
     }
     return Task(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
 

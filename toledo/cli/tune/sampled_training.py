@@ -59,8 +59,8 @@ def sampled_task(
     weights = start.weights(model.feature_names, model.weights, sparse=sparse)
     how: dict[str, Any] = {"chains": sampling.chains, "iterations": sampling.iterations, "burn_in": sampling.burn_in}
     configuration = {
-        **configuration_of(trainer, settings, start, weights),
         **configuration_of_model(model, {KIND: "gibbs", **how}, texts),
+        **configuration_of(trainer, settings, start, weights),
     }
     search = _Sampling(model, text, sampling, settings.threads)
     tuning = SampledSet(search.some, [segment.references for segment in text.segments], str(search))
