@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_models import small_model
 from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.model import Model
+from toledo.search.document.models.semantic_space import SemanticSpace
 from toledo.weights import Weights
 
 SOURCE = ["das haus ist klein", "das haus", "ist das klein", "klein das haus"]
@@ -111,9 +114,26 @@ def test_held_out_documents_choose_the_round(files: Path) -> None:
     assert json.loads(out)["best_round"] == history["best"]
 
 
+def test_a_run_goes_on_with_the_same_options_and_files(files: Path) -> None:
+    """What Ctrl-C leaves behind is a history without an end: cut one short, by hand."""
+    space = SemanticSpace(("the", "house", "small"), np.eye(3, dtype=np.int32), np.ones(2))
+    space.save(files / "space")
+    given = ("--model", "semantic=0.1", "--semantic-space", str(files / "space"), *QUICK)
+    tune(files, *given)
+    whole, history = (files / "w.toml").read_bytes(), files / "w.tuning" / "seed-1" / "history.json"
+    history.write_text(json.dumps({**json.loads(history.read_text()), "rounds": [], "stopped": ""}))
+    assert "--samples was 4 and is now 5" in tune(files, *given, "--samples", "5", "--resume", ok=False)
+    replace(space, vectors=np.eye(3, dtype=np.int32)[::-1].copy()).save(files / "space")
+    assert f"--semantic-space changed: {files / 'space'}" in tune(files, *given, "--resume", ok=False)
+    space.save(files / "space")
+    tune(files, *given, "--resume")
+    assert (files / "w.toml").read_bytes() == whole
+
+
 def test_wrong_options_are_refused(files: Path) -> None:
     for wrong in (["--record", "often"], ["--held-out-source", "x"], ["--model", "parity"], ["--model", "nothing=1"]):
         assert tune(files, *wrong, *QUICK, ok=False)
+    assert "no model uses" in tune(files, "--semantic-space", "nowhere", *QUICK, ok=False)
     (files / "tune.docids").write_text("a\n")
     assert tune(files, *QUICK, ok=False)
 

@@ -40,6 +40,11 @@ def read_derivations(path: Path | None, documents: Sequence[Document]) -> Deriva
     return [[next(rest) for _ in document.segments] for document in documents]
 
 
+def space_digest(space: Path) -> str:
+    """A short name for a semantic space: its description lists the digests of all its arrays."""
+    return digest((space / DESCRIPTION).read_text(encoding="utf-8"))
+
+
 def _digest(derivations: Derivations) -> str:
     return digest([[[(p.begin, p.end, list(p.words)) for p in line] for line in one] for one in derivations])
 
@@ -69,7 +74,7 @@ class Run:
             "model_files": model_digest(directory),
             "text": digest([asdict(document) for document in text.documents]),
             "derivations": "" if derivations is None else _digest(derivations),
-            "semantic_space": "" if space is None else digest((space / DESCRIPTION).read_text(encoding="utf-8")),
+            "semantic_space": "" if space is None else space_digest(space),
             "version": version("toledo-mt"),
         }
         return cls(search, text, derivations, identity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,7 @@ def _search(
         names.append(BLEU)
     if BLEU in names and not referenced:
         raise InputError("BLEU without references", remedy="give --reference FILE, or leave its weight out")
-    models = tuple(named_document_model(name, space, model) for name in names)
-    if space is not None and SEMANTIC not in names:
-        raise InputError("a semantic space that no model uses", remedy="add --model semantic=0.1, say")
+    models = document_models(names, space, model)
     return DocumentSearch(model, configuration.settings(), models, Weights(weights))
 
 
@@ -109,7 +108,15 @@ def read_or_draw(
     return with_reference(text, lines)
 
 
-def named_document_model(name: str, space: Path | None, model: Model) -> Any:
+def document_models(names: Sequence[str], space: Path | None, model: Model) -> tuple[Any, ...]:
+    """Document models by the names of their features."""
+    models = tuple(_document_model(name, space, model) for name in names)
+    if space is not None and SEMANTIC not in names:
+        raise InputError("a semantic space that no model uses", remedy="add --model semantic=0.1, say")
+    return models
+
+
+def _document_model(name: str, space: Path | None, model: Model) -> Any:
     """A document model by the name of its feature; `semantic` needs a space."""
     if name == SEMANTIC:
         if space is None:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.cli.document.options import feature_name
-from toledo.cli.document.runs import named_document_model
+from toledo.cli.document.running import space_digest
+from toledo.cli.document.runs import document_models
 from toledo.cli.tune.runs import model_digest, with_sparse
 from toledo.cli.tune.start_weights import Start
 from toledo.corpus import Document
@@ -42,7 +43,6 @@ from toledo.weights import Weights
 UNTIL_COLD = 1000
 L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many features is mostly noise
 JUDGING_STEPS = 30_000
-OPTIONS = {"models": "model", "space": "semantic_space"}  # where they have other names
 
 Files = tuple[str, Sequence[str], Path | None]  # source, references, document ids
 
@@ -100,9 +100,9 @@ class Choices:
 
     @property
     def configuration(self) -> dict[str, str]:
-        """By the names of options; more rounds may be had of the same run."""
-        values = {OPTIONS.get(name, name): str(value) for name, value in asdict(self).items()}
-        return {f"--{name.replace('_', '-')}": values[name] for name in values if name not in ("seed", "rounds")}
+        """By the names of options; more rounds may be had of the same run, and files go by their contents."""
+        own = {name: str(value) for name, value in asdict(self).items() if name not in ("seed", "rounds", "space")}
+        return {"--model" if name == "models" else f"--{name.replace('_', '-')}": own[name] for name in own}
 
     @property
     def pro(self) -> DocumentPRO:
@@ -140,11 +140,12 @@ def run(
     """Tune."""
     documents, other = _documents(text), _documents(held_out) if held_out else None
     model = with_sparse(Model.load(directory), choices.sparse, choices.sparse_features)
-    models = [named_document_model(feature_name(name), choices.space, model) for name in choices.models]
+    models = document_models([feature_name(name) for name in choices.models], choices.space, model)
     weights = _start(choices, model)
     configuration = {
         **choices.configuration,
         "MODEL": [[str(directory), model_digest(directory)]],
+        "--semantic-space": choices.space and [[str(choices.space), space_digest(choices.space)]],
         **_marks("--", text, documents),
         **(_marks("--held-out-", held_out, other) if held_out and other else {}),
         "weights to begin with": mark("", weights.to_table()),
