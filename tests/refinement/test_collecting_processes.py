@@ -16,9 +16,16 @@ def interrupted(pending: list[Future[None]]) -> None:
         raise KeyboardInterrupt
 
 
-def test_an_interruption_does_not_wait_for_other_processes() -> None:
+def test_an_interruption_does_not_wait_for_other_processes_and_ends_only_its_own() -> None:
     pending: list[Future[None]] = []
-    with pytest.raises(KeyboardInterrupt):
-        interrupted(pending)
-    for one in pending:
-        assert one.cancelled() or isinstance(one.exception(), BrokenProcessPool)
+    other = get_context("spawn").Process(target=time.sleep, args=(30,))
+    other.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(pending)
+        for one in pending:
+            assert one.cancelled() or isinstance(one.exception(), BrokenProcessPool)
+        assert other.exitcode is None
+    finally:
+        other.terminate()
+        other.join()

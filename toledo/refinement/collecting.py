@@ -83,12 +83,14 @@ def _leave_signals() -> None:
 @contextmanager
 def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
     """An error or an interruption does not wait for parts that others make or would make."""
+    others = active_children()  # of whoever calls us; a pool has none before it has work
     try:
         yield
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in active_children():
-            process.terminate()
+            if process not in others:
+                process.terminate()
         raise
 
 
