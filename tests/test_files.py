@@ -1,6 +1,7 @@
 """Reading and writing: gzip, encodings, atomicity."""
 
 import gzip
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from toledo.errors import InputError
 from toledo.files import (
     atomic_directory,
+    is_stream,
     read_blocks,
     read_lines,
     require_output,
@@ -44,6 +46,19 @@ def test_an_older_result_is_replaced_with_a_word(tmp_path: Path, caplog: pytest.
     (tmp_path / "model" / "model.toml").touch()
     require_output_directory(tmp_path / "model", "model.toml")
     assert caplog.messages == [f"{tmp_path / 'model'} is there already: the new one will replace it"]
+
+
+def test_streams_are_what_can_be_read_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    assert [is_stream(path) for path in ("-", tmp_path / "pipe", os.devnull)] == [True] * 3
+    assert [is_stream(path) for path in (tmp_path, tmp_path / "file", tmp_path / "absent")] == [False] * 3
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert not is_stream(tmp_path / "file")
 
 
 def test_gzip_is_recognised_by_content_and_written_by_name(tmp_path: Path) -> None:

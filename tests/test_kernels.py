@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,6 +143,35 @@ def test_an_error_in_a_chunk_reaches_the_caller(threads: int) -> None:
 
     with pytest.raises(ValueError, match="chunk 4"):
         map_chunks(fail, 100, chunk=4, threads=threads)
+
+
+def test_an_interruption_between_pieces_stops_the_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, begun, interrupted, done = threading.Lock(), threading.Event(), threading.Event(), list[int]()
+
+    class Interrupted:
+        def __enter__(self) -> None:
+            if threading.current_thread() is threading.main_thread():
+                begun.wait()
+                raise KeyboardInterrupt
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            lock.release()
+
+    def work(begin: int, end: int) -> None:
+        begun.set()
+        interrupted.wait()
+        done.append(begin)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("toledo.kernels.threading", SimpleNamespace(Lock=Interrupted, Thread=threading.Thread))
+        with pytest.raises(KeyboardInterrupt):
+            map_chunks(work, 9, chunk=1, threads=2)
+    interrupted.set()
+    for thread in threading.enumerate():
+        if thread.name == map_chunks.__module__:
+            thread.join()
+    assert done == [0]
 
 
 def test_compilation_is_announced_again_after_some_time(

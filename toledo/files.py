@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
@@ -87,7 +88,13 @@ def require_readable(*paths: str | Path) -> None:
 
 def is_stream(path: str | Path) -> bool:
     """Standard input, a pipe or a terminal: what can be read only once."""
-    return str(path) == STANDARD_STREAM or Path(path).is_fifo() or Path(path).is_char_device()
+    if str(path) == STANDARD_STREAM:
+        return True
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:  # whoever opens it will tell
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def read_segment_lines(path: str | Path, segments: int) -> list[str]:

@@ -128,12 +128,15 @@ def _run(
                 errors[number] = error
 
     others = [threading.Thread(target=take_turns, daemon=True, name=__name__) for _ in range(threads - 1)]
-    for thread in others:
-        thread.start()
-    take_turns()
-    if not _interrupted(errors):  # what others are compiling may take long, and is of no use any more
+    try:
         for thread in others:
-            thread.join()
+            thread.start()
+        take_turns()
+        if not _interrupted(errors):  # what others are compiling may take long, and is of no use any more
+            for thread in others:
+                thread.join()
+    except BaseException as error:  # Ctrl-C between two pieces
+        errors[-1] = error
     if errors:
         raise errors[min(errors)]
     return cast(list[Result], results)
