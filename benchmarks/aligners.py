@@ -70,7 +70,7 @@ def measure(options: argparse.Namespace) -> None:
     for name, seconds, found in all_alignments(corpus, options):
         cells = [f"{f_score(found, gold):.3f}"] if gold else []
         cells += [f"{score:.2f}" for score in scores(corpus, found, options)] if options.test else []
-        print(f"| {name} | {' | '.join(cells)} | {seconds:.1f} |", flush=True)
+        print("|", " | ".join([name, *cells, f"{seconds:.1f}"]), "|", flush=True)
 
 
 def all_alignments(corpus: ParallelCorpus, options: argparse.Namespace) -> Iterator[Found]:

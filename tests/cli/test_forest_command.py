@@ -92,6 +92,7 @@ def test_conversion_in_a_circle(folder: Path) -> None:
     [
         (["show", "absent"], "absent: no such file"),
         (["show", "moses.nbest", "--segment", "9"], "no segment 9: there are 4, from 0 to 3"),
+        (["show", "/dev/null", "--from", "nbest", "--segment", "9"], "there are no segments"),
         (["show", "-"], "say --from"),
         (["show", "moses.hg", "--weights", "w.toml"], "no weight for LM0"),
         (["convert", "moses.nbest", "out.txt"], "say --to"),

@@ -80,7 +80,7 @@ def show(
     found = read_forests(file, form, model_scores=chosen is None, plf_values=_values(plf_values))
     first = list(islice(found, 2)) if segment is None else [_segment(found, segment, file)]
     if not first:
-        raise InputError("there are no segments", file=file, remedy="name a file with forests, lattices or lists")
+        raise _no_segments(file)
     if svg or dot:
         _draw(first[0], chosen, svg, dot, prune)
     if segment is not None or len(first) == 1:
@@ -132,8 +132,14 @@ def _segment(found: Iterable[SegmentForest], segment: int, file: str) -> Segment
         if seen == segment:
             return one
         seen += 1
-    there = f"there are {seen}, from 0 to {seen - 1}" if seen > 1 else "there is only segment 0" if seen else "none"
+    if not seen:
+        raise _no_segments(file)
+    there = f"there are {seen}, from 0 to {seen - 1}" if seen > 1 else "there is only segment 0"
     raise InputError(f"no segment {segment}: {there}", file=file, remedy="name one of these")
+
+
+def _no_segments(file: str) -> InputError:
+    return InputError("there are no segments", file=file, remedy="name a file with forests, lattices or lists")
 
 
 def _format(name: FormatName | None) -> Format | None:
