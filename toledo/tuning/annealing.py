@@ -55,3 +55,18 @@ class Annealing:
     def at(self, step: int) -> float:
         """The temperature of one of these steps, counted from 0."""
         return self.falling[step // self.steps]
+
+
+class Cooling:
+    """What trainers with an `annealing` know of it."""
+
+    annealing: Annealing | None
+
+    @property
+    def last_step(self) -> int | None:
+        """How many steps there are until it is cold; None without annealing, where nothing ends by itself."""
+        return self.annealing.warm_steps if self.annealing else None
+
+    def temperature(self, step: int) -> float:
+        """The temperature of a step, counted from 0."""
+        return self.annealing.at(step) if self.annealing else 0.0

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from toledo.metrics.metric import Metric
 from toledo.sums import row_products, sum_of_products
-from toledo.tuning.annealing import Annealing
+from toledo.tuning.annealing import Annealing, Cooling
 from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.documents.features import Floats
 from toledo.tuning.lbfgs import dot
@@ -44,7 +44,7 @@ Name = Literal["expected-bleu", "corpus-expected-bleu"]
 
 
 @dataclass(frozen=True)
-class DocumentTrainer:
+class DocumentTrainer(Cooling):
     """Expected BLEU of documents (`expected-bleu`), or of batches of them as small corpora (`corpus-expected-bleu`).
 
     A step takes a `batch` of documents, a round has `steps` of them; all else is as in `SamplingTrainer`: `lines` are
@@ -70,15 +70,6 @@ class DocumentTrainer:
     def name(self) -> str:
         """What the history calls it."""
         return f"document {self.objective}"
-
-    @property
-    def last_step(self) -> int | None:
-        """After so many steps it is cold."""
-        return self.annealing.warm_steps if self.annealing else None
-
-    def temperature(self, step: int) -> float:
-        """The temperature of a step, from 0."""
-        return self.annealing.at(step) if self.annealing else 0.0
 
     def step(
         self,

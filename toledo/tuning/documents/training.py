@@ -7,27 +7,24 @@ documents, BLEU of what a search finds there with the mean weights. The next rou
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo import storage
 from toledo.errors import InputError
 from toledo.progress import Progress, silent
 from toledo.tuning.batches import draw_batches
-from toledo.tuning.checkpoint import HISTORY, Checkpoint
+from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains
 from toledo.tuning.documents.trainer import DocumentTrainer
-from toledo.tuning.history import ANEW, History, Round
+from toledo.tuning.history import History, Round
 from toledo.tuning.loop import TuningResult
-from toledo.tuning.rounds import all_done, change, require_finite, require_no_more, round_text
-from toledo.tuning.sampling.adaptation import Gains
-from toledo.tuning.sampling.state import FIELDS, TrainingState
+from toledo.tuning.rounds import all_done, change, require_finite, round_text
+from toledo.tuning.sampling.state import TrainingState, run_rounds, save_round
 from toledo.tuning.sampling.trainer import Step
 from toledo.tuning.sampling.training import mean_weights
 from toledo.weights import Weights
@@ -35,7 +32,6 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 Judge = Callable[[Weights], float]
-DESCRIPTION = "state.toml"
 BATCHES, LINES = range(2)  # what random numbers are for
 
 
@@ -95,19 +91,8 @@ class _Training:
         self.batches = -(-len(chains.documents) // trainer.batch)
 
     def run(self, start: Weights) -> History:
-        history, state = self.checkpoint.load() if self.checkpoint else None, TrainingState()
-        if history is None:
-            if self.checkpoint:
-                self.checkpoint.begin()
-            history = self._first(start)
-        elif history.stopped:
-            require_no_more(history, self.settings.rounds)
-        elif self.checkpoint:
-            state = load_state(self.checkpoint.directory, history, self.chains)
-            log.info("going on after round %d", len(history.rounds))
-        while not history.stopped:
-            history, state = self._round(history, state)
-        return history
+        first = partial(self._first, start)
+        return run_rounds(self.checkpoint, self.settings.rounds, first, self._round, self.chains.put)
 
     def _first(self, start: Weights) -> History:
         names = self.chains.names
@@ -147,7 +132,7 @@ class _Training:
         history = history.with_stop(self._reason_to_stop(history, end))
         log.info("%s", round_text(history))
         if self.checkpoint:
-            save_round(self.checkpoint, history, end, self.chains)
+            save_round(self.checkpoint, history, end, self.chains.to_arrays())
         return history, end
 
     def _steps(self, start: Weights, state: TrainingState, number: int) -> tuple[list[Step], float]:
@@ -178,43 +163,3 @@ class _Training:
         if last is not None and state.step >= last:
             return "it is cold"
         return "" if len(history.rounds) < self.settings.rounds else all_done(history)
-
-
-def save_round(checkpoint: Checkpoint, history: History, state: TrainingState, chains: Chains) -> None:
-    """Keep a round with its gains and chains; the history comes last, so that whatever it names is complete."""
-    directory, number = checkpoint.directory, len(history.rounds)
-    directory.mkdir(parents=True, exist_ok=True)
-    if not history.stopped:
-        arrays = {field: getattr(state.gains, field) for field in FIELDS}
-        content = {
-            "step": state.step, "names": list(state.names), "steepness": state.gains.steepness,
-            "weights": dict(state.weights or {}),
-        }  # fmt: skip
-        storage.save(_place(directory, number), DESCRIPTION, content, {**arrays, **chains.to_arrays()})
-    history.save(directory / HISTORY)
-    if history.stopped:
-        checkpoint.tidy()
-    elif (before := _place(directory, number - 1)).exists():
-        shutil.rmtree(before)
-
-
-def load_state(directory: Path, history: History, chains: Chains) -> TrainingState:
-    """The state after the last round of a history; chains go on from there, too."""
-    if not history.rounds:
-        return TrainingState()
-    place = _place(directory, len(history.rounds))
-    try:
-        content, arrays = storage.load(place, DESCRIPTION)
-        first, values, means, squares = (np.array(arrays[field]) for field in FIELDS)
-        gains = Gains(first, values, means, squares, content["steepness"])
-        found = TrainingState(content["step"], content["weights"], tuple(content["names"]), gains)
-    except InputError as error:
-        raise InputError(error.message, file=error.file, remedy=ANEW) from None
-    except KeyError as error:
-        raise InputError(f"has no {error}", file=place / DESCRIPTION, remedy=ANEW) from None
-    chains.put(arrays)
-    return found
-
-
-def _place(directory: Path, number: int) -> Path:
-    return directory / f"round-{number}"

@@ -8,19 +8,26 @@ Batches and samples depend on the seed and the number of the step alone, so ther
 
 from __future__ import annotations
 
+import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.errors import InputError
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
 from toledo.tuning.history import ANEW, History
+from toledo.tuning.rounds import require_no_more
 from toledo.tuning.sampling.adaptation import Gains
 
+log = logging.getLogger(__name__)
+
+Arrays = Mapping[str, NDArray[Any]]
 DESCRIPTION = "state.toml"
 FIELDS = ("first", "values", "means", "squares")
 
@@ -56,8 +63,32 @@ class TrainingState:
         return TrainingState(self.step + 1, weights, everything, own)
 
 
-def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -> None:
-    """Keep a round; the history comes last, so that whatever it names is complete."""
+def run_rounds(
+    checkpoint: Checkpoint | None,
+    rounds: int,
+    first: Callable[[], History],
+    take_round: Callable[[History, TrainingState], tuple[History, TrainingState]],
+    put: Callable[[Arrays], None] = lambda arrays: None,
+) -> History:
+    """All rounds, or those after the one at which a checkpoint stands; `put` gets all arrays that were saved there."""
+    history, state = checkpoint.load() if checkpoint else None, TrainingState()
+    if history is None:
+        if checkpoint:
+            checkpoint.begin()
+        history = first()
+    elif history.stopped:
+        require_no_more(history, rounds)  # its gains are gone
+    elif checkpoint and history.rounds:
+        state, arrays = load_state(checkpoint, history)
+        put(arrays)
+        log.info("going on after round %d", len(history.rounds))
+    while not history.stopped:
+        history, state = take_round(history, state)
+    return history
+
+
+def save_round(checkpoint: Checkpoint, history: History, state: TrainingState, others: Arrays | None = None) -> None:
+    """Keep a round, with other arrays if there are any; the history comes last, so what it names is complete."""
     directory, number = checkpoint.directory, len(history.rounds)
     directory.mkdir(parents=True, exist_ok=True)
     if not history.stopped:
@@ -68,7 +99,7 @@ def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -
             "steepness": state.gains.steepness,
             "weights": dict(state.weights or {}),
         }
-        storage.save(_place(directory, number), DESCRIPTION, content, arrays)
+        storage.save(_place(directory, number), DESCRIPTION, content, {**arrays, **(others or {})})
     history.save(directory / HISTORY)
     if history.stopped:
         checkpoint.tidy()
@@ -76,10 +107,8 @@ def save_round(checkpoint: Checkpoint, history: History, state: TrainingState) -
         shutil.rmtree(before)
 
 
-def load_state(checkpoint: Checkpoint, history: History) -> TrainingState:
-    """The state after the last round of a history."""
-    if not history.rounds:
-        return TrainingState()
+def load_state(checkpoint: Checkpoint, history: History) -> tuple[TrainingState, Arrays]:
+    """The state after the last round of a history, and all arrays that were saved with it."""
     place = _place(checkpoint.directory, len(history.rounds))
     try:
         content, arrays = storage.load(place, DESCRIPTION)
@@ -96,7 +125,7 @@ def load_state(checkpoint: Checkpoint, history: History) -> TrainingState:
         or any(getattr(gains, field).shape != (len(names),) for field in FIELDS)
     ):
         raise InputError("is no state of a training", file=place / DESCRIPTION, remedy=ANEW)
-    return TrainingState(step, weights, names, gains)
+    return TrainingState(step, weights, names, gains), arrays
 
 
 def _place(directory: Path, number: int) -> Path:

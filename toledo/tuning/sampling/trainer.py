@@ -11,7 +11,7 @@ import numpy as np
 from toledo.forest.structure import Forest
 from toledo.metrics.metric import Metric
 from toledo.sums import sum_of_products
-from toledo.tuning.annealing import Annealing
+from toledo.tuning.annealing import Annealing, Cooling
 from toledo.tuning.choices import sign
 from toledo.tuning.examples import Examples
 from toledo.tuning.lbfgs import dot
@@ -39,7 +39,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class SamplingTrainer:
+class SamplingTrainer(Cooling):
     """Expected BLEU of sentences (`expected-bleu`) or of batches as small corpora (`corpus-expected-bleu`).
 
     A step takes a `batch` of segments, a round has `steps` of them. The gain of a sentence is BLEU with `smoothing`
@@ -67,15 +67,6 @@ class SamplingTrainer:
     def name(self) -> str:
         """The objective is what the command line calls it."""
         return self.objective
-
-    @property
-    def last_step(self) -> int | None:
-        """How many steps there are until it is cold; None without annealing, where nothing ends by itself."""
-        return self.annealing.warm_steps if self.annealing else None
-
-    def temperature(self, step: int) -> float:
-        """The temperature of a step, counted from 0."""
-        return self.annealing.at(step) if self.annealing else 0.0
 
     def step(
         self,

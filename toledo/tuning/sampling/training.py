@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,9 @@ from toledo.tuning.rounds import (
     checked_result,
     require_finite,
     require_free_weights,
-    require_no_more,
     round_text,
 )
-from toledo.tuning.sampling.state import TrainingState, load_state, save_round
+from toledo.tuning.sampling.state import TrainingState, run_rounds, save_round
 from toledo.tuning.sampling.trainer import SamplingTrainer, Step
 from toledo.tuning.text_statistics import References
 from toledo.weights import Weights
@@ -114,19 +114,7 @@ class _Training:
         self.batches = -(-len(tuning.references) // trainer.batch)
 
     def run(self, start: Weights) -> History:
-        history, state = self.checkpoint.load() if self.checkpoint else None, TrainingState()
-        if history is None:
-            if self.checkpoint:
-                self.checkpoint.begin()
-            history = self._first(start)
-        elif history.stopped:
-            require_no_more(history, self.settings.rounds)  # its gains are gone
-        elif self.checkpoint:
-            state = load_state(self.checkpoint, history)
-            log.info("going on after round %d", len(history.rounds))
-        while not history.stopped:
-            history, state = self._round(history, state)
-        return history
+        return run_rounds(self.checkpoint, self.settings.rounds, partial(self._first, start), self._round)
 
     def _first(self, start: Weights) -> History:
         numbers = self._batch(0)
