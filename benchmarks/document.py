@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -29,6 +30,7 @@ from toledo.search.document import (
     LexicalConsistency,
     Operations,
 )
+from toledo.search.document.running import run_steps
 from toledo.weights import Weights
 
 DOCENT_SPEED, DOCENT_SPEED_1000 = 60_000, 980
@@ -139,16 +141,30 @@ def row(name: str, steps: int, scores: list[float], seconds: float) -> None:
     print(f"| {name} | {steps:,} | {shown} | {(mean - BEAM) / 50:+.3f} | {seconds:.1f} |", flush=True)
 
 
+def from_start(search: DocumentSearch, document: Document, steps: int) -> float:
+    """Steps per CPU second from a random start, the best of three."""
+    rates = []
+    for _ in range(3):
+        state = search.start(document)
+        words = state.known.text.words
+        plan = search.settings.plan(visit=search.settings.visit(int(words[-1]), words.size - 1))
+        begin = time.process_time()
+        run_steps(state.known.text, state.arrays, state.measures, plan, steps)
+        rates.append(steps / (time.process_time() - begin))
+    return max(rates)
+
+
 def long_documents(model: Model, segments: list[Segment]) -> None:
     print("\n## Steps per CPU second and the length of the document\n")
-    print("| sentences | steps/s | of Docent's |\n|---|---|---|")
+    print("| sentences | the first 1,000 for each | after 4,000 for each | of Docent's |\n|---|---|---|---|")
     for sentences in (50, 200, 1000, 3000):
         document = Document("long", tuple(segments[:sentences]))
-        search = DocumentSearch(model, DocumentSettings(HillClimbing(), DOCENT, 10**9, start="random"))
+        settings = DocumentSettings(HillClimbing(), DOCENT, 1_000 * sentences, start="random")
+        first = from_start(DocumentSearch(model, settings), document, settings.steps)
         steps = 4_000 * sentences  # after as many nothing much is accepted
-        rate = steps_per_second(search, document, steps, steps)
+        rate = steps_per_second(DocumentSearch(model, replace(settings, steps=10**9)), document, steps, steps)
         compared = {50: f"{rate / DOCENT_SPEED:.1f}", 1000: f"{rate / DOCENT_SPEED_1000:.0f}"}.get(sentences, "")
-        print(f"| {sentences} | {rate:,.0f} | {compared} |", flush=True)
+        print(f"| {sentences} | {first:,.0f} | {rate:,.0f} | {compared} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def test_samples_follow_the_posterior(operations: Operations, temperature: float
 
 def test_samples_follow_the_posterior_where_steps_stay_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toledo.search.document.settings.SMALL", 0)
-    settings = DocumentSettings(Sampling(), Operations(**CROOKED), 96, start="random")
+    settings = DocumentSettings(Sampling(), Operations(**CROOKED), 24, start="random")
     assert settings.visit(words=5, sentences=2) == 3
     counts = visits(
         search_of(MODEL, settings, MODELS), document_of(SOURCES, REFERENCES), NUMBER, samples=8_000, thinning=40

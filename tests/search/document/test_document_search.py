@@ -248,12 +248,12 @@ def test_steps_stay_with_a_sentence_and_no_word_is_left_out() -> None:
 def test_visits_are_for_large_documents_and_leave_time_for_all() -> None:
     settings = DocumentSettings(steps=10**6)
     assert settings.visit(words=3000, sentences=100) == 0
-    assert settings.visit(words=12_000, sentences=1000) == 62
-    assert settings.visit(words=10**6, sentences=10**5) == 1
+    assert settings.visit(words=12_000, sentences=1000) == 250
+    assert settings.visit(words=10**7, sentences=10**6) == 1
     assert DocumentSettings(steps=10**9).visit(words=12_000, sentences=1000) == 512
-    recorded = DocumentSettings(steps=10**9, recording=Recording(160_000))
+    recorded = DocumentSettings(steps=10**9, recording=Recording(40_000))
     assert recorded.visit(words=12_000, sentences=1000) == 10
-    assert DocumentSettings(steps=10**9, max_rejected=160_000).visit(words=12_000, sentences=1000) == 10
+    assert DocumentSettings(steps=10**9, max_rejected=40_000).visit(words=12_000, sentences=1000) == 10
 
 
 def test_empty_documents() -> None:

@@ -15,7 +15,7 @@ LOGARITHMIC = "logarithmic"
 FIRST_POWER = 8  # of two: the first record after the start
 LEVELS = 200  # temperatures of geometric annealing
 SMALL = 3000  # source words: what a step needs of a smaller document stays in the cache
-LONGEST_VISIT, FEWEST_VISITS = 512, 16  # steps for a sentence in a row; visits to each before someone looks at it
+LONGEST_VISIT, FEWEST_VISITS = 512, 4  # steps for a sentence in a row; visits to each before someone looks at it
 
 
 @dataclass(frozen=True)
