@@ -84,13 +84,18 @@ def test_a_history_alone(tmp_path: Path) -> None:
     ("name", "text", "told"),
     [
         ("a.txt", "some text\n", "tells of no run"),
-        ("a.json", "{\n 1\n}\n", "a.json:2: not valid JSON"),
+        (
+            "a.json",
+            "{\n 1\n}\n",
+            "a.json:2: not valid JSON: Expecting property name enclosed in double quotes (column 2)\n",
+        ),
         ("a.json", '{"tuner": "x", "rounds": [], "start": {}}\n', "history format None"),
         ("a.json", '{"iterations": [], "finished": 0, "format": 9}\n', "the file is damaged: format 9"),
         ("a.json", '{"systems": [{"name": "x"}], "signatures": {}}\n', "there is no 'scores'"),
         ("a.json", '{"runs": []}\n', "tells of no run"),
         ("a.jsonl", json.dumps(TRACE[0]) + "\n" + '{"document": "x"}\n', "a.jsonl:2: no state of a document"),
         ("a.jsonl", json.dumps(TRACE[1]) + "\n" + json.dumps(TRACE[0]) + "\n", "step 0 of first <1> comes twice or"),
+        ("a.jsonl", json.dumps(TRACE[0]) + "\n{\n", "a.jsonl:2: no state of a document: Expecting property name"),
         ("a.nbest", "0 ||| a ||| lm= x ||| -1\n", "a.nbest:1"),
     ],
 )

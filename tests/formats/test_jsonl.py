@@ -49,8 +49,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "not valid JSON"),
-        ('{"id": 0, "text": "a"', "not valid JSON"),
+        ('{"id": 0, "text": "a"', r"not valid JSON: Expecting ',' delimiter \(column 22\)\n"),
         ("[1]", "not a JSON object"),
         ('{"id": 0, "text": "a", "text": "b"}', "the key 'text' is there twice"),
         ('{"rules": [1, "a"], "node": 1, "node": 2}', "the key 'node' is there twice"),  # as cdec's forests
@@ -82,6 +81,25 @@ def test_bad_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:
     assert caught.value.line == 1
     assert "hypotheses" in str(caught.value.remedy)
     assert "the number of the segment, from 0" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n", "  \n\r\n", " "])
+def test_empty_lines_at_the_end_are_ignored(tmp_path: Path, end: str) -> None:
+    for text in ('{"id": 0, "text": "a"}\n', '{"hypotheses": ["a"]}\n'):
+        (tmp_path / "f").write_text(text + end)
+        assert list(read_jsonl(tmp_path / "f")) == [NBestList(0, (Entry(["a"]),))]
+    (tmp_path / "f").write_text(end)
+    assert list(read_jsonl(tmp_path / "f")) == []
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_empty_lines_elsewhere_are_refused(tmp_path: Path, before: int) -> None:
+    line = '{"hypotheses": ["a"]}\n'
+    (tmp_path / "f").write_text(before * line + "\n \n" + line + "\n")
+    with pytest.raises(InputError, match="empty line") as caught:
+        list(read_jsonl(tmp_path / "f"))
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "f"), before + 1)
+    assert "take the line out" in str(caught.value.remedy)
 
 
 def test_segments_must_rise_and_keep_their_form(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@
 `text` is cut at white space; `words` are taken as they are. `score`, `features`, `links` ([[0, 0], …] source and target
 positions) and `phrases` ([[0, 1, 0, 2], …] first and last source position, first and last target position) are
 optional, other keys are ignored, except for `scores` beside `hypotheses`: those are refused. Objects of segments may
-leave out `id`: then they are counted from 0.
+leave out `id`: then they are counted from 0. Empty lines at the end are ignored.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ SCHEMA = (
 )
 ID, TEXT, WORDS, SCORE, FEATURES, LINKS, PHRASES = "id", "text", "words", "score", "features", "links", "phrases"
 HYPOTHESES = "hypotheses"
+EMPTY = f'take the line out, or write {{"{ID}": N, "{HYPOTHESES}": []}} for a segment without hypotheses'
 
 
 def read_jsonl(path: str | Path) -> Iterator[NBestList]:
@@ -69,15 +70,29 @@ def jsonl_writer(path: str | Path, *, per_segment: bool = False) -> Iterator[Cal
 
 
 def _objects(path: str | Path) -> Iterator[tuple[int, Object]]:
+    empty = None
     for line, text in enumerate(read_lines(path), start=1):
-        with_place = _refusal(path, line)
-        try:
-            found = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            with_place(f"not valid JSON: {error}")
-        if not isinstance(found, dict):
-            with_place("not a JSON object")
-        yield line, found
+        if not text.strip():
+            empty = empty or line
+            continue
+        if empty is not None:
+            raise InputError("empty line", file=display_name(path), line=empty, remedy=EMPTY)
+        yield line, _object(text, _refusal(path, line))
+
+
+def _object(text: str, refuse: Refuse) -> Object:
+    try:
+        found = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        refuse(f"not valid JSON: {json_problem(error)}")
+    if not isinstance(found, dict):
+        refuse("not a JSON object")
+    return found
+
+
+def json_problem(error: Exception) -> str:
+    """What is wrong and in which column: the line is that of a file, which Python does not know."""
+    return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _segments(lines: Iterable[tuple[int, Object]], path: str | Path) -> Iterator[tuple[int, NBestList]]:

@@ -18,7 +18,7 @@ from toledo.consensus import Consensus, Viterbi
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines
 from toledo.formats.hypotheses import NBestList
-from toledo.formats.jsonl import read_jsonl
+from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.refinement.history import History as Refinement
 from toledo.reports.documents import Course, Point
@@ -127,7 +127,8 @@ def _json(text: str, file: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(text)
     except ValueError as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"not valid JSON: {error}", file=file, line=line, remedy="write the file again") from None
+        told = f"not valid JSON: {json_problem(error)}"
+        raise InputError(told, file=file, line=line, remedy="write the file again") from None
     return found
 
 
@@ -220,4 +221,4 @@ def read_trace(path: str | Path) -> list[Course]:
 
 
 def _told(error: Exception) -> str:
-    return f"there is no {error}" if isinstance(error, KeyError) else str(error)
+    return f"there is no {error}" if isinstance(error, KeyError) else json_problem(error)
