@@ -239,7 +239,9 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "no reference" in refusal("--n-best-lists", "lists.gz", text=())
     assert "5 lines for 2 segments" in refusal("--n-best-lists", "lists.gz", "-r", "val.en", text=())
     (folder / "plain").write_text("0 ||| a house\n")
-    assert "no features" in refusal("--n-best-lists", "plain", "-r", "val.en", text=())
+    message = refusal("--n-best-lists", "plain", "-r", "val.en", text=())
+    assert "plain: the lists have no features" in message
+    assert "write: 0 ||| text ||| lm= -3.5" in message
     assert "pro has no option --restarts" in refusal(model, "--objective", "pro", "--restarts", 3)
     assert "not for ter" in refusal(model, "--objective", "xbleu", "--metric", "ter")
     assert "two results would go to one place" in refusal(model, "--report", "tuned.toml")
@@ -269,6 +271,14 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
 )
 def test_options_that_would_do_nothing_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
     assert message in refusal(model, *options)
+
+
+@pytest.mark.parametrize("line", ['{"id": 0, "text": "a house"}', '{"hypotheses": ["a house", "a home"]}'])
+def test_lists_of_json_without_features(folder: Path, line: str) -> None:
+    (folder / "samples.jsonl").write_text(line + "\n")
+    message = refusal("--n-best-lists", "samples.jsonl", "-r", "val.en", text=())
+    assert "samples.jsonl: the lists have no features" in message
+    assert 'write: {"id": 0, "text": "text", "features": {"lm": -3.5}}' in message
 
 
 def test_lists_are_not_searched() -> None:

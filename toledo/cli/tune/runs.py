@@ -17,7 +17,7 @@ from toledo.errors import InputError
 from toledo.files import display_name, read_segment_lines
 from toledo.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
-from toledo.formats.outputs import read_outputs
+from toledo.formats.outputs import guess_format, read_outputs
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
@@ -31,6 +31,8 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 NO_REFERENCE, ONE_REFERENCE = "there is no reference to tune for", "give --reference FILE, once for each reference"
+MOSES_FEATURES = "0 ||| text ||| lm= -3.5"
+JSON_FEATURES = '{"id": 0, "text": "text", "features": {"lm": -3.5}}'
 
 
 @dataclass(frozen=True)
@@ -125,12 +127,12 @@ def task_of_lists(
     files: Sequence[str], references: Sequence[Path], tuner: Tuner, settings: LoopSettings, start: Start
 ) -> Task:
     """Tune on n-best lists of some system: a search that always finds the same, so there is one round."""
+    form = guess_format(files[0])  # standard input cannot be looked at afterwards
     lists = list(read_outputs(files))
     names = feature_names(lists)
     if not names:
-        raise InputError(
-            "the lists have no features to weigh", file=display_name(files[0]), remedy="write: 0 ||| text ||| lm= -3.5"
-        )
+        remedy = f"write: {JSON_FEATURES if form == 'jsonl' else MOSES_FEATURES}"
+        raise InputError("the lists have no features to weigh", file=display_name(files[0]), remedy=remedy)
     vocabulary = Vocabulary()
     forests = [to_forest(some.entries, names, vocabulary) for some in lists]
     texts = _reference_texts(references, len(lists))
