@@ -57,6 +57,13 @@ def test_every_rule(rule: str) -> None:
     assert run("--n", 3, "--decide", rule, "samples.txt")[0] == "the cat sat on the mat"
 
 
+def test_no_input_is_overwritten(folder: Path) -> None:
+    assert "--output is a file that is read, too" in refusal(
+        "--n", 3, "samples.txt", "--output", folder / "samples.txt"
+    )
+    assert (folder / "samples.txt").read_text() == SAMPLES
+
+
 def test_outputs_of_several_systems(folder: Path) -> None:
     for number, lines in enumerate(("a b c d\nx", "a b c e\n", "q\nx")):
         (folder / f"system{number}").write_text(lines + "\n")

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import logging
 from pathlib import Path
 
 import pytest
@@ -83,10 +82,25 @@ def test_packed_files_and_standard_input(folder):
     )
 
 
-def test_tokenised_text_is_noticed(folder, caplog):
+def test_tokenised_text_beside_raw_text_is_noticed(folder):
     (folder / "tokenised").write_text("a cat .\n" * 4)
-    with caplog.at_level(logging.WARNING):
-        result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "ref.0"), str(folder / "tokenised")])
+    (folder / "raw").write_text("a cat.\n" * 4)
+    for files in (("raw", "tokenised"), ("tokenised", "raw")):
+        arguments = ["evaluate", "--tokenize", "none", "-r", *(str(folder / name) for name in files)]
+        told = CliRunner().invoke(app, arguments).stderr
+        assert f"{folder / 'tokenised'} looks tokenised, {folder / 'raw'} does not" in told
+
+
+def test_the_same_text_is_not_different(folder):
+    (folder / "copy").write_text((folder / "bad").read_text("utf-8"), "utf-8")
+    for test in ("bootstrap", "randomisation"):
+        result = json.loads(run("-r", folder / "ref.0", folder / "bad", folder / "copy", "--json", "--test", test))
+        assert {score["p_value"] for score in result["systems"][1]["scores"].values()} == {1.0}
+
+
+def test_tokenised_text_is_noticed(folder):
+    (folder / "tokenised").write_text("a cat .\n" * 4)
+    result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "ref.0"), str(folder / "tokenised")])
     assert "--tokenize none" in result.stderr
 
 

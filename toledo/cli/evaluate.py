@@ -56,19 +56,32 @@ def evaluate(
         toledo translate model < test.de | toledo evaluate -r test.en -
     """
     set_up_messages(quiet)
-    from toledo.metrics.evaluation import Settings, looks_tokenised
+    from toledo.metrics.evaluation import Settings
     from toledo.metrics.evaluation import evaluate as score
 
     names = tuple(name for name in metrics.lower().replace(",", " ").split())
     settings = Settings(names, tokenise, lowercase, test, samples, seed, threads)
     systems, references = _read(hypothesis, reference)
-    if tokenise != "none" and looks_tokenised(next(iter(systems.values()))):
-        log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")
+    _hint(systems, reference[0], [one[0] for one in references], tokenise)
     result = score(systems, references, settings)
     if as_json:
         typer.echo(json.dumps(to_json(result, settings), indent=2, ensure_ascii=False))
     else:
         _print_table(result, settings)
+
+
+def _hint(systems: dict[str, list[str]], reference: str, lines: list[str], tokenise: str) -> None:
+    """Tokenised text is counted wrongly, and most of all if it is compared with raw text."""
+    from toledo.metrics.evaluation import looks_raw, looks_tokenised
+
+    name, ours = next(iter(systems.items()))
+    alike = "%s looks tokenised, %s does not: make them alike with toledo text detokenise or tokenise"
+    if looks_tokenised(ours) and looks_raw(lines):
+        log.warning(alike, name, reference)
+    elif looks_raw(ours) and looks_tokenised(lines):
+        log.warning(alike, reference, name)
+    elif tokenise != "none" and looks_tokenised(ours):
+        log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")
 
 
 def _read(hypothesis: list[str], reference: list[str]) -> tuple[dict[str, list[str]], list[tuple[str, ...]]]:

@@ -136,6 +136,11 @@ def looks_tokenised(lines: Sequence[str]) -> bool:
     return sum(line.endswith(" .") for line in lines) > len(lines) / 4
 
 
+def looks_raw(lines: Sequence[str]) -> bool:
+    """Whether many lines end in a word with a full stop, as tokenised text never does."""
+    return sum(line.endswith(".") and not line.endswith(" .") for line in lines) > len(lines) / 4
+
+
 def _counter(kind: str, settings: Settings) -> _Counter:
     cased = str.lower if settings.lowercase else str
     if kind == "bleu":

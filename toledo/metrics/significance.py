@@ -106,8 +106,14 @@ def _check_pair(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> N
 def _comparison(
     metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], chance: NDArray[np.float64]
 ) -> Comparison:
-    """One is added to both counts: so the test never rejects more often than its level says."""
+    """One is added to both counts: so the test never rejects more often than its level says.
+
+    sacreBLEU counts larger differences alone, and so finds the same text significantly different from itself; here no
+    difference has p = 1.
+    """
     score, base = metric.score(system.sum(axis=0)), metric.score(baseline.sum(axis=0))
+    if score == base:
+        return Comparison(score, base, 1.0)
     p_value = (int(np.sum(chance > abs(score - base))) + 1) / (chance.size + 1)
     return Comparison(score, base, p_value)
 

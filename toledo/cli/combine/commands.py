@@ -14,7 +14,7 @@ from rich.table import Table
 
 from toledo.cli.combine import options
 from toledo.cli.combine.options import Method
-from toledo.cli.common import Json, Output, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Json, Output, Quiet, Threads, progress_for, require_output_apart, set_up_messages
 from toledo.cli.rules import (
     Decide,
     Gain,
@@ -156,6 +156,7 @@ def run(
         toledo combine run combo --systems A.en B.en C.en --decide consensus --output out.en
     """
     set_up_messages(quiet, without=MODELS)
+    require_output_apart(context)
     from toledo.cli.combine.running import combined_segments
 
     require_scale(scale)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Json, Output, Quiet, Threads, progress_for, refuse_options, set_up_messages
+from toledo.cli.common import (
+    Json,
+    Output,
+    Quiet,
+    Threads,
+    progress_for,
+    refuse_options,
+    require_output_apart,
+    set_up_messages,
+)
 from toledo.cli.rules import (
     PRECISION,
     RATIO,
@@ -101,6 +110,7 @@ def consensus(
         toledo consensus val.100best.gz --choose-scale --reference val.en
     """
     set_up_messages(quiet)
+    require_output_apart(context)
     from toledo.cli.consensus.lists import Choice, ToForests, decisions, tell_of_raw_text
     from toledo.formats.outputs import read_outputs
     from toledo.vocabulary import Vocabulary

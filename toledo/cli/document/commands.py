@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages, told
+from toledo.cli.common import Json, Quiet, Threads, progress_for, require_output_apart, set_up_messages, told
 from toledo.cli.document import options
 from toledo.cli.document.options import option_tables
 from toledo.cli.document.tuning import tune
@@ -40,6 +40,7 @@ Guided = Annotated[bool, typer.Option("--guided", help="The model proposes (samp
 
 @app.command()
 def translate(
+    context: typer.Context,
     model: options.ModelDirectory,
     source: options.Source,
     threads: Threads,
@@ -85,6 +86,7 @@ def translate(
         toledo document translate model test.xml --start random --accept annealing --steps 1000000 -o out.xml
     """
     set_up_messages(quiet)
+    require_output_apart(context)
     from toledo.cli.document.outputs import Outputs
     from toledo.cli.document.running import Run
     from toledo.cli.document.runs import make_search, resolved
@@ -108,6 +110,7 @@ def translate(
 
 @app.command("bleu-decode")
 def bleu_decode(
+    context: typer.Context,
     model: options.ModelDirectory,
     source: options.Source,
     threads: Threads,
@@ -142,6 +145,7 @@ def bleu_decode(
         toledo document bleu-decode model test.xml --pseudo-reference random.xml --start random --output out.xml
     """
     set_up_messages(quiet)
+    require_output_apart(context)
     from toledo.cli.document.outputs import Outputs
     from toledo.cli.document.running import Run
     from toledo.cli.document.runs import make_bleu_search, read_or_draw, resolved

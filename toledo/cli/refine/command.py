@@ -89,9 +89,9 @@ def refine(  # long because it has many options, a line each
     from toledo.refinement.sampled import SampleSettings
 
     work = work or output.with_name(output.name + ".refining")
-    require_output_directory(output, DESCRIPTION)
     _require_places(model, output, work, resume)
     _refuse_unused(context)
+    require_output_directory(output, DESCRIPTION)
     require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
     if scale is not None:
         require_scale(scale)

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from toledo.cli.common import Quiet, set_up_messages
+from toledo.cli.common import Quiet, require_output_apart, set_up_messages
 
 
 def report(
+    context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(help="Files or directories of runs.", metavar="RUN...")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML page.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="Of the page.")] = "Toledo: runs",
@@ -32,6 +33,7 @@ def report(
         toledo report samples.jsonl --examples 20 --scale 0.5 -o samples.html
     """
     log = set_up_messages(quiet)
+    require_output_apart(context)
     from toledo.cli.rules import require_scale
     from toledo.cli.tour.report_files import Reading, read_runs
     from toledo.files import require_output

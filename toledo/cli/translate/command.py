@@ -14,6 +14,7 @@ from toledo.cli.common import (
     Threads,
     progress_for,
     refuse_named,
+    require_output_apart,
     set_up_messages,
     told,
 )
@@ -134,6 +135,7 @@ def translate(  # long because it has many options, a line each
     from toledo.cli.translate.translator import Choice, Translator
 
     set_up_messages(quiet)
+    require_output_apart(context)
     wanted = Wanted(
         output, n_best, n_best_size, distinct, n_best_alignments, segmentation, alignments, forest, lattice,
         search_graph, density, plf_values.value, trace, force is not None, decide is not RuleName.viterbi,
