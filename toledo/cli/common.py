@@ -86,6 +86,12 @@ def require_output_apart(context: typer.Context) -> None:
         raise InputError("--output is a file that is read, too", file=output, remedy="name another file")
 
 
+def tell_if_new(work: Path, resume: bool) -> None:
+    """Hours of work are not to be done again unnoticed because a name is misspelt."""
+    if resume and not (work.is_dir() and any(work.iterdir())):
+        log.warning("%s: nothing to go on with, so a new run begins", work)
+
+
 class _ConsoleHandler(logging.Handler):
     """Writes beside progress bars without disturbing them, and does not break long lines: paths stay whole."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.cli.common import tell_if_new
 from toledo.cli.document.options import feature_name
 from toledo.cli.document.running import space_digest
 from toledo.cli.document.runs import document_models
@@ -151,6 +152,7 @@ def run(
         "weights to begin with": mark("", weights.to_table()),
         "version of Toledo": version("toledo-mt"),
     }
+    tell_if_new(work, resume)
     checkpoint = Checkpoint(work / f"seed-{choices.seed}", configuration, resume)
     judge = Judging(model, models, other, choices.seed, threads) if other else None
     if choices.objective == "pro":

@@ -10,7 +10,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, require_finite, set_up_messages, told
+from toledo.cli.common import (
+    Json,
+    Quiet,
+    Threads,
+    progress_for,
+    refuse_named,
+    require_finite,
+    set_up_messages,
+    tell_if_new,
+    told,
+)
 from toledo.cli.refine import options
 from toledo.cli.refine.options import Method, Schedule, Spaces, Utility
 from toledo.cli.rules import require_scale
@@ -90,6 +100,7 @@ def refine(  # long because it has many options, a line each
 
     work = work or output.with_name(output.name + ".refining")
     _require_places(model, output, work, resume)
+    tell_if_new(work, resume)
     _refuse_unused(context)
     require_output_directory(output, DESCRIPTION)
     require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, told
+from toledo.cli.common import Json, Quiet, Threads, progress_for, refuse_named, set_up_messages, tell_if_new, told
 from toledo.cli.rules import RuleName, RuleSettings, named_rule, require_scale
 from toledo.cli.translate.sampling import BurnIn, Chains, Iterations, SamplingChoice
 from toledo.cli.translate.searches import (
@@ -125,6 +125,7 @@ def tune(  # long because it has many options, a line each
         else:
             choice = SearchChoice(search, pop_limit, beam)
             task = task_of_model(loaded, texts, tuner, settings, start, choice, progress).of_files(model)
+    tell_if_new(outputs.work, resume)
     results = task.run(range(seed, seed + seeds), outputs.work, resume, progress)
     best = best_run(results)
     outputs.write(results, loaded)
