@@ -3,20 +3,31 @@
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from small_documents import document_of
 from small_models import small_model
 
 from toledo.search.document import DocumentResult
 
 PAGE = Path(__file__).parents[3] / "docs" / "document-models.md"
-SENTENCES = ["das haus ist klein", "das ist das das haus", "klein klein ist"]
+SENTENCES = ["das haus ist klein", "das ist das das haus", "klein klein ist", "das haus"]
+IDS = ["a", "a", "a", "b"]
+
+
+@pytest.fixture(autouse=True)
+def model_and_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page finds where it runs."""
+    monkeypatch.chdir(tmp_path)
+    small_model().save("model")
+    Path("sample").mkdir()
+    for name, lines in (("test.src", SENTENCES), ("test.docids", IDS)):
+        Path("sample", name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def test_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    names = {"model": small_model(), "document": document_of([line.split() for line in SENTENCES])}
+    names: dict[str, Any] = {}
     exec("\n".join(blocks[:2]), names)
     result: DocumentResult = names["result"]
     texts = [one.words for one in result.translations]
