@@ -33,7 +33,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     text = PAGE.read_text(encoding="utf-8")
     Path("docent.xml").write_text(block(text, "    <docent>", "</docent>"))
     commands = re.findall(r"^    toledo (.*)", text, re.MULTILINE)
-    assert len(commands) == 13
+    assert len(commands) == 14
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
         assert result.exit_code == 0, result.output
@@ -43,6 +43,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     before, after = map(float, re.search(r"BLEU goes from ([\d.]+) to ([\d.]+)", text).groups())
     assert bleu("test.beam", *both) == pytest.approx(before, abs=0.06)
     assert bleu("test.document", *both) == pytest.approx(after, abs=0.06)
+    assert Path("test.again").read_text() == Path("test.document").read_text()
     assert bleu("test.bleu", *both) == pytest.approx(float(re.search(r"to a BLEU of ([\d.]+\d)", text)[1]), abs=1.0)
     assert bleu("test.guided", *both) == pytest.approx(float(re.search(r"That gets to ([\d.]+\d)", text)[1]), abs=1.0)
     assert bleu("test.reached", "test.pseudo") == pytest.approx(float(re.search(r"gives ([\d.]+\d)", text)[1]), abs=1.0)
