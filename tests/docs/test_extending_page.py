@@ -3,6 +3,7 @@
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,24 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
 
 
-def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def _model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page runs where a model has been trained."""
+    monkeypatch.chdir(tmp_path)
+    small_model().save("model")
+
+
+def session() -> dict[str, Any]:
+    """What the page defines."""
+    names: dict[str, Any] = {}
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-    names = {"model": small_model()}
     exec(compile(code, str(PAGE), "exec"), names)
+    return names
+
+
+@pytest.mark.usefixtures("_model")
+def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    session()
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("Comparison(score=")
     assert float(printed[1].split()[0]) == pytest.approx(100 * 2 * 8 / (9 + 9), abs=0.01)
@@ -25,10 +40,9 @@ def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 < float(printed[6]) <= float(printed[1].split()[0])
 
 
+@pytest.mark.usefixtures("_model")
 def test_gradients_are_those_of_central_differences() -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-    names = {"model": small_model()}
-    exec(compile(code, str(PAGE), "exec"), names)
+    names = session()
     metric, at, step = names["metric"], np.array([5.0, 8.0, 9.0]), 1e-5
     for place, slope in enumerate(metric.gradient(at)):
         change = step * np.eye(3)[place]
