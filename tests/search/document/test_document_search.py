@@ -256,6 +256,20 @@ def test_visits_are_for_large_documents_and_leave_time_for_all() -> None:
     assert DocumentSettings(steps=10**9, max_rejected=40_000).visit(words=12_000, sentences=1000) == 10
 
 
+def test_finished_documents_take_little_room_and_may_go_on() -> None:
+    def room(result: DocumentResult) -> int:
+        return int(result.state.arrays.phrases.known.answers.size)
+
+    search = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=400))
+    lines = [list("abcdab")] * 60
+    (part,) = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=200)).search([document_of(lines)])
+    rest, whole = search.run(part.state), search.run(search.start(document_of(lines)))
+    assert same(rest, whole)
+    (kept,) = search.search([document_of(lines)])
+    assert room(kept) <= room(whole) / 4
+    assert room(kept) > kept.state.known.text.options.begin.size
+
+
 def test_empty_documents() -> None:
     for document in (Document("none", ()), document_of([[], []])):
         (result,) = DocumentSearch(MODEL, DocumentSettings(steps=10)).search([document])

@@ -59,7 +59,7 @@ from toledo.search.document.starting import (
     phrases_of_pairs,
     random_phrases,
 )
-from toledo.search.document.state import DocumentState, new_arrays
+from toledo.search.document.state import FEW_ANSWERS, DocumentState, new_arrays
 from toledo.search.document.users import Change, CompiledModel, PythonModel
 from toledo.weights import Weights
 
@@ -130,13 +130,12 @@ class DocumentSearch:
         table = self._chooser.prepare([source for sentences in encoded for source, _ in sentences])
 
         def work(first: int, last: int) -> list[DocumentResult]:
-            return [
-                self.run(
-                    self._start(documents[i], encoded[i], table, None if derivations is None else derivations[i]),
-                    stop=stop,
-                )
-                for i in range(first, last)
-            ]
+            results = []
+            for i in range(first, last):
+                derivation = None if derivations is None else derivations[i]
+                results.append(self.run(self._start(documents[i], encoded[i], table, derivation), stop=stop))
+                results[-1].state.remember(FEW_ANSWERS)  # all results are kept until the last one is there
+            return results
 
         threads = 1 if self._runner.in_python else threads
         parts = map_chunks(work, len(documents), chunk=1, threads=threads, progress=progress, label="documents")

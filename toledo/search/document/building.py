@@ -13,7 +13,7 @@ from toledo.search.distortion import WINDOW
 from toledo.search.document.arrays import Text
 from toledo.search.gibbs.phrase_scores import ANSWER, NO_STATE, PhraseScores
 
-ANSWERS_PER_OPTION, FEWEST, MOST = 16, 1 << 12, 1 << 22
+FEWEST, MOST = 1 << 12, 1 << 22  # answers that are remembered
 
 Encoded = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -85,10 +85,15 @@ def most_possibilities(text: Text) -> int:
     return most
 
 
-def room_for_answers(text: Text) -> PhraseScores:
-    """A memory of what language models said of phrases."""
+def slots_for_answers(text: Text, per_option: int) -> int:
+    """For so many answers about each option, if that is not too much; more than there are options in any case."""
     options = text.options.begin.size
-    wanted = max(min(max(ANSWERS_PER_OPTION * options, FEWEST), MOST), options + 1)
-    answers = np.zeros((len(text.scoring.models), 1 << (wanted - 1).bit_length()), ANSWER)
+    wanted = max(min(max(per_option * options, FEWEST), MOST), options + 1)
+    return 1 << (wanted - 1).bit_length()
+
+
+def room_for_answers(text: Text, slots: int) -> PhraseScores:
+    """A memory of what language models said of phrases."""
+    answers = np.zeros((len(text.scoring.models), slots), ANSWER)
     answers["state"] = NO_STATE
     return PhraseScores(answers, np.zeros(1, np.int64))

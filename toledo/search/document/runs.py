@@ -29,7 +29,7 @@ from toledo.search.document.running import (
 )
 from toledo.search.document.settings import DocumentSettings
 from toledo.search.document.starting import Phrases
-from toledo.search.document.state import DocumentState
+from toledo.search.document.state import ANSWERS_PER_OPTION, DocumentState
 from toledo.search.document.users import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
 
 NO_TRIAL = Trial(-1, 0, 0, 0, 0, 0.0, 0.0, 0.0)
@@ -76,6 +76,7 @@ class Runner:
         deadline = time.monotonic() + (self._settings.seconds or math.inf)
         if self._python:
             state.arrays.totals[USERS] = self._weighted(self._user_values(state))
+        state.remember(ANSWERS_PER_OPTION)
         words = state.known.text.words
         visit = self._settings.visit(int(words[-1]), words.size - 1)
         while state.step < goal and words[-1] and time.monotonic() < deadline and not stop(state):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toledo.corpus import Document
 from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, room_for_state
-from toledo.search.document.building import most_possibilities, room_for_answers
+from toledo.search.document.building import most_possibilities, room_for_answers, slots_for_answers
 from toledo.search.document.keeping import set_phrases
 from toledo.search.document.models.known import Known
 from toledo.search.document.models.measures import Measures
@@ -21,6 +21,8 @@ from toledo.search.document.starting import Phrases
 from toledo.search.document.users import Memories
 from toledo.search.gibbs.phrase_scores import PhraseScores
 from toledo.search.steps import Step
+
+ANSWERS_PER_OPTION, FEW_ANSWERS = 16, 1  # of language models, during a search and after it
 
 
 @dataclass(eq=False)
@@ -76,6 +78,13 @@ class DocumentState:
         set_phrases(self.known.text, arrays, other.measures, phrases.offsets, phrases.chosen)
         return other
 
+    def remember(self, answers_per_option: int) -> None:
+        """Have room for so many answers of language models; a state that is only kept needs hardly any."""
+        text, phrases = self.known.text, self.arrays.phrases
+        slots = slots_for_answers(text, answers_per_option)
+        if slots != phrases.known.answers.shape[1]:
+            self.arrays = self.arrays._replace(phrases=phrases._replace(known=room_for_answers(text, slots)))
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that `DocumentSearch.resume` needs, for saving."""
         found: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._counted.items()}
@@ -110,7 +119,8 @@ class DocumentState:
 
 def new_arrays(known: Known, random: NDArray[np.uint64], answers: PhraseScores | None = None) -> State:
     """A state without phrases, with what the language models have answered already if that is given."""
-    text, given = known.text, answers or room_for_answers(known.text)
+    text = known.text
+    given = answers or room_for_answers(text, slots_for_answers(text, ANSWERS_PER_OPTION))
     return room_for_state(text, given, random, most_possibilities(text), len(OPERATIONS))
 
 
