@@ -1,15 +1,17 @@
 """`toledo report`: runs are known by their content, and what is none is refused with a remedy."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pages import check_page
-from small_histories import TRACE, tuning, write_all
+from small_histories import TRACE, refinement, tuning, write_all
 from typer.testing import CliRunner
 
 from toledo.cli import app
 from toledo.errors import InputError
+from toledo.refinement.loop import Settings
 
 runner = CliRunner()
 
@@ -64,6 +66,16 @@ def test_tunings_are_called_by_their_directories_and_none_is_lost(tmp_path: Path
     assert "Tuning: t.tuning\n" in told
     assert "Tuning: t.tuning (2)\n" in told
     assert "Tunings side by side" in check_page(tmp_path / "page.html")
+
+
+def test_refinements_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    settings = Settings(strength=0.2, lexicon_strength=0.02)
+    history = replace(refinement(), configuration={"settings": repr(settings), "rounds_again": 2})
+    (tmp_path / "history.json").write_text(json.dumps(history.to_json()))
+    report(tmp_path, "--output", tmp_path / "page.html")
+    page = check_page(tmp_path / "page.html")
+    assert "Settings: schedule " in page
+    assert ", tau 0.2, lexicon_tau 0.02, " in page
 
 
 def test_the_page_that_is_written_or_replaced_is_named(tmp_path: Path) -> None:

@@ -21,9 +21,17 @@ def add_refinement(page: Page, history: History) -> None:
     else:
         told = f"{first.validation:.2f} before; no iteration is better"
     page.paragraph(f"BLEU on the validation set: {told}. {ending(history.stopped)}")
+    if settings := _settings(history):
+        page.paragraph(f"Settings: {settings}.")
     if len(history.iterations) > 2:  # two points are no curve
         page.figure(_plot(history.iterations, best.number))
     page.table(*_table(history))
+
+
+def _settings(history: History) -> str:
+    """What tells several refinements of one work directory apart, under the names of the options."""
+    text = str(history.configuration.get("settings", "")).removeprefix("Settings(").removesuffix(")")
+    return text.replace("'", "").replace("strength=", "tau=").replace("=", " ")
 
 
 def _plot(iterations: Sequence[Iteration], best: int) -> Figure:
