@@ -58,7 +58,7 @@ def test_every_rule(rule: str) -> None:
 
 
 def test_no_input_is_overwritten(folder: Path) -> None:
-    assert "--output is a file that is read, too" in refusal(
+    assert "the output is a file that is read, too" in refusal(
         "--n", 3, "samples.txt", "--output", folder / "samples.txt"
     )
     assert (folder / "samples.txt").read_text() == SAMPLES

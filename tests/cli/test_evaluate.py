@@ -100,7 +100,7 @@ def test_the_same_text_is_not_different(folder):
 
 def test_tokenised_text_is_noticed(folder):
     (folder / "tokenised").write_text("a cat .\n" * 4)
-    result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "ref.0"), str(folder / "tokenised")])
+    result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "tokenised"), str(folder / "tokenised")])
     assert "--tokenize none" in result.stderr
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from toledo.cli.common import Output, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Output, Quiet, Threads, progress_for, require_output_apart, set_up_messages
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 
@@ -49,6 +49,7 @@ SymmetriseOption = Annotated[
 
 
 def align(
+    context: typer.Context,
     source: Source,
     target: Target,
     threads: Threads,
@@ -78,6 +79,7 @@ def align(
     from toledo.phrases.word_alignment import align as align_words
 
     log = set_up_messages(quiet)
+    require_output_apart(context)
     corpus = read_parallel(source, target)
     config = AlignmentTraining(aligner.value, iterations_ibm1, iterations_hmm, symmetrise.value)
     if lexicons is not None:

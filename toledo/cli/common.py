@@ -77,13 +77,13 @@ def require_finite(numbers: Mapping[str, float | None]) -> None:
 
 
 def require_output_apart(context: typer.Context) -> None:
-    """Refuse an `--output` of a command that is one of the files it reads."""
+    """Refuse an output of a command that is one of the files it reads."""
     given = dict(context.params)
     output = Path(str(given.pop("output")))
     values = [one for value in given.values() for one in (value if isinstance(value, list | tuple) else [value])]
     files = [Path(one) for one in values if isinstance(one, str | Path)]
     if output.is_file() and any(file.exists() and file.samefile(output) for file in files):
-        raise InputError("--output is a file that is read, too", file=output, remedy="name another file")
+        raise InputError("the output is a file that is read, too", file=output, remedy="name another file")
 
 
 def tell_if_new(work: Path, resume: bool) -> None:

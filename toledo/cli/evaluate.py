@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from toledo.cli.common import Json, Quiet, Threads, set_up_messages
+from toledo.cli.raw_text import looks_tokenised, raw_word
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines
 
@@ -72,13 +73,11 @@ def evaluate(
 
 def _hint(systems: dict[str, list[str]], reference: str, lines: list[str], tokenise: str) -> None:
     """Tokenised text is counted wrongly, and most of all if it is compared with raw text."""
-    from toledo.metrics.evaluation import looks_raw, looks_tokenised
-
     name, ours = next(iter(systems.items()))
     alike = "%s looks tokenised, %s does not: make them alike with toledo text detokenise or tokenise"
-    if looks_tokenised(ours) and looks_raw(lines):
+    if looks_tokenised(ours) and raw_word(lines):
         log.warning(alike, name, reference)
-    elif looks_raw(ours) and looks_tokenised(lines):
+    elif raw_word(ours) and looks_tokenised(lines):
         log.warning(alike, reference, name)
     elif tokenise != "none" and looks_tokenised(ours):
         log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")

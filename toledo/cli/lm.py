@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.common import Json, Quiet, Threads, progress_for, require_output_apart, set_up_messages
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
 from toledo.progress import Progress
@@ -31,6 +31,7 @@ Output = Annotated[
 
 @app.command()
 def estimate(
+    context: typer.Context,
     output: Output,
     text: Text = STANDARD_STREAM,
     order: Annotated[int, typer.Option(help="Length of the longest n-grams.", min=1, max=6)] = 3,
@@ -53,6 +54,7 @@ def estimate(
     from toledo.vocabulary import Vocabulary
 
     set_up_messages(quiet)
+    require_output_apart(context)
     progress, vocabulary, thresholds = progress_for(quiet), Vocabulary(), _numbers(prune)
     _require_output(output)
     sentences = read_sentences(text, vocabulary)
@@ -100,6 +102,7 @@ def score(
 
 @app.command()
 def interpolate(
+    context: typer.Context,
     models: Models,
     tune: Annotated[str, typer.Option(help="Text to choose the weights on, for the lowest perplexity.")],
     output: Output,
@@ -118,6 +121,7 @@ def interpolate(
     from toledo.vocabulary import Vocabulary
 
     set_up_messages(quiet)
+    require_output_apart(context)
     if len(models) < 2:
         raise InputError("there is only one model to interpolate", remedy="name two or more")
     progress, vocabulary = progress_for(quiet), Vocabulary()

@@ -131,16 +131,6 @@ def evaluate(
     return Evaluation([System(name, scores[name], *lengths[name]) for name in systems], signatures)
 
 
-def looks_tokenised(lines: Sequence[str]) -> bool:
-    """Whether many lines end in a blank and a full stop, as raw text never does."""
-    return sum(line.endswith(" .") for line in lines) > len(lines) / 4
-
-
-def looks_raw(lines: Sequence[str]) -> bool:
-    """Whether many lines end in a word with a full stop, as tokenised text never does."""
-    return sum(line.endswith(".") and not line.endswith(" .") for line in lines) > len(lines) / 4
-
-
 def _counter(kind: str, settings: Settings) -> _Counter:
     cased = str.lower if settings.lowercase else str
     if kind == "bleu":

@@ -23,10 +23,11 @@ from toledo.forest.structure import Forest
 from toledo.kernels import kernel, map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.prepared import prepare_references
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.lattices import edge_pairs, pruned_lattices
-from toledo.refinement.lists import ListArrays, PhraseLists, offsets_of
+from toledo.refinement.lists import ListArrays, PhraseLists
 from toledo.refinement.sampled import SampleSettings, sampled_lists
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.search.beam import BeamSearch, BeamSettings

@@ -24,6 +24,7 @@ from toledo.forest.structure import Forest, Scores
 from toledo.kernels import map_chunks
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.prepared import PreparedReferences
+from toledo.metrics.sequences import offsets_of
 from toledo.objectives import XBLEU, MatchedForest, Objective, match
 from toledo.objectives.objective import Situation
 from toledo.refinement.expectation import Expectation, Vector
@@ -140,6 +141,6 @@ def _best(part: LatticePart, scores: Scores) -> Vector:
     """The BLEU statistics of the best translations."""
     none = np.empty(0, np.int32)
     words = [none if one is None else one.word_ids for one in viterbi(part.forest, scores)]
-    offsets = np.concatenate([[0], np.cumsum([own.size for own in words])]).astype(np.int64)
+    offsets = offsets_of([own.size for own in words])
     statistics = part.references.statistics(np.concatenate(words), offsets, np.arange(len(words)), threads=1)
     return np.asarray(statistics.sum(axis=0))

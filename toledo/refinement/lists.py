@@ -95,11 +95,6 @@ def used_pairs(parts: list[PhraseLists]) -> NDArray[np.int32]:
     return np.flatnonzero(used).astype(np.int32)
 
 
-def offsets_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each of some parts begins, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
 def _check_offsets(name: str, offsets: NDArray[np.int64], total: int) -> None:
     if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
         raise ValueError(f"the offsets of {name} must rise from 0 to {total}")

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.corpus import Document, Segment
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.refinement.expectation import normalised
-from toledo.refinement.lists import ListArrays, PhraseLists, offsets_of
+from toledo.refinement.lists import ListArrays, PhraseLists
 from toledo.refinement.sentence_bleu import COLUMNS
 from toledo.sums import row_products
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples

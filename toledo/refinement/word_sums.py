@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.kernels import kernel, map_chunks
+from toledo.metrics.sequences import offsets_of
 from toledo.phrases.lexicon import Lexicon, find_entry
 from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.table import LOWEST_SCORE
@@ -38,7 +39,7 @@ def word_pairs(pairs: PhrasePairs, chosen: NDArray[np.int32], lexicon: Lexicon, 
     given, predicted = (pairs.sources, pairs.targets) if forward else (pairs.targets, pairs.sources)
     given_of, predicted_of = (pairs.source, pairs.target) if forward else (pairs.target, pairs.source)
     given_of, predicted_of = given_of[chosen], predicted_of[chosen]
-    words = np.concatenate([[0], np.cumsum(np.diff(predicted.offsets)[predicted_of])]).astype(np.int64)
+    words = offsets_of(np.diff(predicted.offsets)[predicted_of])
     sides = given.offsets, given.words, given_of, predicted.offsets, predicted.words, predicted_of
     places = _count_entries(*sides, words, lexicon)
     np.cumsum(places, out=places)

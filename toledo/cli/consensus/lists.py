@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from toledo.cli.raw_text import raw_word
 from toledo.consensus import MBR, Decision, MaxTranslation, Rule, Viterbi, decide, rank_all
 from toledo.errors import InputError
 from toledo.forest import Forest, Hypothesis, from_nbest
@@ -18,7 +19,6 @@ from toledo.weights import Weights
 log = logging.getLogger(__name__)
 
 SEGMENTS_AT_ONCE = 1000
-ENDS = frozenset(".!?。")
 
 Words = Sequence[str]
 
@@ -100,11 +100,9 @@ def tell_of_raw_text(lists: Sequence[NBestList], to_forests: ToForests, rule: Ru
     """Say what rules that compare words make of raw text; letters and whole texts are no matter."""
     if to_forests.split or isinstance(rule, Viterbi | MaxTranslation) or getattr(rule, "gain", "") == "chrf":
         return
-    last = [entry.words[-1] for some in lists for entry in some.entries if entry.words]
-    raw = [word for word in last if word[-1] in ENDS and word[-2:-1].isalnum()]
-    if len(raw) > len(last) / 4:
+    if word := raw_word([entry.words[-1] for some in lists for entry in some.entries if entry.words]):
         hint = "--tokenize 13a splits such words for the choice, and --decide mbr --gain chrf compares letters"
-        log.warning("the texts look raw, with words such as %r: %s", raw[0], hint)
+        log.warning("the texts look raw, with words such as %r: %s", word, hint)
 
 
 def decisions(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toledo.cli.common import Json, Quiet, set_up_messages
+from toledo.cli.common import Json, Quiet, require_output_apart, set_up_messages
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 
@@ -91,6 +91,7 @@ def show(
 
 @app.command()
 def convert(
+    context: typer.Context,
     file: Annotated[str, typer.Argument(help="What to convert; - is standard input.")],
     output: Annotated[
         str, typer.Argument(help="Where to; - is standard output; a name with / at the end: a directory.")
@@ -117,6 +118,7 @@ def convert(
         toledo forest convert lattices.plf lattices.slf
     """
     log = set_up_messages(quiet)
+    require_output_apart(context)
     from toledo.formats.conversion import Conversion
     from toledo.formats.conversion import convert as run
     from toledo.formats.forests import guess_format, guess_output_format

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.phrases.filtering import weighted_scores
 from toledo.phrases.look_up import occurring_phrases
@@ -46,7 +47,7 @@ class WeightedModel:
     def prepare(self, sources: Sequence[NDArray[np.int32]]) -> PreparedTable:
         """The options of all source phrases in some sentences."""
         table, pairs = self.model.table, self.model.table.pairs
-        offsets = np.concatenate([[0], np.cumsum([source.size for source in sources])]).astype(np.int64)
+        offsets = offsets_of([source.size for source in sources])
         words = np.concatenate([np.empty(0, np.int32), *sources])
         return prepare_options(
             table.option_offsets,

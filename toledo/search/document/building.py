@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.metrics.sequences import offsets_of
 from toledo.search.beam.options import PreparedTable, SentenceOptions
 from toledo.search.beam.weighted import WeightedModel
 from toledo.search.distortion import WINDOW
@@ -39,15 +40,11 @@ def build_text(
         scorer.scoring,
         scorer.longest_jump,
         min(options.first.shape[1], WINDOW),
-        _offsets(lengths),
-        _offsets(lengths + 2),
-        _offsets(2 * (lengths + 2) + 2 + widest),
+        offsets_of(lengths),
+        offsets_of(lengths + 2),
+        offsets_of(2 * (lengths + 2) + 2 + widest),
         np.repeat(np.arange(lengths.size, dtype=np.int32), lengths),
     )
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:

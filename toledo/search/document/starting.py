@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.kernels import kernel
+from toledo.metrics.sequences import offsets_of
 from toledo.search.beam import BeamSettings
 from toledo.search.beam.options import SentenceOptions
 from toledo.search.beam.weighted import WeightedModel
@@ -47,7 +48,7 @@ class Phrases:
     @classmethod
     def joined(cls, parts: Sequence[NDArray[np.int32]]) -> Phrases:
         """One part for each sentence."""
-        offsets = np.concatenate([[0], np.cumsum([part.size for part in parts])]).astype(np.int64)
+        offsets = offsets_of([part.size for part in parts])
         return cls(offsets, np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32))
 
 

@@ -13,6 +13,7 @@ from toledo.forest.scoring import SparseArrays
 from toledo.forest.structure import Yields
 from toledo.kernels import kernel
 from toledo.language_model.automaton import advance, begin_state
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice, Scoring
 from toledo.search.beam.lattice import Translation, edge_features, option_sparse
@@ -136,7 +137,7 @@ def collect(
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     lengths = np.diff(visits.offsets)[order]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
     return Samples(
         model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],

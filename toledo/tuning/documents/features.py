@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.search.beam.options import SentenceOptions
 from toledo.search.document.arrays import Text
@@ -33,6 +34,6 @@ def sentence_rows(model: Model, text: Text, phrases: Phrases, first_sparse: int)
 def texts_of(options: SentenceOptions, phrases: Phrases) -> tuple[NDArray[np.int32], Ints]:
     """The words of each sentence one after the other, and where each begins."""
     lengths = options.lengths[phrases.chosen].astype(np.int64)
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ends = offsets_of(lengths)
     places = np.arange(ends[-1]) + np.repeat(options.word_begin[phrases.chosen] - ends[:-1], lengths)
     return options.words[places], ends[phrases.offsets]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
+from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.document import (
@@ -159,7 +160,7 @@ def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> Record
             rows.append([one.features.get(name, 0.0) for name in names])
             gains.append(metric.score(statistics_of(one)))
         sizes.append(len(records))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     return RecordedStates(offsets, np.array(rows).reshape(len(rows), len(names)), np.array(gains))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.metrics.metric import Metric
+from toledo.metrics.sequences import offsets_of
 from toledo.sums import row_products, sum_of_products
 from toledo.tuning.annealing import Annealing, Cooling
 from toledo.tuning.documents.chains import DocumentSamples
@@ -174,7 +175,7 @@ def joined_rows(parts: Sequence[Rows]) -> Rows:
     if not parts[0].offsets.size:
         return parts[0]._replace(dense=dense)
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     columns, values = (np.concatenate(arrays) for arrays in zip(*((p.columns, p.values) for p in parts), strict=True))
     return Rows(parts[0].base, dense, offsets, columns, values)
 
