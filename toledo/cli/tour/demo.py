@@ -162,8 +162,6 @@ def _print(tour: Tour, report: Path) -> None:
     console.print(table)
     console.print(f"TER: less is better. {SECONDS}", highlight=False)
     if seconds := compilation_seconds():
-        told = (
-            f"Compilation took {seconds:.0f} more in this process, and another one compiled ahead: only the first time."
-        )
+        told = f"Compilation took {seconds:.0f} more in this process, which only the first run needs."
         console.print(told, highlight=False)
     console.print(f"Report: {report}", highlight=False, soft_wrap=True)
