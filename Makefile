@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test check format docs bench experiments clean
+.PHONY: help demo test fuzz check format docs bench experiments clean
 
 help: ## Show this list.
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -21,6 +21,9 @@ demo: $(READY) ## Show everything on the built-in sample: a table, and demo/repo
 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+fuzz: $(READY) ## Run the property tests on new random examples, five times as many.
+	TOLEDO_PROPERTY_TESTS=fuzz $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m hypothesis
 
 check: $(READY) ## Lint, types, import layers.
 	$(BIN)/ruff format --check .

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Compilation makes the first example slow; where checks decide what lands, the same examples must be tried each time.
-settings.register_profile("toledo", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("toledo")
+# `make test` tries the same examples each time, so that it fails only because of a change; `make fuzz` tries new ones.
+# There is no deadline, because compilation makes the first example slow.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=True)
+settings.load_profile(os.environ.get("TOLEDO_PROPERTY_TESTS", "repeatable"))
 
 
 @pytest.fixture(autouse=True)
