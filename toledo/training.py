@@ -37,7 +37,7 @@ class Training:
 
 def train(
     corpus: ParallelCorpus,
-    config: Training = Training(),  # noqa: B008 (frozen)
+    config: Training = Training(),
     *,
     alignments: Alignments | None = None,
     word_lexicons: Lexicons | None = None,

@@ -68,7 +68,7 @@ class TrainedPhrases:
 def train_phrases(
     corpus: ParallelCorpus,
     alignments: Alignments,
-    config: PhraseTraining = PhraseTraining(),  # noqa: B008 (frozen)
+    config: PhraseTraining = PhraseTraining(),
     *,
     lexicons: Lexicons | None = None,
     threads: int | None = None,

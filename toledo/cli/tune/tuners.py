@@ -89,7 +89,7 @@ class TunerOptions:
         return {key: value.value if isinstance(value, StrEnum) else value for key, value in options.items()}
 
 
-def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> Tuner:  # noqa: B008 (frozen)
+def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> Tuner:
     """The tuner of a name. Compiled code is imported only here: `--help` should be quick."""
     given = options.given(name)
     if name in GRADIENT:

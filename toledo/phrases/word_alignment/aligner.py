@@ -60,7 +60,7 @@ class AlignmentResult:
 
 def align(
     corpus: ParallelCorpus,
-    config: AlignmentTraining = AlignmentTraining(),  # noqa: B008 (frozen)
+    config: AlignmentTraining = AlignmentTraining(),
     *,
     threads: int | None = None,
     progress: Progress = silent,

@@ -42,7 +42,7 @@ class BeamSettings:
 class BeamSearch:
     """A beam search with one model and its weights; translates any number of sentences, in threads."""
 
-    def __init__(self, model: Model, settings: BeamSettings = BeamSettings()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, model: Model, settings: BeamSettings = BeamSettings()) -> None:
         self.model = model
         self._weighted = weigh(model)
         self._limits = Limits(settings.pop_limit, self._weighted.longest_jump)

@@ -52,7 +52,7 @@ class ITGSettings:
 class ITGSearch:
     """An ITG search with one model and its weights; `itg_weights` gives those of joins if the model has none."""
 
-    def __init__(self, model: Model, settings: ITGSettings = ITGSettings()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, model: Model, settings: ITGSettings = ITGSettings()) -> None:
         if len(model.language_models) != 1:
             raise InputError(
                 f"ITG search needs one language model, and the model has {len(model.language_models)}",

@@ -89,7 +89,7 @@ class Chains:
         model: Model,
         documents: Sequence[Document],
         models: Sequence[DocumentModel] = (),
-        settings: ChainSettings = ChainSettings(),  # noqa: B008 (frozen)
+        settings: ChainSettings = ChainSettings(),
         metric: BLEU | None = None,
     ) -> None:
         self.model, self.documents, self.models, self.settings = model, tuple(documents), tuple(models), settings

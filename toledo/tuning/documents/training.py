@@ -61,7 +61,7 @@ def train_documents(
     trainer: DocumentTrainer,
     start: Weights,
     chains: Chains,
-    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
+    settings: TrainingSettings = TrainingSettings(),
     *,
     judge: Judge | None = None,
     checkpoint: Checkpoint | None = None,
