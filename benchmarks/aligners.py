@@ -28,16 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 from word_alignment import cpu_seconds, generate, right_links
 
-from toledo.corpus import ParallelCorpus, Sentences, read_line_pairs, read_parallel
 from toledo.files import read_lines, write_lines
-from toledo.formats.pharaoh import read_alignments
-from toledo.metrics import BLEU
+from toledo.formats.alignments import read_alignments
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.word_alignment import AlignmentTraining, OneWay, align, symmetrise
-from toledo.phrases.word_alignment.eflomal import align_with_eflomal
-from toledo.sample import write_sample
-from toledo.search.beam import BeamSearch
+from toledo.phrases.table import Alignments
+from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, align_with_eflomal
+from toledo.phrases.word_alignment.symmetrise import OneWay, symmetrise
+from toledo.sample.corpus import write_sample
+from toledo.search.beam.search import BeamSearch
+from toledo.text.corpus import ParallelCorpus, Sentences, read_line_pairs, read_parallel
 from toledo.training import train
 
 METHOD = "grow-diag-final-and"

@@ -17,15 +17,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from toledo.combination import Lattice, Matcher, build_networks, distinct_hypotheses, join_networks, with_votes
-from toledo.combination.ascent import scale_for_entropy
-from toledo.combination.expansion import expand
-from toledo.combination.features import named_feature
-from toledo.combination.problem import Problem
-from toledo.combination.scores import uniform
+from toledo.combination.alignment import Matcher
+from toledo.combination.features import expand, named_feature
+from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.network import build_networks, distinct_hypotheses
+from toledo.combination.tuners import scale_for_entropy
 from toledo.combination.tuning import Settings
-from toledo.objectives import XBLEU, match
-from toledo.vocabulary import Vocabulary
+from toledo.combination.votes import Problem, uniform, with_votes
+from toledo.objectives.objective import match
+from toledo.objectives.xbleu import XBLEU
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 Texts = list[list[str]]

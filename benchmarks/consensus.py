@@ -74,9 +74,10 @@ def measure(gain: str, lists: list[list[str]]) -> tuple[float, list[str]]:
     """From word ids (as forests and readers have them) to the choice, texts equally probable."""
     import numpy as np
 
-    from toledo.consensus import MBR, WeightedTexts
-    from toledo.metrics.sequences import Sequences, offsets_of
-    from toledo.vocabulary import Vocabulary, split_words
+    from toledo.compiled.ragged import Sequences, offsets_of
+    from toledo.consensus.mbr import MBR
+    from toledo.consensus.texts import WeightedTexts
+    from toledo.text.vocabulary import Vocabulary, split_words
 
     vocabulary, rule = Vocabulary(), MBR(gain)
     encoded = []
@@ -94,9 +95,9 @@ def measure(gain: str, lists: list[list[str]]) -> tuple[float, list[str]]:
 
 
 def model_lists(arguments: argparse.Namespace) -> list[list[str]]:
-    from toledo.forest import k_best
+    from toledo.forest.kbest import k_best
     from toledo.model import Model
-    from toledo.search.beam import BeamSearch
+    from toledo.search.beam.search import BeamSearch
 
     model = Model.load(arguments.model)
     lines = arguments.source.read_text("utf-8").splitlines()[: arguments.sentences]
@@ -112,7 +113,7 @@ def sample_lists(sentences: int) -> list[list[str]]:
     """Variants of sentences with some words left out, exchanged, or swapped with their neighbours."""
     import numpy as np
 
-    from toledo.sample import pairs
+    from toledo.sample.corpus import pairs
 
     generator = np.random.default_rng(1)
     texts = [pair.target.split() for pair in pairs(1, "test", 1000)]

@@ -15,22 +15,14 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from toledo.corpus import Document, Segment, documents_of, read_segments
+from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
-from toledo.formats.moses_segmentation import read_segmentation
 from toledo.model import Model
-from toledo.search.document import (
-    DOCENT,
-    OPERATIONS,
-    Annealing,
-    BLEUModel,
-    DocumentSearch,
-    DocumentSettings,
-    HillClimbing,
-    LexicalConsistency,
-    Operations,
-)
-from toledo.search.document.running import run_steps
+from toledo.search.document.loop import OPERATIONS, run_steps
+from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DOCENT, Annealing, DocumentSettings, HillClimbing, Operations
+from toledo.text.corpus import Document, Segment, documents_of, read_segments
 from toledo.weights import Weights
 
 DOCENT_SPEED, DOCENT_SPEED_1000 = 60_000, 980

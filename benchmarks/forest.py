@@ -11,12 +11,14 @@ from itertools import islice
 
 import numpy as np
 
-from toledo.forest import Edges, Forest, distribution, from_edges, k_best, localise
-from toledo.forest.inside_outside import advantage
-from toledo.forest.ngrams import join_ngrams
-from toledo.forest.structure import Yields
-from toledo.objectives import CoBLEU, MatchedForest, match
-from toledo.vocabulary import Vocabulary
+from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.inside_outside import advantage, distribution
+from toledo.forest.kbest import k_best
+from toledo.forest.ngrams import join_ngrams, localise
+from toledo.objectives.cobleu import CoBLEU
+from toledo.objectives.objective import MatchedForest, match
+from toledo.text.vocabulary import Vocabulary
 
 FEATURES = 9
 NAMES = [f"f{k}" for k in range(FEATURES)]

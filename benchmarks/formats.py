@@ -20,8 +20,8 @@ from toledo.formats.hypergraph import read_hypergraphs, write_hypergraphs
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.formats.jsonl import read_jsonl, write_jsonl
 from toledo.formats.nbest import read_nbest, write_nbest
-from toledo.sample import pairs
-from toledo.vocabulary import Vocabulary
+from toledo.sample.corpus import pairs
+from toledo.text.vocabulary import Vocabulary
 
 SEGMENTS, SIZE = 200, 100
 Result = TypeVar("Result")

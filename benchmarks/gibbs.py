@@ -21,12 +21,18 @@ from typing import TypeVar
 import numpy as np
 from on_sample import make_model
 
-from toledo.consensus import MBR, Consensus, LatticeMBR, MaxTranslation, Rule, Viterbi, decide
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.beam import BeamSearch
-from toledo.search.gibbs import OPERATORS, GibbsSearch, GibbsSettings, Samples, diagnose
+from toledo.search.beam.search import BeamSearch
+from toledo.search.chain import OPERATORS
+from toledo.search.gibbs.diagnostics import diagnose
+from toledo.search.gibbs.samples import Samples
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 
 CHAINS = 2
 ALL = 1_000_000_000

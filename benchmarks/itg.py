@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 from on_sample import make_model
 
-from toledo.forest import localise
-from toledo.forest.joining import join
-from toledo.metrics import BLEU
+from toledo.forest.assemble import join
+from toledo.forest.ngrams import localise
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.objectives import CoBLEU, match
+from toledo.objectives.cobleu import CoBLEU
+from toledo.objectives.objective import match
 from toledo.search.itg import ITGSearch, ITGSettings
 
 LENGTHS = (5, 10, 15, 20, 30, 40, 60, 100)

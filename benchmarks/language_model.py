@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from toledo.corpus import read_sentences
 from toledo.formats.arpa import read_arpa, write_arpa
-from toledo.language_model import LanguageModel, LineScorer, estimate
-from toledo.vocabulary import Vocabulary
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel, LineScorer
+from toledo.text.corpus import read_sentences
+from toledo.text.vocabulary import Vocabulary
 
 VOCABULARY, SUCCESSORS, SENTENCE = 100_000, 30, 20
 

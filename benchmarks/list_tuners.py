@@ -17,11 +17,10 @@ import time
 import numpy as np
 from mert import add_data_options, read_data
 
-from toledo.tuning.mira import MIRA
-from toledo.tuning.mmi import MMI
-from toledo.tuning.pro import PRO
-from toledo.tuning.regression import Regression
-from toledo.tuning.simplex import Simplex
+from toledo.tuning.tuners.mira import MIRA
+from toledo.tuning.tuners.mmi import MMI
+from toledo.tuning.tuners.pro import PRO, Regression
+from toledo.tuning.tuners.simplex import Simplex
 
 TUNERS = {
     "pro": PRO(),

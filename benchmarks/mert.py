@@ -26,12 +26,12 @@ from pathlib import Path
 import numpy as np
 from on_sample import make_examples
 
-from toledo.forest import from_nbest
+from toledo.forest.constructors import from_nbest
 from toledo.formats.nbest import read_nbest
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples
-from toledo.tuning.mert import MERT
-from toledo.vocabulary import Vocabulary
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 

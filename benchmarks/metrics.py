@@ -18,9 +18,11 @@ import numpy as np
 import sacrebleu.metrics as peers
 from sacrebleu.significance import PairedTest
 
-from toledo.metrics import BLEU, TER, ChrF
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
 from toledo.metrics.significance import SEED, paired_bootstrap
-from toledo.sample import pairs
+from toledo.metrics.ter import TER
+from toledo.sample.corpus import pairs
 
 SEGMENTS = 1000
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from toledo.corpus import read_parallel
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.sample import write_sample
-from toledo.search.beam import BeamSearch
+from toledo.sample.corpus import write_sample
+from toledo.search.beam.search import BeamSearch
+from toledo.text.corpus import read_parallel
 from toledo.training import train
-from toledo.tuning.best_lists import best_lists
 from toledo.tuning.examples import Examples
+from toledo.tuning.pool import best_lists
 
 
 def make_model(folder: Path) -> tuple[Path, Path, Path]:

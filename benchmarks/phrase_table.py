@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from toledo import storage
-from toledo.corpus import Sentences, read_sentences
 from toledo.formats.moses_table import read_phrase_table, write_phrase_table
-from toledo.phrases.filtering import filter_for
+from toledo.phrases.pruning import filter_for
 from toledo.phrases.table import PhraseTable
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import Sentences, read_sentences
+from toledo.text.vocabulary import Vocabulary
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "peers" / "moses-de-en"
 REPEATS = 20

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from toledo.corpus import ParallelCorpus, read_parallel, sentences_from
-from toledo.formats.pharaoh import read_alignments
-from toledo.phrases.alignments import Alignments
+from toledo.formats.alignments import read_alignments
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, lexicons_from
-from toledo.phrases.scoring import score_phrases, score_reordering
-from toledo.vocabulary import RESERVED, Vocabulary
+from toledo.phrases.scores import score_phrases, score_reordering
+from toledo.phrases.table import Alignments
+from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
+from toledo.text.vocabulary import RESERVED, Vocabulary
 
 DEFAULT_SIZE = 20_000
 

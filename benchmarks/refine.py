@@ -26,18 +26,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.sorting import rank_pairs
 from toledo.model import Model, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expectation import Expectation, ListSpace, normalised
-from toledo.refinement.lists import ListArrays, PhraseLists
+from toledo.refinement.expected_bleu import Expectation, ListArrays, ListSpace, PhraseLists, normalised
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.softmax import SoftmaxAscent
-from toledo.sorting import rank_pairs
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 SIZES = ((3_625, 500_000), (7_250, 500_000), (14_500, 500_000), (29_000, 500_000), (29_000, 4_600_000))
 WORDS, LENGTH, HYPOTHESES, PHRASES = 20_000, 3, 100, 7

@@ -19,13 +19,12 @@ from pathlib import Path
 import numpy as np
 from on_sample import make_model
 
-from toledo.forest.joining import join
-from toledo.metrics import BLEU
+from toledo.forest.assemble import join
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 from toledo.tuning.examples import make_lists
-from toledo.tuning.rows import rows_of
-from toledo.tuning.sampling.advantages import (
+from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
@@ -33,7 +32,8 @@ from toledo.tuning.sampling.advantages import (
     sentence_advantages,
     smoothed,
 )
-from toledo.tuning.sampling.trainer import feature_variances
+from toledo.tuning.minimum_risk.trainer import feature_variances
+from toledo.tuning.rows import rows_of
 from toledo.weights import Weights
 
 METRIC, LINES = BLEU(), 2000

@@ -17,7 +17,7 @@ import numpy as np
 import sacrebleu.metrics as peers
 from numpy.typing import NDArray
 
-from toledo.metrics import TER
+from toledo.metrics.ter import TER
 
 Statistics = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from phrases import generate
 
-from toledo.corpus import Sentences
 from toledo.files import write_lines
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import Sentences
+from toledo.text.vocabulary import Vocabulary
 
 
 def write_text(path: Path, sentences: Sentences, vocabulary: Vocabulary) -> None:

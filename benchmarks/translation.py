@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from on_sample import make_model
 
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 
 
 def main() -> None:

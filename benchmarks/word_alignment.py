@@ -22,12 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from toledo.corpus import ParallelCorpus, read_parallel, sentences_from
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.word_alignment import AlignmentTraining, align
-from toledo.phrases.word_alignment.cooccurrence import cooccurrences
-from toledo.phrases.word_alignment.direction import make_direction
-from toledo.vocabulary import RESERVED, Vocabulary
+from toledo.phrases.table import Alignments
+from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
+from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
+from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
+from toledo.text.vocabulary import RESERVED, Vocabulary
 
 TYPES, LENGTH, SHIFT, NOISE = 100_000, 20, 3.0, 0.1
 DEFAULT_SIZE = 20_000

@@ -24,18 +24,12 @@ import numpy as np
 from document_sets import DocumentSet
 from runs import Run, Runs, save_figure
 
-from toledo.corpus import Document
-from toledo.metrics import BLEU
-from toledo.search.document import (
-    Annealing,
-    BLEUModel,
-    DocumentResult,
-    DocumentSearch,
-    DocumentSettings,
-    Recording,
-    bleu_settings,
-    bleu_weights,
-)
+from toledo.metrics.bleu import BLEU
+from toledo.search.document.models.kinds import BLEUModel
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import Annealing, DocumentSettings, Recording, bleu_settings, bleu_weights
+from toledo.search.document.state import DocumentResult
+from toledo.text.corpus import Document
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")

@@ -26,20 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
-from toledo.consensus import Candidate, Consensus, Rule, Viterbi, choose_rule, decide
-from toledo.consensus.sharpness import norm_of
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.scale import Candidate, choose_rule, norm_of
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.search.itg import ITG_FEATURES, ITGSearch, ITGSettings, itg_weights
-from toledo.tuning.annealing import Annealing
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.mert import MERT
+from toledo.tuning.maximise import Annealing
 from toledo.tuning.tuner import Tuner
+from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 WHOLE = 1e6  # edges per word: forests are not pruned

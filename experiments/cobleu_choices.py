@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from cobleu import Bench, Condition, cobleu
 
-from toledo.consensus import Consensus, decide
-from toledo.consensus.sharpness import norm_of
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.rule import decide
+from toledo.consensus.scale import norm_of
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.tuning.examples import Examples
 from toledo.weights import Weights
 

@@ -12,9 +12,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from runs import save_figure
 
-from toledo.forest import Hypothesis, distribution, from_nbest, localise, viterbi
-from toledo.objectives import ConsensusPrecision, match
-from toledo.vocabulary import Vocabulary
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.derivations import viterbi
+from toledo.forest.inside_outside import distribution
+from toledo.forest.ngrams import localise
+from toledo.objectives.cobleu import ConsensusPrecision
+from toledo.objectives.objective import match
+from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}
 REFERENCE = "Once upon a rhyme"

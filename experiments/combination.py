@@ -24,15 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Lines, Run, Runs, Text, compare, file_name, read_lines
 
-from toledo.combination import Combiner, Settings
+from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
-from toledo.consensus import MBR, Consensus, Rule, Viterbi, decide
-from toledo.corpus import Sentences, read_sentences
-from toledo.forest import from_samples
-from toledo.language_model import LanguageModel
-from toledo.metrics import BLEU, TER
-from toledo.vocabulary import Vocabulary
+from toledo.combination.tuning import Settings
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.forest.constructors import from_samples
+from toledo.language_model.model import LanguageModel
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.ter import TER
+from toledo.text.corpus import Sentences, read_sentences
+from toledo.text.vocabulary import Vocabulary
 
 HALVES = ("tune", "test")
 GENERAL = ("multi30k-de-en", "bible-de-en", "tanaka-ja-en")

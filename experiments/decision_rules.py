@@ -15,17 +15,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from toledo.consensus.expected_counts import Consensus
+from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Decision, Rule, Viterbi, decide
+from toledo.consensus.rule import Decision, MaxTranslation, Rule, Viterbi, decide
 from toledo.consensus.scale import Candidate, Row, choose_rule
-from toledo.forest import Forest
+from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics.evaluation import Settings, System, evaluate
 from toledo.model import Model
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 
 TESTS = ("test2016", "test2017")
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import trained_model
 
-from toledo.corpus import Document, ParallelCorpus, read_parallel, sentences_from
 from toledo.formats.documents import read_documents
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.phrases.filtering import filter_for
+from toledo.phrases.pruning import filter_for
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document import DocumentSearch, DocumentSettings, HillClimbing
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, HillClimbing
+from toledo.text.corpus import Document, ParallelCorpus, read_parallel, sentences_from
 from toledo.weights import Weights
 
 LANGUAGES = {"de-en": "de", "es-en": "es"}

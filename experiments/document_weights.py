@@ -18,24 +18,18 @@ from toledo.progress import silent
 from toledo.refinement.loop import Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.refined import with_word_sums
-from toledo.refinement.sampled import SampleSettings
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.refinement.training_lists import SampleSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.documents import (
-    Chains,
-    ChainSettings,
-    DocumentPRO,
-    DocumentTrainer,
-    TrainingSettings,
-    chain_set,
-    match_length,
-    train_documents,
-)
-from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
-from toledo.tuning.gradient import GradientTuner
+from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
+from toledo.tuning.documents.ranking import DocumentPRO, RecordedStates, rank_states, search_states, states_of
+from toledo.tuning.documents.trainer import DocumentTrainer
+from toledo.tuning.documents.training import TrainingSettings, train_documents
+from toledo.tuning.documents.tune import match_length
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.mert import MERT
-from toledo.tuning.sampling.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation
+from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 WORDS = 300

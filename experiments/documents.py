@@ -26,20 +26,15 @@ from document_weights import CONDITIONS, KEY, at_sharpness, model_of, tuned
 from numpy.typing import NDArray
 from runs import Run, Runs, compare, file_name, mean_text, read_lines
 
-from toledo.corpus import Document
 from toledo.errors import InputError
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document import (
-    DocumentSearch,
-    DocumentSettings,
-    HillClimbing,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    SemanticSpace,
-)
-from toledo.tuning.documents import Chains, ChainSettings, consensus_texts
+from toledo.search.document.models.kinds import LengthParity, LexicalConsistency, SemanticModel
+from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, HillClimbing
+from toledo.text.corpus import Document
+from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.weights import Weights
 
 MBR = "MBR"

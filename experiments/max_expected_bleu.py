@@ -31,24 +31,23 @@ from pathlib import Path
 
 from runs import Run, Runs, Text, compare, mean_text, read_lines, save_figure
 
-from toledo.corpus import ParallelCorpus, Segment, read_parallel
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
-from toledo.refinement.expectation import ListSpace, normalised
-from toledo.refinement.history import History
-from toledo.refinement.lists import PhraseLists, used_pairs
+from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
+from toledo.refinement.history import RefinementHistory
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.training import Training, train
-from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.mert import MERT
+from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 POP_LIMIT = 100
@@ -284,7 +283,7 @@ class Bench:
         run["scores"] = self._translate(last, model)
         self.runs.add(run)
 
-    def _refined(self, name: str) -> tuple[Model, History | None]:
+    def _refined(self, name: str) -> tuple[Model, RefinementHistory | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
         if name == "baseline":
             return self.procedure(FOLDS).baseline(settings("both")), None

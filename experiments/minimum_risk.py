@@ -30,19 +30,22 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
-from toledo.consensus import MBR, Candidate, LatticeMBR, MaxTranslation, Rule, Viterbi, choose_rule, decide
-from toledo.consensus.sharpness import norm_of
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.scale import Candidate, choose_rule, norm_of
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam import BeamSearch, BeamSettings
-from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.mert import MERT
-from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
+from toledo.tuning.minimum_risk.trainer import COOLING, SamplingTrainer
+from toledo.tuning.minimum_risk.training import SampledSet, train
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 HELD_OUT = 4  # each fourth segment

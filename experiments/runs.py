@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import read_parallel
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.metrics.significance import SEED, paired_bootstrap
 from toledo.model import Model
+from toledo.text.corpus import read_parallel
 from toledo.training import train
 from toledo.tuning.history import spread
 

@@ -17,10 +17,8 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 
-from toledo.combination.casings import NOTHING, capitalised, count_casings
-from toledo.combination.raw_text import RawText, Written
-from toledo.combination.truecasing import LatticeTruecaser
-from toledo.text import sentence_starts
+from toledo.combination.written_text import NOTHING, LatticeTruecaser, RawText, Written, capitalised, count_casings
+from toledo.text.tokens import sentence_starts
 
 Restore = Callable[[Sequence[str], Sequence[Sequence[str]]], Sequence[str]]  # lower-cased words and others' outputs
 

@@ -26,13 +26,16 @@ from numpy.typing import NDArray
 from runs import Runs, Text, compare, file_name, mean_text
 
 from toledo.cli.tune.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
-from toledo.consensus import MBR, Candidate, Consensus, LatticeMBR, Rule, Viterbi, choose_rule, decide
-from toledo.consensus.sharpness import norm_of
-from toledo.forest import Forest
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.scale import Candidate, choose_rule, norm_of
+from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.weights import Weights

@@ -11,11 +11,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus, sentences_from
 from toledo.phrases.word_alignment.direction import Direction, make_direction
-from toledo.phrases.word_alignment.hmm import Transitions
-from toledo.phrases.word_alignment.jumps import FIRST, LATER, REACH, WEIGHTS
-from toledo.vocabulary import RESERVED, Vocabulary
+from toledo.phrases.word_alignment.hmm import FIRST, LATER, REACH, WEIGHTS, Transitions
+from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.text.vocabulary import RESERVED, Vocabulary
 
 NULL = 0
 WORDS = 4  # few words, so that pairs repeat

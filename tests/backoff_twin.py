@@ -8,9 +8,9 @@ from math import log10
 import numpy as np
 from hypothesis import strategies as st
 
-from toledo.corpus import Sentences, sentences_from
-from toledo.language_model import BackoffModel, NGrams
-from toledo.vocabulary import BEGIN, END, UNKNOWN
+from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.vocabulary import BEGIN, END, UNKNOWN
 
 NGram = tuple[int, ...]
 Model = dict[NGram, tuple[float, float]]  # n-gram → log10 probability, log10 back-off weight

@@ -8,11 +8,11 @@ import numpy as np
 import small_tables
 from hypothesis import strategies as st
 
-from toledo.corpus import sentences_from
 from toledo.language_model.estimate import estimate
-from toledo.language_model.query import LanguageModel
+from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, feature_names
 from toledo.phrases.table import PhraseTable
+from toledo.text.corpus import sentences_from
 from toledo.weights import Weights
 
 Steps = tuple[tuple[int, int, int], ...]  # (begin, end, pair), −1 for a copied word

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 from beam_twin import Steps, derivations, features_of
 
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document import (
+from toledo.search.document.models.kinds import (
     LIX,
     OVIX,
     BLEUModel,

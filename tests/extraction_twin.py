@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from toledo.corpus import ParallelCorpus, sentences_from
-from toledo.phrases.alignments import Alignments
 from toledo.phrases.pairs import PhrasePairs
-from toledo.vocabulary import RESERVED, Vocabulary
+from toledo.phrases.table import Alignments
+from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.text.vocabulary import RESERVED, Vocabulary
 
 SentencePair = tuple[list[int], list[int], list[tuple[int, int]]]
 Phrase = tuple[int, ...]

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 from beam_twin import Steps, derivations, features_of, score
 
+from toledo.compiled.random import random_state
 from toledo.model import Model
-from toledo.randomness import random_state
-from toledo.search.gibbs import GibbsSearch, sentence_of
-from toledo.search.gibbs.phrase_scores import room_for_answers
-from toledo.search.gibbs.resegmenting import Candidates, room_for_candidates
+from toledo.search.chain import OPERATORS, Chain, Sentence, room_for_chain, set_derivation
+from toledo.search.chain_resegment import Candidates, room_for_candidates
 from toledo.search.gibbs.running import NOTHING_KEPT, Plan, Visits, run
-from toledo.search.gibbs.state import OPERATORS, Chain, Sentence, room_for_chain, set_derivation
+from toledo.search.gibbs.search import GibbsSearch, sentence_of
+from toledo.search.phrase_scores import room_for_answers
 
 
 class Twin:

@@ -10,9 +10,10 @@ import numpy as np
 import oracle
 from hypothesis import strategies as st
 
-from toledo.forest import Arc, Forest, from_lattice
+from toledo.forest.constructors import Arc, from_lattice
+from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 Texts = Counter[tuple[str, tuple[tuple[str, float], ...]]]
 

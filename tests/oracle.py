@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.constructors import ForestBuilder
-from toledo.forest.structure import Forest, Yields
-from toledo.vocabulary import Vocabulary
+from toledo.forest.forest import Forest, Yields
+from toledo.text.vocabulary import Vocabulary
 
 WORDS = ("a", "b", "c", "d")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import Result
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 
 def run_commands(page: Path, count: int) -> Result:

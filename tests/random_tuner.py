@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from toledo.forest import join
+from toledo.forest.assemble import join
 from toledo.progress import Progress
 from toledo.tuning.examples import Examples, make_lists
 from toledo.tuning.tuner import Tuned

@@ -5,22 +5,22 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from beam_twin import Steps, small_model
 
-from toledo.corpus import Document, Segment
 from toledo.model import Model
-from toledo.search.document import (
+from toledo.search.document.models.kinds import (
     LIX,
     OVIX,
     BLEUModel,
     DocumentModel,
-    DocumentSearch,
-    DocumentSettings,
     LengthParity,
     LexicalConsistency,
     SemanticModel,
-    SemanticSpace,
-    Snapshot,
     TypeTokenRatio,
 )
+from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings
+from toledo.search.document.state import Snapshot
+from toledo.text.corpus import Document, Segment
 from toledo.weights import Weights
 
 SPELLING = {"x": "six-six", "y": "yellowy", "z": "."}  # seven characters but six letters, a long word, no word

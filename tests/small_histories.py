@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from toledo.refinement.history import History as RefinementHistory
-from toledo.refinement.history import Iteration
+from toledo.refinement.history import Iteration, RefinementHistory
 from toledo.tuning.history import History, Round
 from toledo.weights import Weights
 

@@ -7,9 +7,8 @@ import numpy as np
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.tuning.choices import sentence_gains
-from toledo.tuning.examples import Examples
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.examples import Examples, sentence_gains
 
 WORDS = [f"w{i}" for i in range(9)]
 BLEU_4 = BLEU()

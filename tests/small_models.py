@@ -5,10 +5,11 @@ import logging
 import numpy as np
 import small_tables
 
-from toledo.corpus import sentences_from
-from toledo.language_model import LanguageModel, estimate
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.text.corpus import sentences_from
 from toledo.weights import Weights
 
 CONTENT = {

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
+from toledo.combination.alignment import Matcher
 from toledo.combination.lattice import Lattice, join_networks
-from toledo.combination.matching import Matcher
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 NAMES = ("A", "B", "C")
 texts = st.lists(st.sampled_from(["a", "b", "c", "d", "cars", "car"]), max_size=6)

@@ -10,9 +10,8 @@ from toledo.model import Model, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.table import SCORE_FEATURES, PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE
-from toledo.refinement.expectation import ListSpace
-from toledo.refinement.lists import ListArrays, PhraseLists
-from toledo.vocabulary import Vocabulary
+from toledo.refinement.expected_bleu import ListArrays, ListSpace, PhraseLists
+from toledo.text.vocabulary import Vocabulary
 
 ALL = PHRASE + LEXICON
 PHRASES = [("a",), ("b",), ("a", "b"), ("b", "c"), ("c",)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import SCORE_FEATURES, PhraseTable
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 Words = tuple[str, ...]
 

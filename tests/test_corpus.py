@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from toledo.corpus import (
+from toledo.errors import InputError
+from toledo.text.corpus import (
     documents_of,
     read_line_pairs,
     read_parallel,
@@ -13,8 +14,7 @@ from toledo.corpus import (
     read_sentences,
     require_parallel,
 )
-from toledo.errors import InputError
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 
 def write(folder: Path, **texts: str) -> dict[str, Path]:
@@ -44,7 +44,7 @@ def test_unequal_line_counts_are_refused_with_both_numbers(tmp_path: Path) -> No
 
 
 def test_what_is_cheap_is_checked_before_anything_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("toledo.corpus.Encoder")
+    monkeypatch.delattr("toledo.text.corpus.Encoder")
     files = write(tmp_path, de="a\nb", en="a\n", empty="", same="x\ny\n")
     for other, told in (("en", "en has 1"), ("empty", "the file is empty"), ("absent", "no such file")):
         with pytest.raises(InputError, match=told):
@@ -85,7 +85,7 @@ def test_segments_with_references_and_documents(tmp_path: Path) -> None:
 def test_offsets_are_checked() -> None:
     import numpy as np
 
-    from toledo.corpus import Sentences
+    from toledo.text.corpus import Sentences
 
     with pytest.raises(ValueError, match="offsets"):
         Sentences(np.zeros(2, np.int32), np.array([0, 3]))

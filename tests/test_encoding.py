@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.encoding import FIRST_PIECE, Encoder, padded, word_key
-from toledo.vocabulary import UNKNOWN, Vocabulary
+from toledo.text.encoding import FIRST_PIECE, Encoder, padded, word_key
+from toledo.text.vocabulary import UNKNOWN, Vocabulary
 
 # Short and long words that share beginnings, all kinds of white space, and control characters that are none.
 pieces = st.one_of(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.hashing import NOT_FOUND, build_pair_index, find_pair
+from toledo.compiled.hashing import NOT_FOUND, build_pair_index, find_pair
 
 ids = st.integers(0, 2**31 - 1) | st.integers(0, 5)
 pairs = st.tuples(ids, ids)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toledo.kernels import _Announcement, _Compilation, kernel, map_chunks, working_seconds
+from toledo.compiled.kernels import _Announcement, _Compilation, kernel, map_chunks, working_seconds
 
 
 @kernel
@@ -28,7 +28,8 @@ def test_a_kernel_computes_what_its_python_source_says() -> None:
 
 def write_modules(folder: Path, callee: str, constant: str = "1") -> None:
     (folder / "callee.py").write_text(
-        f"from toledo.kernels import kernel\nCONSTANT = {constant}\n@kernel\ndef inner(x):\n    return {callee}\n"
+        f"from toledo.compiled.kernels import kernel\nCONSTANT = {constant}\n"
+        f"@kernel\ndef inner(x):\n    return {callee}\n"
     )
     (folder / "caller.py").write_text(
         textwrap.dedent("""
@@ -164,7 +165,7 @@ def test_an_interruption_between_pieces_stops_the_other_threads(monkeypatch: pyt
         done.append(begin)
 
     with monkeypatch.context() as patch:
-        patch.setattr("toledo.kernels.threading", SimpleNamespace(Lock=Interrupted, Thread=threading.Thread))
+        patch.setattr("toledo.compiled.kernels.threading", SimpleNamespace(Lock=Interrupted, Thread=threading.Thread))
         with pytest.raises(KeyboardInterrupt):
             map_chunks(work, 9, chunk=1, threads=2)
     interrupted.set()
@@ -178,8 +179,8 @@ def test_compilation_is_announced_again_after_some_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     announcement, moments = _Announcement(), iter([100.0, 101.0, 200.0])
-    monkeypatch.setattr("toledo.kernels._compilation", _Compilation())
-    monkeypatch.setattr("toledo.kernels.time.monotonic", lambda: next(moments))
+    monkeypatch.setattr("toledo.compiled.kernels._compilation", _Compilation())
+    monkeypatch.setattr("toledo.compiled.kernels.time.monotonic", lambda: next(moments))
     for _ in range(3):
         announcement.one_more()
     assert announcement.compiled == 3
@@ -192,7 +193,7 @@ def test_compilation_is_announced_again_after_some_time(
 def test_kernels_are_counted_when_they_are_compiled_and_not_when_they_are_loaded(tmp_path: Path) -> None:
     write_modules(tmp_path, "x + 1")
     with (tmp_path / "caller.py").open("a") as program:
-        program.write("from toledo.kernels import compiled_kernels\nprint(compiled_kernels())\n")
+        program.write("from toledo.compiled.kernels import compiled_kernels\nprint(compiled_kernels())\n")
     assert run_caller(tmp_path).split() == ["11", "0", "2"]
     assert run_caller(tmp_path).split() == ["11", "1", "0"]
 
@@ -200,7 +201,7 @@ def test_kernels_are_counted_when_they_are_compiled_and_not_when_they_are_loaded
 def test_compiling_takes_time_and_loading_what_is_compiled_takes_none(tmp_path: Path) -> None:
     write_modules(tmp_path, "x + 1")
     with (tmp_path / "caller.py").open("a") as program:
-        program.write("from toledo.kernels import compilation_seconds\nprint(compilation_seconds())\n")
+        program.write("from toledo.compiled.kernels import compilation_seconds\nprint(compilation_seconds())\n")
     assert float(run_caller(tmp_path).split()[-1]) > 0.0
     assert float(run_caller(tmp_path).split()[-1]) == 0.0
 
@@ -208,14 +209,14 @@ def test_compiling_takes_time_and_loading_what_is_compiled_takes_none(tmp_path: 
 def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     compilation = _Compilation()
     compilation.seconds = 4.0
-    monkeypatch.setattr("toledo.kernels._compilation", compilation)
-    monkeypatch.setattr("toledo.kernels.time.process_time", lambda: 10.0)
+    monkeypatch.setattr("toledo.compiled.kernels._compilation", compilation)
+    monkeypatch.setattr("toledo.compiled.kernels.time.process_time", lambda: 10.0)
     assert working_seconds() == 6.0
 
 
 def test_callees_are_compiled_within_the_time_of_their_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter([5.0, 6.0, 8.0, 9.0, 50.0, 51.0])
-    monkeypatch.setattr("toledo.kernels.time.thread_time", lambda: next(moments))
+    monkeypatch.setattr("toledo.compiled.kernels.time.thread_time", lambda: next(moments))
     compilation = _Compilation()
     for happens in ("start", "start", "end", "end", "start", "end"):
         getattr(compilation, f"on_{happens}")(None)

@@ -8,7 +8,7 @@ from small_models import small_model
 
 from toledo.errors import InputError
 from toledo.model import Model, default_weights
-from toledo.search.beam import BeamSearch
+from toledo.search.beam.search import BeamSearch
 from toledo.weights import Weights
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.sorting import rank_pairs, sort_pairs
+from toledo.compiled.sorting import rank_pairs, sort_pairs
 
 ids = st.integers(0, 2**31 - 1) | st.integers(0, 3)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.sums import row_products, sum_of_products
+from toledo.compiled.ragged import row_products, sum_of_products
 
 ROOT = Path(__file__).parents[1]
 LONG = """

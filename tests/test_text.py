@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.text import Tokeniser, Truecaser, detruecase, escape, is_clean, unescape
+from toledo.text.tokens import Tokeniser, Truecaser, detruecase, escape, is_clean, unescape
 
 
 def test_tokens_and_back() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.corpus import ParallelCorpus, read_parallel
 from toledo.errors import InputError
 from toledo.model import Model
-from toledo.phrases.alignments import Alignments
+from toledo.phrases.table import Alignments
 from toledo.phrases.training import PhraseTraining
-from toledo.sample import generate
-from toledo.search.beam import BeamSearch
+from toledo.sample.corpus import generate
+from toledo.search.beam.search import BeamSearch
+from toledo.text.corpus import ParallelCorpus, read_parallel
 from toledo.training import Training, train
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.vocabulary import BEGIN, END, UNKNOWN, Vocabulary, split_words
+from toledo.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary, split_words
 
 
 def test_reserved_words_come_first() -> None:

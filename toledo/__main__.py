@@ -1,5 +1,5 @@
 """`python -m toledo`: the command line."""
 
-from toledo.cli import main
+from toledo.cli.app import main
 
 main()

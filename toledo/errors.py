@@ -6,11 +6,22 @@ from os import PathLike
 
 
 class ToledoError(Exception):
-    """An error whose message is meant for the user; the command line prints it and exits with code 2."""
+    """Base of all errors whose message is meant for the user."""
+
+    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+        self.message = message
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
 
-class InputError(ToledoError):
-    """Bad input: names the file and the line (counted from 1) where known, and the remedy."""
+class InputError(ToledoError, ValueError):
+    """Bad text, file, shape or setting.
+
+    `file` and `line` say where in a file, `argument` and `segment` where in a call; lines count from 1, segments from 0.
+    """
 
     def __init__(
         self,
@@ -18,15 +29,33 @@ class InputError(ToledoError):
         *,
         file: str | PathLike[str] | None = None,
         line: int | None = None,
+        argument: str | None = None,
+        segment: int | None = None,
         remedy: str | None = None,
     ) -> None:
-        self.message = message
         self.file = None if file is None else str(file)
         self.line = line
-        self.remedy = remedy
-        super().__init__(str(self))
+        self.argument = argument
+        self.segment = segment
+        super().__init__(message, remedy=remedy)
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         text = f"{place}: {self.message}" if place else self.message
         return f"{text}\n  remedy: {self.remedy}" if self.remedy else text
+
+
+class UnknownNameError(InputError, LookupError):
+    """A name that nothing is registered under."""
+
+
+class ModelError(InputError):
+    """A directory that is damaged, incomplete, or of another kind."""
+
+
+class MissingExtraError(ToledoError, ImportError):
+    """Something that needs an optional package which is not installed."""
+
+
+class RunError(ToledoError, RuntimeError):
+    """A run that failed, or an output directory with another run in it."""

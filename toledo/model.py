@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.errors import InputError
-from toledo.language_model import LanguageModel
+from toledo.language_model.model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
 from toledo.phrases.table import PhraseTable
-from toledo.vocabulary import RESERVED, Vocabulary
+from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.weights import Weights
 
 DESCRIPTION = "model.toml"

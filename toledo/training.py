@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from toledo.corpus import ParallelCorpus, Sentences
 from toledo.errors import InputError
-from toledo.language_model import LanguageModel, estimate
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, default_weights, feature_names
-from toledo.phrases.alignments import Alignments
 from toledo.phrases.lexicon import Lexicons
+from toledo.phrases.table import Alignments
 from toledo.phrases.training import PhraseTraining, train_phrases
-from toledo.phrases.word_alignment import AlignmentTraining, align
-from toledo.phrases.word_alignment.eflomal import require_eflomal
+from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, require_eflomal
 from toledo.progress import Progress, silent
+from toledo.text.corpus import ParallelCorpus, Sentences
 
 log = logging.getLogger(__name__)
 

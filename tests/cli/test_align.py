@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.errors import InputError
 from toledo.files import read_lines
 

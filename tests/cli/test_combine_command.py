@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
-from toledo.combination import Combiner
+from toledo.cli.app import app
+from toledo.combination.combiner import Combiner
 from toledo.combination.tuning import Expander
 from toledo.errors import InputError
 

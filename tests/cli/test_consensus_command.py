@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.rules import PRECISION, RATIO
-from toledo.consensus import LatticeMBR
+from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.errors import InputError
 
 SAMPLES = """the cat sat on the mat

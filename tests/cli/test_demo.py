@@ -12,7 +12,7 @@ import pytest
 from pages import check_page
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.tour import rehearsal
 from toledo.model import Model
 
@@ -85,14 +85,14 @@ def test_what_the_demo_trained_was_given_nothing(demo: tuple[Path, str]) -> None
 
 def test_a_rehearsal_makes_what_the_demo_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / rehearsal.READY).touch()
-    monkeypatch.setattr("toledo.kernels.compiled_kernels", lambda: 1)
+    monkeypatch.setattr("toledo.compiled.kernels.compiled_kernels", lambda: 1)
     rehearsal.rehearse(tmp_path)
     for name in ("combination/test", "documents/test", "rules/sampled-mbr", "refined"):
         assert len((tmp_path / f"{name}.out").read_text().splitlines()) == rehearsal.LINES
 
 
 def test_nothing_is_rehearsed_that_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toledo.kernels.compiled_kernels", lambda: 0)
+    monkeypatch.setattr("toledo.compiled.kernels.compiled_kernels", lambda: 0)
     rehearsal.rehearse(tmp_path)
     assert not (tmp_path / "combination").exists()
 

@@ -16,13 +16,13 @@ import pytest
 from small_models import small_model
 from typer.testing import CliRunner, Result
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.document.running import _Watch
 from toledo.cli.document.runs import read_or_draw
 from toledo.errors import InputError
-from toledo.formats.document_toml import DocumentConfiguration, read_configuration
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings
+from toledo.search.document.settings import DocumentConfiguration, read_configuration
 from toledo.weights import Weights
 
 GOLDEN = Path(__file__).resolve().parent / "golden" / "documents"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from toledo.cli.document.states import SavedStates, noticed_signals, with_records
-from toledo.corpus import Document
 from toledo.errors import InputError
-from toledo.search.document import DocumentResult, Record, Snapshot
+from toledo.search.document.state import DocumentResult, Record, Snapshot
+from toledo.text.corpus import Document
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -10,9 +10,9 @@ import pytest
 from small_models import small_model
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.model import Model
-from toledo.search.document.models.semantic_space import SemanticSpace
+from toledo.search.document.models.semantic import SemanticSpace
 from toledo.weights import Weights
 
 SOURCE = ["das haus ist klein", "das haus", "ist das klein", "klein das haus"]

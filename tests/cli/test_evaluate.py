@@ -8,7 +8,7 @@ import pytest
 import sacrebleu.metrics as peers
 from typer.testing import CliRunner
 
-from toledo.cli import app, main
+from toledo.cli.app import app, main
 
 REFERENCES = ["The cat sat on the mat.", "Hello, world!", "", "It is a Test, isn't it?"]
 OTHERS = ["A cat was sitting on the mat.", "Hi, world!", "", "This is a test, is it not?"]

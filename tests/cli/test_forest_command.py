@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app, main
+from toledo.cli.app import app, main
 
 GOLDEN = Path(__file__).parents[1] / "formats" / "golden"
 
@@ -119,6 +119,6 @@ def test_help_shows_examples(command: str) -> None:
 
 def test_the_names_of_formats_are_complete() -> None:
     from toledo.cli.forest.commands import FormatName
-    from toledo.formats.forests import FORMATS
+    from toledo.formats.forest_files import FORMATS
 
     assert tuple(FormatName) == FORMATS

@@ -6,7 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.errors import InputError
 
 TEXT = "the house is small\nthe house is large\na small house\n\nthe small house is old\n" * 3

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 SHORT = {"--output": "-o", "--reference": "-r", "--quiet": "-q", "--language": "-l"}
 ONE_HELP = (

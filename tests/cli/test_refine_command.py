@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.refine.running import _digest_of_arrays, _mark_of_text, named_settings
-from toledo.corpus import read_sentences
 from toledo.errors import InputError
 from toledo.model import Model
-from toledo.refinement import Settings
-from toledo.sample import write_sample
-from toledo.vocabulary import Vocabulary
+from toledo.refinement.loop import Settings
+from toledo.sample.corpus import write_sample
+from toledo.text.corpus import read_sentences
+from toledo.text.vocabulary import Vocabulary
 
 SMALL = shlex.split(
     "--folds 2 --n-best-size 20 --pop-limit 20 --rounds 1 --rounds-again 1 --iterations 2 --objective mira"

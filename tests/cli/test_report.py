@@ -9,7 +9,7 @@ from pages import check_page
 from small_histories import TRACE, refinement, tuning, write_all
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.errors import InputError
 from toledo.refinement.loop import Settings
 

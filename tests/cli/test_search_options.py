@@ -6,7 +6,7 @@ import pytest
 from beam_twin import small_model
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.translate.searches import SearchChoice, SearchName
 from toledo.errors import InputError
 

@@ -10,7 +10,7 @@ PROGRAM = """
 import ctypes, signal, sys, threading, time
 from typing import NamedTuple
 import numpy as np
-from toledo import cli
+from toledo.cli import app as cli
 from toledo.kernels import kernel, map_chunks
 
 NUMBER = int(sys.argv[1])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 runner = CliRunner()
 

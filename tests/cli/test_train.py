@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 runner = CliRunner()
 SOURCE = "das haus ist klein\nein haus\ndas buch\nein buch ist klein\n" * 3

@@ -9,11 +9,11 @@ import pytest
 from small_models import small_model
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.speed import Speed
-from toledo.consensus.sharpness import norm_of
+from toledo.consensus.scale import norm_of
 from toledo.errors import InputError
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.search.itg import itg_weights
 
 runner = CliRunner()

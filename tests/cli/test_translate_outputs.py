@@ -8,18 +8,23 @@ import pytest
 from small_models import small_model
 from typer.testing import CliRunner, Result
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.rules import GainName, RuleName, RuleSettings, named_rule
-from toledo.consensus import MBR, Consensus, LatticeMBR
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
 from toledo.errors import InputError
-from toledo.forest import k_best, load_forest, split, viterbi
-from toledo.formats.forests import read_forests
+from toledo.forest.assemble import split
+from toledo.forest.derivations import viterbi
+from toledo.forest.kbest import k_best
+from toledo.forest.saving import load_forest
+from toledo.formats.forest_files import read_forests
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.model import Model
-from toledo.search.beam import BeamSearch
 from toledo.search.beam.forced import ForcedDecoder
+from toledo.search.beam.search import BeamSearch
 from toledo.search.steps import steps_of
 
 LINES = ["das haus ist klein", "", "klein ist das haus", "das unbekannt ☃ haus"]

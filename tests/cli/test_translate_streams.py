@@ -11,7 +11,7 @@ import pytest
 from small_models import small_model
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 runner = CliRunner()
 

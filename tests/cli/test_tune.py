@@ -12,14 +12,14 @@ import pytest
 import small_models
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.tune.outputs import print_runs, summarise
 from toledo.cli.tune.start_weights import Start
 from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
 from toledo.errors import InputError
 from toledo.model import Model
-from toledo.tuning.annealing import Annealing
 from toledo.tuning.history import History
+from toledo.tuning.maximise import Annealing
 from toledo.weights import Weights
 
 SOURCE = "das haus ist klein\nklein ist das haus\ndas ist klein\ndas haus\nklein ist das neu\n"
@@ -298,9 +298,8 @@ def test_results_have_places_of_their_own(model: Path, folder: Path) -> None:
 
 
 def test_libraries_add_up_in_one_thread() -> None:
-    program = (
-        "import os, sys; from toledo.cli import main; assert 'numpy' not in sys.modules; sys.argv[1:] = ['--version']\n"
-    )
+    program = "import os, sys; from toledo.cli.app import main; assert 'numpy' not in sys.modules\n"
+    program += "sys.argv[1:] = ['--version']\n"
     program += "try: main()\nfinally: print(os.environ['OPENBLAS_NUM_THREADS'])"
     clean = {name: value for name, value in os.environ.items() if not name.endswith("_THREADS")}
     done = subprocess.run([sys.executable, "-c", program], env=clean, capture_output=True, text=True, check=True)

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.combination.alignment import EDIT, NO_COLUMN, SKIP, Aligned, Task, align
-from toledo.combination.matching import PARTIAL
-from toledo.metrics.ter_edits import Limits, count_edits
+from toledo.combination.alignment import EDIT, NO_COLUMN, PARTIAL, SKIP, Aligned, Task, align
+from toledo.metrics.ter import Limits, count_edits
 
 tasks = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32 - 1)).map(
     lambda size: random_task(size[0], size[1], np.random.default_rng(size[2]))

@@ -15,11 +15,13 @@ from toledo.combination.language_models import (
     mix_components,
     open_vocabulary,
 )
-from toledo.forest import ForestBuilder, rescore, viterbi
+from toledo.forest.constructors import ForestBuilder
+from toledo.forest.derivations import viterbi
+from toledo.forest.ngrams import rescore
 from toledo.formats.arpa import read_arpa
-from toledo.language_model import LanguageModel
 from toledo.language_model.automaton import advance
-from toledo.vocabulary import END, UNKNOWN, Vocabulary
+from toledo.language_model.model import LanguageModel
+from toledo.text.vocabulary import END, UNKNOWN, Vocabulary
 
 FIRST = END + 1
 GENERAL = encoded([[FIRST, FIRST + 1, FIRST + 2], [FIRST, FIRST + 1], [FIRST + 1, FIRST + 1, FIRST], [FIRST + 2]])

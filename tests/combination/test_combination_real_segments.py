@@ -6,14 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.combination import Combiner, Lattice, Matcher, Settings, build_networks, distinct_hypotheses, join_networks
-from toledo.combination.ascent import Ascent, scale_for_entropy
-from toledo.combination.problem import Problem
-from toledo.combination.scores import uniform, with_votes
-from toledo.combination.tuning import Expander
+from toledo.combination.alignment import Matcher
+from toledo.combination.combiner import Combiner
+from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.network import build_networks, distinct_hypotheses
+from toledo.combination.tuners import Ascent, scale_for_entropy
+from toledo.combination.tuning import Expander, Settings
+from toledo.combination.votes import Problem, uniform, with_votes
 from toledo.metrics.bleu import BLEU
-from toledo.objectives import XBLEU, CoBLEU, match
-from toledo.vocabulary import Vocabulary
+from toledo.objectives.cobleu import CoBLEU
+from toledo.objectives.objective import match
+from toledo.objectives.xbleu import XBLEU
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 SETTINGS = Settings(features=("novel.bigram", "novel.trigram", "support.1"), steps=3, threshold=0.01)

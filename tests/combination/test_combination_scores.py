@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from oracle import derivations, probabilities
 from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
-from toledo.combination.ascent import Ascent, scale_for_entropy
-from toledo.combination.expansion import expand, pruned
-from toledo.combination.features import Feature, novel, of_words, support, supporters, word_pairs
+from toledo.combination.features import Feature, expand, novel, of_words, pruned, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
-from toledo.combination.path_lists import ListAscent, Paths, path_texts
-from toledo.combination.problem import Problem
-from toledo.combination.scores import CombinationWeights, VotedForest, softmax, uniform, with_votes
-from toledo.corpus import sentences_from
+from toledo.combination.tuners import Ascent, ListAscent, Paths, path_texts, scale_for_entropy
+from toledo.combination.votes import CombinationWeights, Problem, VotedForest, softmax, uniform, with_votes
 from toledo.errors import InputError
+from toledo.forest.assemble import split
 from toledo.forest.inside_outside import distribution
-from toledo.forest.joining import split
-from toledo.language_model import LanguageModel, estimate
-from toledo.objectives import XBLEU, CoBLEU, match
-from toledo.vocabulary import Vocabulary
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
+from toledo.objectives.cobleu import CoBLEU
+from toledo.objectives.objective import match
+from toledo.objectives.xbleu import XBLEU
+from toledo.text.corpus import sentences_from
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 SPARSE: list[Feature] = [supporters(2, NAMES), word_pairs()]

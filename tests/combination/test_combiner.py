@@ -9,17 +9,23 @@ import numpy as np
 import pytest
 from small_outputs import NAMES, REFERENCES, SEGMENTS
 
-from toledo.combination import Combiner, Settings, of_words, word_pairs
-from toledo.combination.path_lists import as_paths
+from toledo.combination.combiner import Combiner
+from toledo.combination.features import of_words, word_pairs
 from toledo.combination.stages import Checkpoint
-from toledo.consensus import MBR, Consensus, LatticeMBR
-from toledo.corpus import sentences_from
+from toledo.combination.tuners import as_paths
+from toledo.combination.tuning import Settings
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
 from toledo.errors import InputError
-from toledo.forest import from_confusion_network, k_best
-from toledo.language_model import LanguageModel, estimate
+from toledo.forest.constructors import from_confusion_network
+from toledo.forest.kbest import k_best
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
 from toledo.storage import read_toml
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import sentences_from
+from toledo.text.vocabulary import Vocabulary
 
 QUICK = Settings(steps=5, rounds=1, entropy=1.0, features=("novel.bigram", "support.1", "support.3"))
 

@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from oracle import derivations
 from small_outputs import NAMES, SEGMENTS, lattice_of, outputs
 
-from toledo.combination.expansion import expand
-from toledo.combination.incremental import NULL
+from toledo.combination.alignment import EDIT, PARTIAL, Matcher
+from toledo.combination.features import expand
 from toledo.combination.lattice import NO_ARC, WAY_IN, bigram_edges
-from toledo.combination.matching import EDIT, PARTIAL, Matcher
-from toledo.combination.network import build_networks, distinct_hypotheses, heuristic_priors
+from toledo.combination.network import NULL, build_networks, distinct_hypotheses, heuristic_priors
 from toledo.errors import InputError
-from toledo.forest.derivation import viterbi
-from toledo.vocabulary import Vocabulary
+from toledo.forest.derivations import viterbi
+from toledo.text.vocabulary import Vocabulary
 
 
 def words_in(table: np.ndarray, text: int) -> list[int]:

@@ -10,11 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.combination import ConfusionNetwork, Matcher, build_networks, distinct_hypotheses
-from toledo.combination.incremental import NULL
-from toledo.combination.paths import arc_votes, best_path
+from toledo.combination.alignment import Matcher
+from toledo.combination.network import NULL, ConfusionNetwork, arc_votes, best_path, build_networks, distinct_hypotheses
 from toledo.reports.networks import Segment, columns_of, network_page, network_svg
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 OUTPUTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=3)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toledo.combination.raw_text import RawText, Written
+from toledo.combination.written_text import RawText, Written
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from toledo.combination import matching
-from toledo.combination.matching import EDIT, PARTIAL, Matcher
+from toledo.combination import alignment
+from toledo.combination.alignment import EDIT, PARTIAL, Matcher
 
 SENSES = {"car": ["car.n.01", "cable_car.n.01"], "automobile": ["car.n.01"], "house": ["house.n.01"]}
 
@@ -29,17 +29,17 @@ def wordnet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     corpus.wordnet = SimpleNamespace(synsets=lambda word: [Sense(one) for one in SENSES.get(word, [])])
     monkeypatch.setitem(sys.modules, "nltk", ModuleType("nltk"))
     monkeypatch.setitem(sys.modules, "nltk.corpus", corpus)
-    matching._wordnet.cache_clear()
+    alignment._wordnet.cache_clear()
     yield
-    matching._wordnet.cache_clear()
+    alignment._wordnet.cache_clear()
 
 
 @pytest.fixture
 def no_wordnet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
-    matching._wordnet.cache_clear()
+    alignment._wordnet.cache_clear()
     yield
-    matching._wordnet.cache_clear()
+    alignment._wordnet.cache_clear()
 
 
 @pytest.mark.usefixtures("wordnet")

@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.combination.casings import NOTHING, Casings, capitalised, casing_shares, count_casings
-from toledo.combination.truecasing import LatticeTruecaser
-from toledo.corpus import sentences_from
-from toledo.text import sentence_starts
+from toledo.combination.written_text import (
+    NOTHING,
+    Casings,
+    LatticeTruecaser,
+    capitalised,
+    casing_shares,
+    count_casings,
+)
+from toledo.text.corpus import sentences_from
+from toledo.text.tokens import sentence_starts
 
 TEXT = [
     line.split()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.consensus.expected_counts import Consensus, forest_counts, list_counts
-from toledo.consensus.lists import best_texts
-from toledo.consensus.ngram_space import ngram_space
+from toledo.consensus.fast_consensus import Consensus, forest_counts, list_counts
+from toledo.consensus.lattice_mbr import ngram_space
 from toledo.consensus.rule import decide
-from toledo.forest import Hypothesis, from_nbest
-from toledo.vocabulary import Vocabulary
+from toledo.consensus.texts import best_texts
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.text.vocabulary import Vocabulary
 
 
 def consensus_bleu(words: tuple[int, ...], expected: Counter[tuple[int, ...]], order: int) -> float:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.rule import Viterbi
-from toledo.forest import Hypothesis, from_nbest
-from toledo.vocabulary import Vocabulary
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.text.vocabulary import Vocabulary
 
 
 def gains(rule: LatticeMBR, trees: list[oracle.Tree], scores: np.ndarray) -> list[float]:

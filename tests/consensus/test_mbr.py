@@ -9,15 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from toledo.consensus import GAINS, MBR, WeightedTexts, decide, expected_gains, mbr, rank_all
-from toledo.consensus.bleu_gains import MOSES_BLEU, SAMPLER_BLEU, SENTENCE_BLEU, BLEUGain
-from toledo.consensus.chrf_gains import ChrFGain
-from toledo.consensus.mbr import Gain
-from toledo.consensus.ter_gains import TERGain
-from toledo.forest import Arc, Forest, Hypothesis, from_lattice, from_nbest
-from toledo.metrics import BLEU, TER, ChrF, Metric
-from toledo.metrics.sequences import Numbering, Sequences, character_sequences, number_words
-from toledo.vocabulary import Vocabulary
+from toledo.compiled.ragged import Numbering, Sequences, character_sequences, number_words
+from toledo.consensus.gains import MOSES_BLEU, SAMPLER_BLEU, SENTENCE_BLEU, BLEUGain, ChrFGain, TERGain
+from toledo.consensus.mbr import GAINS, MBR, Gain, expected_gains, mbr, rank_all
+from toledo.consensus.rule import decide
+from toledo.consensus.texts import WeightedTexts
+from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.metric import Metric
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
 
 CLOSE = 1e-9
 GAIN_METRICS: dict[str, Metric] = {

@@ -7,7 +7,7 @@ import pytest
 from page_commands import run_lines
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "consensus.md"
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.consensus.expected_counts import Consensus
+from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.max_translation import MaxTranslation
-from toledo.consensus.rule import Rule, Viterbi, decide
-from toledo.forest import ForestBuilder, Hypothesis, from_nbest
-from toledo.vocabulary import Vocabulary
+from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.text.vocabulary import Vocabulary
 
 RULES: list[Rule] = [
     Viterbi(),

@@ -4,17 +4,29 @@ import numpy as np
 import oracle
 import pytest
 
-from toledo.consensus.expected_counts import Consensus
+from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Rule, Viterbi, decide
-from toledo.consensus.scale import Candidate, Row, ScaleTable, choose_rule, choose_scale, decide_each
-from toledo.consensus.sharpness import SCALES, SHARPNESS, scales_for
+from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.scale import (
+    SCALES,
+    SHARPNESS,
+    Candidate,
+    Row,
+    ScaleTable,
+    choose_rule,
+    choose_scale,
+    decide_each,
+    scales_for,
+)
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest
-from toledo.metrics import BLEU, TER, ChrF, Metric
-from toledo.vocabulary import Vocabulary
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.metric import Metric
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 RULES: list[Rule] = [

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from typer.main import get_command
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "papers").glob("*.md")])

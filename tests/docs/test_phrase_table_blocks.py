@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from page_commands import programs
 
-from toledo.corpus import read_parallel
 from toledo.files import write_lines
-from toledo.formats.moses_reordering import read_reordering_table
-from toledo.formats.moses_table import read_phrase_table
-from toledo.formats.pharaoh import read_alignments
-from toledo.vocabulary import Vocabulary
+from toledo.formats.alignments import read_alignments
+from toledo.formats.moses_table import read_phrase_table, read_reordering_table
+from toledo.text.corpus import read_parallel
+from toledo.text.vocabulary import Vocabulary
 
 TEXT = (Path(__file__).parents[2] / "docs" / "phrase-tables.md").read_text(encoding="utf-8")
 

@@ -10,28 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import (
-    Arc,
-    Edges,
-    Forest,
-    Hypothesis,
-    distribution,
-    envelope,
-    from_edges,
-    from_lattice,
-    from_nbest,
-    join,
-    k_best,
-    localise,
-    prune_by_posterior,
-    prune_by_score,
-    prune_to_density,
-    sample,
-    viterbi,
-)
-from toledo.forest.structure import Yields
-from toledo.objectives import XBLEU, CoBLEU, match
-from toledo.vocabulary import Vocabulary
+from toledo.forest.assemble import Edges, from_edges, join
+from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.derivations import sample, viterbi
+from toledo.forest.envelope import envelope
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.inside_outside import distribution
+from toledo.forest.kbest import k_best
+from toledo.forest.ngrams import localise
+from toledo.forest.pruning import prune_by_posterior, prune_by_score, prune_to_density
+from toledo.objectives.cobleu import CoBLEU
+from toledo.objectives.objective import match
+from toledo.objectives.xbleu import XBLEU
+from toledo.text.vocabulary import Vocabulary
 
 READERS = {
     "viterbi": viterbi,

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from toledo.errors import InputError
-from toledo.forest import Arc, Forest, ForestBuilder, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, ForestBuilder, Hypothesis, from_lattice, from_nbest
+from toledo.forest.derivations import log10_derivations, summarise
 from toledo.forest.drawing import to_dot, to_svg
+from toledo.forest.forest import Forest
 from toledo.forest.layout import Box, _isotonic, place
-from toledo.forest.summary import log10_derivations, summarise
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.forest.assemble import join
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.forest.derivation import derivation_words
+from toledo.forest.derivations import best_below, derivation_words
 from toledo.forest.envelope import envelope, envelope_texts
-from toledo.forest.joining import join
-from toledo.forest.structure import Forest
-from toledo.forest.viterbi import best_below
-from toledo.vocabulary import Vocabulary
+from toledo.forest.forest import Forest
+from toledo.text.vocabulary import Vocabulary
 
 
 @given(st.data())

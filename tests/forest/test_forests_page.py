@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "forests.md").read_text("utf-8")
 

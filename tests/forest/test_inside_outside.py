@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.forest.assemble import join
 from toledo.forest.constructors import ForestBuilder
+from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import advantage, distribution
-from toledo.forest.joining import join
-from toledo.forest.structure import Forest
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 
 @given(st.data())

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.forest.derivations import best_above, best_below, best_derivation
 from toledo.forest.kbest import k_best
-from toledo.forest.viterbi import best_above, best_below, best_derivation
 
 
 @given(st.data())

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toledo.forest.assemble import join
+from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.joining import join
 from toledo.forest.ngrams import NGramForest, localise
-from toledo.forest.structure import Forest
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 orders = st.integers(1, 4)
 

@@ -5,10 +5,10 @@ import oracle
 import pytest
 
 from toledo.forest.constructors import ForestBuilder
+from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import Distribution, distribution
 from toledo.forest.ngrams import NGramForest, localise
-from toledo.forest.structure import Forest
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 
 def random_forest(rng: np.random.Generator, nodes: int, words: int, arity: int) -> Forest:

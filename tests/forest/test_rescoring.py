@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import sentences_from
 from toledo.errors import InputError
-from toledo.forest import Hypothesis, distribution, from_nbest
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise, rescore
 from toledo.language_model.estimate import estimate
-from toledo.language_model.query import LanguageModel
-from toledo.vocabulary import Vocabulary
+from toledo.language_model.model import LanguageModel
+from toledo.text.corpus import sentences_from
+from toledo.text.vocabulary import Vocabulary
 
 WEIGHTS = {"f0": 1.0, "f1": -0.5}
 

@@ -10,24 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import (
+from toledo.forest.assemble import join, split
+from toledo.forest.constructors import (
     Arc,
-    Forest,
     ForestBuilder,
     Hypothesis,
     from_confusion_network,
     from_lattice,
     from_nbest,
     from_samples,
-    join,
-    k_best,
-    load_forest,
-    save_forest,
-    split,
-    viterbi,
 )
-from toledo.forest.structure import Shape, Yields
-from toledo.vocabulary import Vocabulary
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest, Shape, Yields
+from toledo.forest.kbest import k_best
+from toledo.forest.saving import load_forest, save_forest
+from toledo.text.vocabulary import Vocabulary
 
 
 def texts(forest: Forest, weights: dict[str, float]) -> list[str]:

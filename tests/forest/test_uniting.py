@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest, join, keep_edges, unite
-from toledo.vocabulary import Vocabulary
+from toledo.forest.assemble import join, keep_edges
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
+from toledo.forest.uniting import unite
+from toledo.text.vocabulary import Vocabulary
 
 Content = tuple[tuple[int, ...], ...]
 

@@ -6,7 +6,7 @@ import pytest
 
 from toledo.formats.moses_table import read_phrase_table
 from toledo.phrases.table import PhraseTable
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.arpa import read_arpa, write_arpa
-from toledo.formats.arpa_writing import ngram_lines
-from toledo.language_model import BackoffModel, LanguageModel, NGrams, estimate
-from toledo.vocabulary import Vocabulary
+from toledo.formats.arpa import ngram_lines, read_arpa, write_arpa
+from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
+from toledo.text.vocabulary import Vocabulary
 
 GOOD = """\\data\\
 ngram 1=5
@@ -141,7 +142,7 @@ def test_long_words_and_large_sections(tmp_path, monkeypatch):
     vocabulary = Vocabulary(words)
     rng = np.random.default_rng(2)
     model = LanguageModel(estimate(encoded(rng.integers(3, 3003, (2000, 9)).astype(np.int32)), 4))
-    monkeypatch.setattr("toledo.formats.arpa_writing.LINES_AT_ONCE", 1000)
+    monkeypatch.setattr("toledo.formats.arpa.LINES_AT_ONCE", 1000)
     write_arpa(tmp_path / "lm.arpa", model, vocabulary)
     monkeypatch.setattr("toledo.files.read_blocks.__defaults__", (*read_blocks_defaults()[:-1], 100_000))
     again = read_arpa(tmp_path / "lm.arpa", vocabulary)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.forests import Format, guess_format, read_forests, score_with
+from toledo.formats.forest_files import Format, guess_format, read_forests, score_with
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.iterdir())

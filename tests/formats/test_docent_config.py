@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.formats.docent_config import DocentConfiguration, read_docent_config
-from toledo.formats.docent_model import document_search, import_docent
+from toledo.formats.docent import DocentConfiguration, document_search, import_docent, read_docent_config
 from toledo.model import Model
 
 CONFIGURATION = """<?xml version="1.0" ?>

@@ -7,9 +7,16 @@ import pytest
 from lattice_words import texts
 
 from toledo.errors import InputError
-from toledo.forest import join
-from toledo.formats.conversion import Conversion, convert
-from toledo.formats.forests import guess_format, guess_output_format, read_forests, read_lists, score_with
+from toledo.forest.assemble import join
+from toledo.formats.forest_files import (
+    Conversion,
+    convert,
+    guess_format,
+    guess_output_format,
+    read_forests,
+    read_lists,
+    score_with,
+)
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
 

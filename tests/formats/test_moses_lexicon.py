@@ -3,9 +3,9 @@
 import numpy as np
 
 from toledo.files import read_lines
-from toledo.formats.moses_lexicon import write_lexicon
+from toledo.formats.moses_writing import write_lexicon
 from toledo.phrases.lexicon import Lexicon
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 
 def test_lines_are_word_given_word_probability_without_zeros(tmp_path):

@@ -7,7 +7,7 @@ from small_models import small_model
 
 from toledo.errors import InputError
 from toledo.formats.moses_model import export_model, import_model
-from toledo.search.beam import BeamSearch
+from toledo.search.beam.search import BeamSearch
 
 
 @pytest.mark.parametrize("reordering", [False, True])

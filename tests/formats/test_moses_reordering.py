@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from small_tables import make_table
 
-from toledo.corpus import sentences_from
 from toledo.errors import InputError
-from toledo.formats.moses_reordering import read_reordering_table, write_reordering_table
-from toledo.phrases.filtering import filter_for
+from toledo.formats.moses_table import read_reordering_table, write_reordering_table
+from toledo.phrases.pruning import filter_for
 from toledo.phrases.table import REORDERING_FEATURES, PhraseTable
+from toledo.text.corpus import sentences_from
 
 ZEROS = (0, 0, 0, 0)
 SIX = "0.5 0.25 0.25 1 0 0"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.formats.moses_segmentation import SegmentedPhrase, read_segmentation
+from toledo.formats.alignments import SegmentedPhrase, read_segmentation
 
 
 def test_phrases_and_spans(tmp_path: Path) -> None:

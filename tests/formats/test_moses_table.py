@@ -14,11 +14,11 @@ from small_tables import entries, make_table
 
 from toledo import files
 from toledo.errors import InputError
-from toledo.formats.moses_order import line_order
 from toledo.formats.moses_table import read_phrase_table, write_phrase_table
-from toledo.phrases.filtering import select_pairs
+from toledo.formats.moses_writing import line_order
+from toledo.phrases.pruning import select_pairs
 from toledo.phrases.table import SCORE_FEATURES, PhraseTable
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 LINE = "das haus ||| the house ||| 0.5 0.25 1 1e-3 ||| 0-0 1-1 ||| 4 3 2 ||| |||"
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from lattice_words import entries, in_single_precision
 
 from toledo.errors import InputError
-from toledo.forest import k_best
+from toledo.forest.kbest import k_best
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, feature_names, from_forest, to_forest
 from toledo.formats.nbest import nbest_writer, read_nbest, read_plain_nbest, write_nbest
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
 

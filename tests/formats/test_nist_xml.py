@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.formats.documents import read_documents, write_translations
-from toledo.formats.nist_xml import read_text_sets, write_text_sets
-from toledo.formats.text_sets import MarkedDocument, MarkedSegment, MarkedText, TextSet
+from toledo.formats.test_sets import MarkedDocument, MarkedSegment, MarkedText, TextSet, read_text_sets, write_text_sets
+from toledo.text.corpus import Document
 
 SOURCE = """<?xml version="1.0" encoding="UTF-8"?>
 <mteval>

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.corpus import ParallelCorpus, sentences_from
 from toledo.errors import InputError
-from toledo.formats import pharaoh
-from toledo.formats.pharaoh import alignment_lines, read_alignments, write_alignments
-from toledo.vocabulary import Vocabulary
+from toledo.formats import alignments
+from toledo.formats.alignments import alignment_lines, read_alignments, write_alignments
+from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.text.vocabulary import Vocabulary
 
 
 def corpus_of(*lengths: tuple[int, int]) -> ParallelCorpus:
@@ -38,7 +38,7 @@ def test_what_is_written_is_read(tmp_path_factory, links, lines_at_once):
     path = tmp_path_factory.mktemp("pharaoh") / "alignments.gz"
     corpus = corpus_of(*[(12, 12)] * len(links))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pharaoh, "LINES_AT_ONCE", lines_at_once)
+        patch.setattr(alignments, "LINES_AT_ONCE", lines_at_once)
         path.write_text("".join(" ".join(f"{s}-{t}" for s, t in line) + "\n" for line in links))
         found = read_alignments(path, corpus)
         write_alignments(path, found)
@@ -75,7 +75,7 @@ def test_another_number_of_lines_is_an_error(path, text):
 
 
 def test_the_file_of_moses(moses_files):
-    from toledo.corpus import read_parallel
+    from toledo.text.corpus import read_parallel
 
     corpus = read_parallel(moses_files / "train.de", moses_files / "train.en")
     found = read_alignments(moses_files / "alignments", corpus)

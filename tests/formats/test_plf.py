@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from lattice_words import lattices, texts
 
 from toledo.errors import InputError
-from toledo.forest import Forest, ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.forest import Forest
 from toledo.formats.plf import read_plf, write_plf
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -9,9 +9,11 @@ from hypothesis import given
 from lattice_words import lattices, texts
 
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest, k_best
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
+from toledo.forest.kbest import k_best
 from toledo.formats.slf import SlfLattice, read_slf, write_slf
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
 

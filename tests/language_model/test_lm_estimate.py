@@ -8,11 +8,11 @@ from backoff_twin import FIRST_WORD, encoded, kneser_ney, score, texts, to_dicti
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import read_sentences
 from toledo.errors import InputError
 from toledo.formats.arpa import read_arpa
-from toledo.language_model import estimate
-from toledo.vocabulary import BEGIN, Vocabulary
+from toledo.language_model.estimate import estimate
+from toledo.text.corpus import read_sentences
+from toledo.text.vocabulary import BEGIN, Vocabulary
 
 thresholds = st.lists(st.integers(0, 2), min_size=4, max_size=4).map(lambda values: [0, *sorted(values)])
 

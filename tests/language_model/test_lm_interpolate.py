@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.language_model import LanguageModel, estimate, interpolate, tune_weights
-from toledo.vocabulary import BEGIN
+from toledo.language_model.estimate import estimate
+from toledo.language_model.interpolate import interpolate, tune_weights
+from toledo.language_model.model import LanguageModel
+from toledo.text.vocabulary import BEGIN
 
 
 def mixed(parts, weights, context, word):

@@ -8,11 +8,12 @@ from backoff_twin import FIRST_WORD, models, to_arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import read_sentences, sentences_from
 from toledo.errors import InputError
 from toledo.formats.arpa import read_arpa
-from toledo.language_model import LanguageModel, LineScorer, lines
-from toledo.vocabulary import Vocabulary
+from toledo.language_model import model as lines
+from toledo.language_model.model import LanguageModel, LineScorer
+from toledo.text.corpus import read_sentences, sentences_from
+from toledo.text.vocabulary import Vocabulary
 
 # The models have gaps among the ids FIRST_WORD to FIRST_WORD + 8, so some words of the vocabulary are unknown to them.
 WORDS = ["a", "b\0", "eightish", "nine.long", "nine.lone", "ä" * 9, "\u3000", "x" * 40, "\x1f"]

@@ -9,13 +9,15 @@ from backoff_twin import score as twin_score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.corpus import Sentences, read_sentences, sentences_from
+from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.formats.arpa import read_arpa
-from toledo.kernels import kernel
-from toledo.language_model import BackoffModel, LanguageModel, automaton
+from toledo.language_model import automaton
 from toledo.language_model.automaton import advance, begin_state
-from toledo.vocabulary import BEGIN, END, Vocabulary
+from toledo.language_model.backoff import BackoffModel
+from toledo.language_model.model import LanguageModel
+from toledo.text.corpus import Sentences, read_sentences, sentences_from
+from toledo.text.vocabulary import BEGIN, END, Vocabulary
 
 words = st.one_of(st.just(0), st.integers(FIRST_WORD, FIRST_WORD + 8))
 sentences = st.lists(st.lists(words, max_size=8), min_size=1, max_size=40)

@@ -5,9 +5,9 @@ from backoff_twin import encoded
 
 from toledo import storage
 from toledo.errors import InputError
-from toledo.language_model import LanguageModel, estimate, load_language_model, save_language_model
-from toledo.language_model.saving import DESCRIPTION
-from toledo.vocabulary import Vocabulary
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import DESCRIPTION, LanguageModel, load_language_model, save_language_model
+from toledo.text.vocabulary import Vocabulary
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=12)
 SMOOTHINGS = [("none", None), ("floor", None), ("floor", 0.5), ("add-k", None), ("add-k", 2.0), ("exp", None)]

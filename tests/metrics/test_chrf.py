@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 from toledo.errors import InputError
-from toledo.metrics import ChrF
+from toledo.metrics.chrf import ChrF
 
 TEXT = st.text(alphabet="ab ,.()é\u3000\U0001f600", max_size=25)
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.metrics import BLEU, prepare_references
-from toledo.metrics.sequences import offsets_of
+from toledo.compiled.ragged import offsets_of
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.references import prepare_references
 
 IDS = st.lists(st.integers(0, 4), max_size=10).map(lambda ids: np.array(ids, np.int32))
 

@@ -5,8 +5,10 @@ import pytest
 import sacrebleu.metrics as peers
 from sacrebleu.significance import PairedTest
 
-from toledo.metrics import BLEU, TER, ChrF
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
 from toledo.metrics.significance import SEED, approximate_randomisation, confidence_interval, paired_bootstrap
+from toledo.metrics.ter import TER
 
 SAMPLES = 300
 TESTS = {"bs": paired_bootstrap, "ar": approximate_randomisation}

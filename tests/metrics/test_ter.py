@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
-from toledo.metrics import TER
+from toledo.metrics.ter import TER
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=14)
 

@@ -6,9 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toledo.forest import Forest, Hypothesis, NGramForest, distribution, from_nbest, localise, viterbi
-from toledo.objectives import ConsensusPrecision, match
-from toledo.vocabulary import Vocabulary
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
+from toledo.forest.inside_outside import distribution
+from toledo.forest.ngrams import NGramForest, localise
+from toledo.objectives.cobleu import ConsensusPrecision
+from toledo.objectives.objective import match
+from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {
     "H1": ("Once on a rhyme", -3.0, -7.0),

@@ -9,10 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest, from_samples, join, localise
+from toledo.forest.assemble import join
+from toledo.forest.constructors import Hypothesis, from_nbest, from_samples
+from toledo.forest.forest import Forest
+from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
-from toledo.objectives import ExpectedGain, LinearBLEU, Regularised, match, sentence_bleu_gains
-from toledo.vocabulary import Vocabulary
+from toledo.objectives.linear_bleu import LinearBLEU
+from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
+from toledo.objectives.objective import Regularised, match
+from toledo.text.vocabulary import Vocabulary
 
 REFERENCES = [[["the", "small", "house"], ["a", "little", "house"]], [["it", "is", "unseenword"], ["yes"]]]
 TEXTS = [["the small house", "a small house", "house", ""], ["it is", "it is it is", "no"]]

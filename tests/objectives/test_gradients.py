@@ -7,10 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.forest import Forest, Hypothesis, from_nbest, join, localise
-from toledo.objectives import XBLEU, CoBLEU, ConsensusGLEU, ConsensusPrecision, LinearBLEU, MatchedForest, match
+from toledo.forest.assemble import join
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
+from toledo.forest.ngrams import localise
+from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
 from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.vocabulary import Vocabulary
+from toledo.objectives.gleu import ConsensusGLEU
+from toledo.objectives.linear_bleu import LinearBLEU
+from toledo.objectives.objective import MatchedForest, match
+from toledo.objectives.xbleu import XBLEU
+from toledo.text.vocabulary import Vocabulary
 
 TEXTS = ["a b c d e", "a b d c", "b c d e f g", "z a b c", "c d", ""]
 REFERENCE = ["a", "b", "c", "d", "f"]

@@ -9,28 +9,20 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from toledo.forest import Hypothesis, from_nbest
+from toledo.forest.assemble import join
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.joining import join
 from toledo.forest.ngrams import localise
-from toledo.forest.structure import Forest
-from toledo.objectives import (
-    XBLEU,
-    CoBLEU,
-    ConsensusGLEU,
-    ConsensusPrecision,
-    Entropy,
-    ExpectedCounts,
-    LinearBLEU,
-    MatchedForest,
-    Objective,
-    WeightedSum,
-    match,
-)
-from toledo.objectives.matching import closest_lengths
+from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
+from toledo.objectives.expected_counts import ExpectedCounts
+from toledo.objectives.gleu import ConsensusGLEU
+from toledo.objectives.linear_bleu import LinearBLEU
+from toledo.objectives.lists import Entropy
+from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, closest_lengths, match
 from toledo.objectives.precision import clip
-from toledo.objectives.xbleu import smooth_brevity
-from toledo.vocabulary import Vocabulary
+from toledo.objectives.xbleu import XBLEU, smooth_brevity
+from toledo.text.vocabulary import Vocabulary
 
 ORDER = 3
 references = st.lists(
@@ -117,7 +109,7 @@ def test_entropy_and_sums_of_objectives(matched: MatchedForest, at: dict[str, fl
 
 def counted(matched: MatchedForest, at: dict[str, float]) -> list[tuple[Counter, list[tuple[int, ...]], int]]:
     """Expected n-gram counts by enumeration, per segment."""
-    from toledo.forest.joining import split
+    from toledo.forest.assemble import split
 
     result = []
     for part, _, _ in split(matched.ngrams.forest):

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from alignment_twin import encode
 
-from toledo.corpus import ParallelCorpus, read_parallel
 from toledo.errors import InputError, ToledoError
-from toledo.formats.pharaoh import read_alignments
-from toledo.phrases.word_alignment import AlignmentTraining, align
-from toledo.phrases.word_alignment.aligner import LONGEST
-from toledo.sample import write_sample
+from toledo.formats.alignments import read_alignments
+from toledo.phrases.word_alignment.aligner import LONGEST, AlignmentTraining, align
+from toledo.sample.corpus import write_sample
+from toledo.text.corpus import ParallelCorpus, read_parallel
 
 
 @pytest.fixture(scope="module")

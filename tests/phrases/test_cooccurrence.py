@@ -5,10 +5,9 @@ import pytest
 from alignment_twin import NULL, WORDS, corpora, direction_of, encode
 from hypothesis import given
 
-from toledo.corpus import sentences_from
-from toledo.phrases.word_alignment.cooccurrence import cooccurrences
-from toledo.phrases.word_alignment.direction import make_direction
-from toledo.vocabulary import RESERVED
+from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
+from toledo.text.corpus import sentences_from
+from toledo.text.vocabulary import RESERVED
 
 TYPES = len(RESERVED) + WORDS
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.phrases import grouping, instances
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.checks import check_pairs
+from toledo.phrases import grouping
 from toledo.phrases.extraction import Extraction, extract_phrases
+from toledo.phrases.table import Alignments, check_pairs
 from toledo.phrases.training import PhraseTraining, train_phrases
 
 LENGTHS = (1, 2, 3, 5, 8, 9, 20)  # up to 8 the links are kept as bits, above as a mix
@@ -56,7 +55,7 @@ def test_chunks_and_buckets_change_nothing(blocks: list, max_length: int) -> Non
     sentences = [pair for block in blocks for pair in block]
     corpus, alignments = encode(sentences)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(instances, "SENTENCES_AT_ONCE", 2)
+        patch.setattr(grouping, "SENTENCES_AT_ONCE", 2)
         patch.setattr(grouping, "BUCKET", 5)
         patch.setattr(grouping, "SAMPLE", 1)
         result = extract_phrases(corpus, alignments, max_length, reordering=True, threads=2)

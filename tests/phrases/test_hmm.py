@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 
 from toledo.phrases.word_alignment import cells as blocks_of_cells
 from toledo.phrases.word_alignment.cells import Cells
-from toledo.phrases.word_alignment.cooccurrence import cooccurrences
-from toledo.phrases.word_alignment.hmm import Transitions, infer
-from toledo.phrases.word_alignment.jumps import REACH, WEIGHTS, JumpCounts, maximise_jumps, uniform_jumps
-from toledo.phrases.word_alignment.maximise import maximise
-from toledo.phrases.word_alignment.viterbi import viterbi
+from toledo.phrases.word_alignment.decode import viterbi
+from toledo.phrases.word_alignment.direction import cooccurrences, maximise
+from toledo.phrases.word_alignment.hmm import (
+    REACH,
+    WEIGHTS,
+    JumpCounts,
+    Transitions,
+    infer,
+    maximise_jumps,
+    uniform_jumps,
+)
 
 # Short sentences with all alignments, and long given sides, whose jumps go beyond REACH.
 sizes = st.one_of(

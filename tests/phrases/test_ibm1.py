@@ -9,10 +9,10 @@ from alignment_twin import ibm1 as twin
 from hypothesis import given
 
 from toledo.phrases.lexicon import Lexicon
-from toledo.phrases.word_alignment import cells, ibm1
-from toledo.phrases.word_alignment.cooccurrence import cooccurrences
-from toledo.phrases.word_alignment.ibm1 import train_ibm1
-from toledo.vocabulary import RESERVED
+from toledo.phrases.word_alignment import cells, training
+from toledo.phrases.word_alignment.direction import cooccurrences
+from toledo.phrases.word_alignment.training import train_ibm1
+from toledo.text.vocabulary import RESERVED
 
 
 def train(pairs: list[tuple[list[int], list[int]]], iterations: int, threads: int = 1) -> tuple[Lexicon, list[float]]:
@@ -51,7 +51,7 @@ def test_small_blocks_and_more_threads_change_nothing(monkeypatch):
     again = train(pairs, 3, threads=3)
     assert whole[1] == again[1]
     assert np.array_equal(whole[0].probabilities, again[0].probabilities)
-    monkeypatch.setattr(ibm1, "blocks", partial(cells.blocks, size=500))
+    monkeypatch.setattr(training, "blocks", partial(cells.blocks, size=500))
     assert train(pairs, 3)[0].probabilities == pytest.approx(whole[0].probabilities, rel=1e-5)
 
 

@@ -9,9 +9,16 @@ from extraction_twin import corpora, encode, extract_slowly, links_of, words_of
 from hypothesis import given, settings
 
 from toledo.phrases.extraction import extract_phrases
-from toledo.phrases.lexical_weights import alignment_weights, model1_weights
-from toledo.phrases.lexicon import NULL, Lexicons, lexicons_from, relative_frequencies, word_probability
-from toledo.phrases.scoring import score_phrases
+from toledo.phrases.lexicon import (
+    NULL,
+    Lexicons,
+    alignment_weights,
+    lexicons_from,
+    model1_weights,
+    relative_frequencies,
+    word_probability,
+)
+from toledo.phrases.scores import score_phrases
 from toledo.phrases.table import LOWEST_SCORE
 
 Table = dict[tuple[int, int], float]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus, read_parallel
 from toledo.files import read_lines
-from toledo.phrases.alignments import Alignments
 from toledo.phrases.lexicon import NULL, Lexicon, lexicons_from
+from toledo.phrases.table import Alignments
 from toledo.phrases.training import PhraseTraining, TrainedPhrases, train_phrases
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import ParallelCorpus, read_parallel
+from toledo.text.vocabulary import Vocabulary
 
 PAIRS, OCCURRENCES = 538_276, 980_101
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_tables import content_of, entries, make_table, sentences
 
-from toledo.corpus import sentences_from
 from toledo.errors import InputError
-from toledo.phrases.filtering import filter_for, keep_best
+from toledo.phrases.pruning import filter_for, keep_best
 from toledo.phrases.table import SCORE_FEATURES
+from toledo.text.corpus import sentences_from
 
 WEIGHTS = {**dict(zip(SCORE_FEATURES, (0.25, 0.5, 1.0, 0.125), strict=True)), "lm": 9.0}
 

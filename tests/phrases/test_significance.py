@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from scipy.stats import hypergeom
 
 from toledo.phrases.extraction import extract_phrases
-from toledo.phrases.significance import log_tail, significance, threshold
+from toledo.phrases.pruning import log_tail, significance, threshold
 
 
 def holds(sentence: list[int], phrase: tuple[int, ...]) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.phrases.smoothing import Counts, discounts, good_turing_factors, phrase_probabilities
+from toledo.phrases.scores import Counts, discounts, good_turing_factors, phrase_probabilities
 
 matrices = st.lists(st.lists(st.integers(0, 6), min_size=4, max_size=4), min_size=1, max_size=6).filter(
     lambda rows: any(map(any, rows))

@@ -6,7 +6,7 @@ from alignment_twin import symmetrise as twin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.phrases.word_alignment import SYMMETRISATIONS, OneWay, symmetrise
+from toledo.phrases.word_alignment.symmetrise import SYMMETRISATIONS, OneWay, symmetrise
 
 
 @st.composite

@@ -11,8 +11,8 @@ from small_tables import content_of, entries, make_table, sentences
 
 from toledo import storage
 from toledo.errors import InputError
-from toledo.phrases.look_up import NO_SPAN, find_pairs
 from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
+from toledo.phrases.trie import NO_SPAN, find_pairs
 
 SMALL = {
     (("ein",), ("a",)): (-1, -2, -3, -4),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.hashing import EMPTY, PairIndex
+from toledo.compiled.hashing import EMPTY, PairIndex
 from toledo.phrases.pairs import Phrases
 from toledo.phrases.trie import NO_PHRASE, Trie, TrieBuilder, build_trie, check_trie, find_phrases
 

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from toledo.refinement.collecting import _ended_with_us
+from toledo.refinement.training_lists import _ended_with_us
 
 
 def interrupted(pending: list[Future[None]]) -> None:

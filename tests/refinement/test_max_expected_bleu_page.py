@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from toledo.cli import app
+from toledo.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers" / "max-expected-bleu.md"

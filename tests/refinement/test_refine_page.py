@@ -8,10 +8,11 @@ import pytest
 from page_commands import programs, run_lines
 from typer.main import get_command
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.cli.refine.command import refine
 from toledo.cli.refine.running import LEXICON_PART
-from toledo.refinement import PAPER, ListSettings, Settings
+from toledo.refinement.loop import PAPER, Settings
+from toledo.refinement.procedure import ListSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
 

@@ -6,16 +6,15 @@ import small_models
 from small_refinements import random_lexicon
 
 from toledo.errors import InputError
-from toledo.forest import k_best
-from toledo.metrics import BLEU
+from toledo.forest.kbest import k_best
+from toledo.metrics.bleu import BLEU
 from toledo.phrases.lexicon import Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expectation import normalised
+from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalised, pruned_lattices
 from toledo.refinement.growth import Growth
-from toledo.refinement.lattices import LatticeSpace, lattice_part, pruned_lattices
 from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.softmax import gradient
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.search.steps import steps_of
 
 SOURCES = ["das haus ist klein", "klein ist das haus", "das ist neu", "haus ist klein ist das"]

@@ -9,19 +9,16 @@ import pytest
 from small_refinements import random_model, random_space
 
 from toledo import storage
-from toledo.corpus import read_parallel, read_segments, read_sentences
 from toledo.errors import InputError
-from toledo.forest import k_best
-from toledo.metrics import BLEU
+from toledo.forest.kbest import k_best
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.phrases.lexical_weights import model1_weights
+from toledo.phrases.lexicon import model1_weights
 from toledo.phrases.training import PhraseTraining
-from toledo.phrases.word_alignment import AlignmentTraining, align
-from toledo.refinement import collecting
+from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.refinement import procedure as module
-from toledo.refinement.collecting import phrase_lists
+from toledo.refinement import training_lists
 from toledo.refinement.distributions import LEXICON, PHRASE
-from toledo.refinement.folds import make_folds, rows_in, training_of
 from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint
 from toledo.refinement.loop import PAPER, Settings, refine
@@ -29,12 +26,14 @@ from toledo.refinement.objective import Parameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
 from toledo.refinement.softmax import SoftmaxAscent, softmax
-from toledo.sample import write_sample
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
+from toledo.sample.corpus import write_sample
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.search.steps import steps_of
+from toledo.text.corpus import read_parallel, read_segments, read_sentences
 from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.mira import MIRA
+from toledo.tuning.tuners.mira import MIRA
 
 
 def scores(*values):
@@ -333,7 +332,7 @@ def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
     whole = procedure(sample, tmp_path / "whole").run(settings)
     assert whole.history.iterations[1].objective[1] > whole.history.iterations[1].objective[0]
     # Interrupted while lists are made, and then again while weights are tuned.
-    make, calls = collecting._make, []
+    make, calls = training_lists._make, []
 
     def interrupted(part, threads):
         calls.append(part)
@@ -342,7 +341,7 @@ def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
         make(part, threads)
 
     with monkeypatch.context() as patch:
-        patch.setattr(collecting, "_make", interrupted)
+        patch.setattr(training_lists, "_make", interrupted)
         with pytest.raises(KeyboardInterrupt):
             procedure(sample, tmp_path / "parts").run(settings)
 

@@ -8,16 +8,21 @@ from hypothesis import strategies as st
 from small_refinements import ALL, hypotheses, random_model, random_space, sentence_bleu, utility
 
 from toledo.errors import InputError
-from toledo.metrics import BLEU
-from toledo.refinement import expectation, word_sums
+from toledo.metrics.bleu import BLEU
+from toledo.refinement import expected_bleu, lexicon_sums
 from toledo.refinement.distributions import LEXICON, PHRASE, Groups, make_family, prior_values
-from toledo.refinement.expectation import UTILITIES, ListSpace, normalised
+from toledo.refinement.expected_bleu import (
+    UTILITIES,
+    ListSpace,
+    PhraseLists,
+    SentenceBLEU,
+    fit_sentence_bleu,
+    normalised,
+)
 from toledo.refinement.growth import Growth, grown, transform
-from toledo.refinement.lists import PhraseLists
+from toledo.refinement.lexicon_sums import log_sums
 from toledo.refinement.objective import DISTANCES, Evidence, Objective, Parameters
-from toledo.refinement.sentence_bleu import SentenceBLEU, fit_sentence_bleu
 from toledo.refinement.softmax import SoftmaxAscent, gradient
-from toledo.refinement.word_sums import log_sums
 from toledo.weights import Weights
 
 seeds = st.integers(0, 10_000)
@@ -286,7 +291,7 @@ def test_growth_transform_of_words_by_hand():
             break
     from small_refinements import entries
 
-    from toledo.refinement.word_sums import spread
+    from toledo.refinement.lexicon_sums import spread
 
     row, name, lexicon = long[0], LEXICON[0], model.word_lexicons.forward
     family = objective.parameters.families[name]
@@ -365,8 +370,8 @@ def test_lbfgs_climbs_from_wherever_it_starts(seed):
 @pytest.mark.parametrize("utility", UTILITIES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_threads_do_not_matter(monkeypatch, utility, distance):
-    monkeypatch.setattr(expectation, "SENTENCES_AT_ONCE", 1)  # so that there are several pieces of work
-    monkeypatch.setattr(word_sums, "PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(expected_bleu, "SENTENCES_AT_ONCE", 1)  # so that there are several pieces of work
+    monkeypatch.setattr(lexicon_sums, "PAIRS_AT_ONCE", 1)
     objective = random_objective(5, 0.01, distance=distance)
     objective = replace(objective, space=replace(objective.space, utility=utility))
     values = shaken(objective, 1)

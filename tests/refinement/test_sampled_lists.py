@@ -7,7 +7,7 @@ from document_twin import text_of
 from small_documents import two_word_model
 
 from toledo.metrics.bleu import BLEU
-from toledo.refinement.sampled import SampleSettings, sampled_lists
+from toledo.refinement.training_lists import SampleSettings, sampled_lists
 
 SOURCES = [["a", "b"], ["b"], ["a", "unknown", "b"]]
 REFERENCES = [["x", "y"], ["z", "z"], ["y", "unknown"]]

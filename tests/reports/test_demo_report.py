@@ -9,10 +9,9 @@ from pages import check_page
 from small_histories import refinement, tuning
 from small_models import small_model
 
-from toledo.corpus import ParallelCorpus, Segment, sentences_from
-from toledo.forest import viterbi
+from toledo.forest.derivations import viterbi
 from toledo.forest.drawing import to_svg
-from toledo.phrases.alignments import Alignments
+from toledo.phrases.table import Alignments
 from toledo.reports.demo import (
     AlignmentQuality,
     DrawnForest,
@@ -28,7 +27,8 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.networks import ShownArc
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.scores import Scored, Scores
-from toledo.search.beam import BeamSearch
+from toledo.search.beam.search import BeamSearch
+from toledo.text.corpus import ParallelCorpus, Segment, sentences_from
 
 TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
 

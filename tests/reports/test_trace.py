@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from small_models import small_model
 
-from toledo.forest import viterbi
+from toledo.forest.derivations import viterbi
 from toledo.phrases.sparse import pair_identity, sparse_features
-from toledo.reports.trace import trace
-from toledo.search.beam import BeamSearch
+from toledo.reports.scores import trace
+from toledo.search.beam.search import BeamSearch
 from toledo.weights import Weights
 
 

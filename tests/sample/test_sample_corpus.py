@@ -8,8 +8,9 @@ from itertools import groupby, pairwise
 import pytest
 
 from toledo.errors import InputError
-from toledo.metrics import BLEU
-from toledo.sample import generate, pairs, phrasebook, write_sample
+from toledo.metrics.bleu import BLEU
+from toledo.sample import phrasebook
+from toledo.sample.corpus import generate, pairs, write_sample
 from toledo.sample.english import verb_forms
 from toledo.sample.lexicon import all_topics, everyday_words
 from toledo.sample.talvan import CASE_ENDINGS, VOWELS

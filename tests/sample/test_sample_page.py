@@ -7,9 +7,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from toledo.cli import app
-from toledo.metrics import BLEU
-from toledo.sample import generate
+from toledo.cli.app import app
+from toledo.metrics.bleu import BLEU
+from toledo.sample.corpus import generate
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sample.md").read_text("utf-8")
 

@@ -9,9 +9,10 @@ from beam_twin import derivations, features_of, models, score, small_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.forest import k_best, viterbi
+from toledo.forest.derivations import viterbi
+from toledo.forest.kbest import k_best
 from toledo.model import Model, SearchSettings, default_weights
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.weights import Weights
 
 ALL = BeamSettings(pop_limit=100_000)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from toledo.cli import app
+from toledo.cli.app import app
 from toledo.formats.documents import read_documents
-from toledo.metrics import BLEU
-from toledo.search.document import OPERATIONS
+from toledo.metrics.bleu import BLEU
+from toledo.search.document.loop import OPERATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
 

@@ -12,20 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_models import small_model as translation_model
 
-from toledo.corpus import sentences_from
 from toledo.errors import InputError
 from toledo.files import read_lines
-from toledo.forest import k_best, viterbi
+from toledo.forest.derivations import viterbi
+from toledo.forest.kbest import k_best
 from toledo.formats.arpa import read_arpa
 from toledo.formats.moses_ini import read_moses_ini
 from toledo.formats.moses_table import read_phrase_table
 from toledo.formats.nbest import read_nbest
 from toledo.model import Model, SearchSettings
-from toledo.phrases.filtering import filter_for
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.phrases.pruning import filter_for
 from toledo.search.beam.forced import ForcedDecoder
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.search.steps import steps_of, word_links
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import sentences_from
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 MOSES_NAMES = {

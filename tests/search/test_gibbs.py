@@ -6,11 +6,18 @@ from beam_twin import small_model
 from gibbs_twin import Twin
 from scipy.stats import chi2
 
-from toledo.consensus import MBR, Consensus, LatticeMBR, MaxTranslation, Viterbi, decide
-from toledo.forest import Forest, distribution
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.lattice_mbr import LatticeMBR
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import MaxTranslation, Viterbi, decide
+from toledo.forest.forest import Forest
+from toledo.forest.inside_outside import distribution
 from toledo.model import Model, default_weights
-from toledo.objectives import ExpectedGain, sentence_bleu_gains, without_ngrams
-from toledo.search.gibbs import OPERATORS, GibbsSearch, GibbsSettings, Samples
+from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
+from toledo.objectives.objective import without_ngrams
+from toledo.search.chain import OPERATORS
+from toledo.search.gibbs.samples import Samples
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 
 PAPER = ("retrans", "merge-split", "reorder")
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]

@@ -9,8 +9,9 @@ import pytest
 from small_models import small_model
 
 from toledo.reports.sampling import summary, write_report
-from toledo.search.gibbs import OPERATORS, GibbsSearch, GibbsSettings, diagnose
-from toledo.search.gibbs.diagnostics import effective_size, split_r_hat
+from toledo.search.chain import OPERATORS
+from toledo.search.gibbs.diagnostics import diagnose, effective_size, split_r_hat
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 
 
 def autoregressive(chains: int, length: int, correlation: float, seed: int = 1) -> np.ndarray:

@@ -8,11 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.model import Model
-from toledo.search.beam.arrays import NONE
-from toledo.search.gibbs.ordering import may_swap, swap_gain, weigh_places
-from toledo.search.gibbs.resegmenting import draw_backward, draw_candidates, spread_candidates, sum_forward
-from toledo.search.gibbs.state import OPERATORS, total_score
-from toledo.search.gibbs.translating import put_window, weigh_merge_split, weigh_options, window_at
+from toledo.search.beam.cubes import NONE
+from toledo.search.chain import OPERATORS, total_score
+from toledo.search.chain_operators import (
+    may_swap,
+    put_window,
+    swap_gain,
+    weigh_merge_split,
+    weigh_options,
+    weigh_places,
+    window_at,
+)
+from toledo.search.chain_resegment import draw_backward, draw_candidates, spread_candidates, sum_forward
 
 PAPER = ("retrans", "merge-split", "reorder")
 texts = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest import Forest, k_best, unite, viterbi
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
+from toledo.forest.kbest import k_best
+from toledo.forest.uniting import unite
 from toledo.model import Model
-from toledo.search.beam import BeamSearch
+from toledo.search.beam.search import BeamSearch
 from toledo.search.itg import ITGSearch, ITGSettings
 from toledo.search.steps import steps_of
 from toledo.weights import Weights

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from small_models import small_model
 
 from toledo.errors import InputError
-from toledo.forest import join, k_best, load_forest, save_forest, viterbi
+from toledo.forest.assemble import join
+from toledo.forest.derivations import viterbi
+from toledo.forest.kbest import k_best
+from toledo.forest.saving import load_forest, save_forest
 from toledo.model import Model
 from toledo.phrases.sparse import TEMPLATES, PairFeatures, linked_words, pair_identity, sparse_features, target_words
 from toledo.phrases.table import PhraseTable
-from toledo.search.beam import BeamSearch, BeamSettings
 from toledo.search.beam.forced import ForcedDecoder
+from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.weights import Weights
 
 ALL = list(TEMPLATES.values())

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from small_models import small_model
 
 from toledo.errors import InputError
-from toledo.forest import Hypothesis, from_nbest, join, k_best, load_forest, prune_to_density, save_forest, viterbi
-from toledo.search.beam import BeamSearch
+from toledo.forest.assemble import join
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.derivations import viterbi
+from toledo.forest.kbest import k_best
+from toledo.forest.pruning import prune_to_density
+from toledo.forest.saving import load_forest, save_forest
+from toledo.search.beam.search import BeamSearch
 from toledo.search.steps import LONGEST_SENTENCE, Step, pack, steps_of, unpack, word_links
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 spans = st.tuples(st.integers(0, LONGEST_SENTENCE - 1), st.integers(1, 255), st.integers(-1, 2**31 - 2))

@@ -8,14 +8,15 @@ from beam_twin import features_of, small_model
 from document_twin import all_states, document_features, text_of
 from small_documents import document_of
 
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document import DocumentModel, DocumentSearch, DocumentSettings, LengthParity
-from toledo.tuning.documents import Chains, ChainSettings, DocumentTrainer
-from toledo.tuning.documents.features import sentence_rows, texts_of
-from toledo.tuning.documents.trainer import Batch
-from toledo.tuning.sampling.advantages import CORPUS_SMOOTHING, smoothed
+from toledo.search.document.models.kinds import DocumentModel, LengthParity
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings
+from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of
+from toledo.tuning.documents.trainer import Batch, DocumentTrainer
+from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, smoothed
 from toledo.weights import Weights
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]

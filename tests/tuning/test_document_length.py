@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from toledo.metrics import BLEU
-from toledo.tuning.documents import match_length
-from toledo.tuning.documents.length import _next
+from toledo.metrics.bleu import BLEU
+from toledo.tuning.documents.tune import _next, match_length
 from toledo.weights import Weights
 
 

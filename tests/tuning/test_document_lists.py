@@ -7,10 +7,10 @@ import pytest
 from small_documents import document_of, two_word_model
 
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document import LengthParity
-from toledo.tuning.documents import Chains, ChainSettings, chain_lists, chain_set
-from toledo.tuning.gradient import GradientTuner
+from toledo.search.document.models.kinds import LengthParity
+from toledo.tuning.documents.chains import Chains, ChainSettings, chain_lists, chain_set
 from toledo.tuning.loop import LoopSettings, tune
+from toledo.tuning.tuners.gradient import GradientTuner
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b"], ["b", "a", "b", "b"]]

@@ -5,12 +5,20 @@ import pytest
 from scipy.optimize import minimize
 from small_documents import document_of, two_word_model
 
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import silent
-from toledo.search.document import OPERATIONS, LengthParity
-from toledo.tuning.documents import DocumentPRO, rank_documents
-from toledo.tuning.documents.ranking import RecordedStates, fit_states, search_states, state_pairs, states_of
+from toledo.search.document.loop import OPERATIONS
+from toledo.search.document.models.kinds import LengthParity
+from toledo.tuning.documents.ranking import (
+    DocumentPRO,
+    RecordedStates,
+    fit_states,
+    rank_documents,
+    search_states,
+    state_pairs,
+    states_of,
+)
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]

@@ -7,19 +7,14 @@ import pytest
 from small_documents import document_of, two_word_model
 
 from toledo.errors import InputError
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document import LengthParity
-from toledo.tuning.annealing import Annealing
+from toledo.search.document.models.kinds import LengthParity
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.documents import (
-    Chains,
-    ChainSettings,
-    DocumentTrainer,
-    TrainingSettings,
-    consensus_texts,
-    train_documents,
-)
+from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
+from toledo.tuning.documents.trainer import DocumentTrainer
+from toledo.tuning.documents.training import TrainingSettings, train_documents
+from toledo.tuning.maximise import Annealing
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a"], ["b", "a", "b", "b"], ["a", "b"]]

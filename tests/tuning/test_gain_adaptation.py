@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.tuning.sampling.adaptation import FARTHEST, LEAST_VARIANCE, LONGEST, GainAdaptation, Gains
-from toledo.tuning.sampling.state import TrainingState
+from toledo.tuning.minimum_risk.adaptation import FARTHEST, LEAST_VARIANCE, LONGEST, GainAdaptation, Gains
+from toledo.tuning.minimum_risk.state import TrainingState
 
 
 class Twin:

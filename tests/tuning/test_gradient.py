@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.forest import Arc, Forest, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TER
-from toledo.tuning.annealing import Annealing
-from toledo.tuning.batches import draw_batches
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples
-from toledo.tuning.gradient import GradientTuner, Name, at_temperature, fitted_linear_bleu
+from toledo.tuning.maximise import Annealing
 from toledo.tuning.rows import parameters
-from toledo.tuning.weight_space import Penalties, WeightSpace
-from toledo.vocabulary import Vocabulary
+from toledo.tuning.tuners.gradient import GradientTuner, Name, at_temperature, fitted_linear_bleu
+from toledo.tuning.weight_space import Penalties, WeightSpace, draw_batches
 from toledo.weights import Weights
 
 NAMES: list[Name] = ["cobleu", "xbleu", "expected-bleu", "corpus-expected-bleu", "linear-bleu", "gleu"]

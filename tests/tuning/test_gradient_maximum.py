@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toledo.tuning.maximum import Limits, Vector, ascend, maximise
+from toledo.tuning.maximise import Limits, Vector, ascend, maximise
 
 TARGET = np.array([1.0, -2.0, 30.0])
 CURVES = np.array([1.0, 50.0, 0.01])

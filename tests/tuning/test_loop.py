@@ -13,21 +13,25 @@ import pytest
 import small_models
 from random_tuner import RandomTuner
 
-from toledo.consensus import MBR, Viterbi
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import Viterbi
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest, k_best
-from toledo.metrics import BLEU, TER
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
+from toledo.forest.kbest import k_best
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.ter import TER
 from toledo.model import Model
 from toledo.phrases.sparse import pair_identity, sparse_features
-from toledo.search.beam import BeamSearch, BeamSettings
-from toledo.tuning.best_lists import best_list
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
+from toledo.tuning.examples import one_best
 from toledo.tuning.history import History, spread
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.one_best import one_best
+from toledo.tuning.pool import best_list
 from toledo.tuning.rounds import round_seed
 from toledo.tuning.tuner import Tuned
-from toledo.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 SOURCES = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "neu ist das"]

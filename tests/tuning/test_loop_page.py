@@ -9,9 +9,9 @@ from page_commands import programs, run_lines
 
 from toledo.cli.translate.command import translate
 from toledo.cli.tune.command import tune
-from toledo.tuning.gradient import GradientTuner
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.mira import MIRA
+from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.mira import MIRA
 from toledo.weights import Weights
 
 PAGE = Path(__file__).parents[2] / "docs" / "tuning.md"

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from small_lists import random_examples
 
-from toledo.metrics import TER, ChrF
-from toledo.tuning.mert import MERT
-from toledo.tuning.problem import list_problem
-from toledo.tuning.tuner import Tuned
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.ter import TER
+from toledo.tuning.tuner import Tuned, list_problem
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 START = Weights({"f0": 0.5, "f1": -1.0, "f2": 0.25})

@@ -10,14 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.metrics import BLEU, TER, ChrF
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, make_lists
-from toledo.tuning.forest_lines import forest_lines
-from toledo.tuning.line_search import Line, Steps, best_point, statistics_along, statistics_at
-from toledo.tuning.list_lines import list_lines
-from toledo.tuning.problem import list_problem
 from toledo.tuning.rows import parameters
-from toledo.vocabulary import Vocabulary
+from toledo.tuning.tuner import list_problem
+from toledo.tuning.tuners.mert_lines import (
+    Line,
+    Steps,
+    best_point,
+    forest_lines,
+    list_lines,
+    statistics_along,
+    statistics_at,
+)
 from toledo.weights import Weights
 
 NUMBERS = st.integers(-4, 4).map(float) | st.floats(-3, 3).filter(lambda value: abs(value) > 1e-3)

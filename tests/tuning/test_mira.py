@@ -13,15 +13,14 @@ from small_lists import alignment, random_examples
 
 from toledo.errors import InputError
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.metrics import BLEU, TER, ChrF
-from toledo.tuning.choices import sentence_gains
-from toledo.tuning.examples import Examples
-from toledo.tuning.linear_gains import worth_of_ngrams
-from toledo.tuning.margins import Limits, average, new_learner, pseudo_gain
-from toledo.tuning.mira import MIRA
-from toledo.tuning.mira_forests import forest_problem, learn_from_forests
-from toledo.tuning.mira_lists import hope_and_fear
-from toledo.vocabulary import Vocabulary
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.examples import Examples, sentence_gains
+from toledo.tuning.tuners.margins import Limits, average, new_learner, pseudo_gain
+from toledo.tuning.tuners.mira import MIRA, hope_and_fear
+from toledo.tuning.tuners.mira_forests import forest_problem, learn_from_forests, worth_of_ngrams
 from toledo.weights import Weights
 
 START = Weights({"f0": 0.2, "f1": 0.3, "f2": 0.5})

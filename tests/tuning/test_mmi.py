@@ -7,13 +7,13 @@ import pytest
 from small_lists import alignment, random_examples
 
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.metrics import BLEU, TER
-from toledo.tuning.choices import sentence_gains, sign
-from toledo.tuning.examples import Examples
-from toledo.tuning.mmi import MMI, is_oracle, likelihood_loss
-from toledo.tuning.problem import list_problem
-from toledo.tuning.simplex import Simplex
-from toledo.vocabulary import Vocabulary
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.examples import Examples, sentence_gains, sign
+from toledo.tuning.tuner import list_problem
+from toledo.tuning.tuners.mmi import MMI, is_oracle, likelihood_loss
+from toledo.tuning.tuners.simplex import Simplex
 from toledo.weights import Weights
 
 START = Weights({"f0": 0.2, "f1": 0.3, "f2": 0.5})

@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_lists import alignment, random_examples
 
+from toledo.compiled.random import next_uniform, random_state
 from toledo.forest.constructors import Hypothesis, from_nbest
-from toledo.metrics import BLEU, TER, ChrF
-from toledo.randomness import next_uniform, random_state
-from toledo.tuning.choices import sentence_gains
-from toledo.tuning.examples import Examples
-from toledo.tuning.pairs import Sampling, sample_pairs
-from toledo.tuning.pro import PRO, logistic_loss
-from toledo.tuning.problem import list_problem
-from toledo.tuning.regression import Regression
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.ter import TER
+from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.examples import Examples, sentence_gains
 from toledo.tuning.rows import row_scores, select_rows, weighted_sum
-from toledo.vocabulary import Vocabulary
+from toledo.tuning.tuner import list_problem
+from toledo.tuning.tuners.pro import PRO, Regression, Sampling, logistic_loss, sample_pairs
 from toledo.weights import Weights
 
 START = Weights({"f0": 0.2, "f1": 0.3, "f2": 0.5})

@@ -9,10 +9,11 @@ from beam_twin import small_model
 from gibbs_twin import Twin
 
 from toledo.errors import InputError
-from toledo.metrics import BLEU, TER
-from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.ter import TER
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 from toledo.tuning.examples import make_lists
-from toledo.tuning.sampling.advantages import (
+from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
@@ -128,7 +129,7 @@ def test_every_line_once_gives_the_exact_gradient_of_a_corpus(monkeypatch: pytes
     flat = SampledBatch(batch.offsets, np.ones(batch.counts.size), batch.statistics, np.zeros(batch.counts.size))
     sizes = np.diff(flat.offsets)
     drawn = np.array(list(product(*(range(size) for size in sizes)))).T + flat.offsets[:-1, None]
-    monkeypatch.setattr("toledo.tuning.sampling.advantages.draw_lines", lambda *_: drawn)
+    monkeypatch.setattr("toledo.tuning.minimum_risk.advantages.draw_lines", lambda *_: drawn)
     value, found = corpus_advantages(flat, METRIC, drawn.shape[1], np.random.default_rng(1))
     gains = smoothed(METRIC, CORPUS_SMOOTHING).scores(flat.statistics[drawn].sum(axis=0)) / 100
     expected = np.zeros(found.size)
@@ -158,7 +159,7 @@ def test_samples_give_the_gradient_without_bias(kind: str, temperature: float) -
 
 
 def sampled(forests: list, model: object) -> tuple[SampledBatch, np.ndarray]:
-    from toledo.forest.joining import join
+    from toledo.forest.assemble import join
 
     lists = make_lists(join(forests), REFERENCES, METRIC)
     totals = lists.forest.scores(model.weights)

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 import small_models
 
-from toledo.consensus import MBR
+from toledo.consensus.mbr import MBR
 from toledo.errors import InputError
-from toledo.forest import Forest
-from toledo.metrics import BLEU
+from toledo.forest.forest import Forest
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.gibbs import GibbsSearch, GibbsSettings
-from toledo.tuning.annealing import Annealing
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
-from toledo.tuning.sampling import GainAdaptation, SampledSet, SamplingTrainer, train
-from toledo.tuning.sampling.training import mean_weights
+from toledo.tuning.maximise import Annealing
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.trainer import SamplingTrainer
+from toledo.tuning.minimum_risk.training import SampledSet, mean_weights, train
 from toledo.weights import Weights
 
 SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]

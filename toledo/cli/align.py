@@ -72,11 +72,11 @@ def align(
 
         toledo align --source train.de --target train.en --symmetrise intersection --output alignments.gz
     """
-    from toledo.corpus import read_parallel
-    from toledo.formats.moses_lexicon import write_lexicon
-    from toledo.formats.pharaoh import alignment_lines
-    from toledo.phrases.word_alignment import AlignmentTraining
-    from toledo.phrases.word_alignment import align as align_words
+    from toledo.formats.alignments import alignment_lines
+    from toledo.formats.moses_writing import write_lexicon
+    from toledo.phrases.word_alignment.aligner import AlignmentTraining
+    from toledo.phrases.word_alignment.aligner import align as align_words
+    from toledo.text.corpus import read_parallel
 
     log = set_up_messages(quiet)
     require_output_apart(context)

@@ -30,7 +30,7 @@ error_console = Console(stderr=True)
 
 def _all_threads() -> int:
     """Compiled code is imported only where a command needs it: `--help` should be quick."""
-    from toledo.kernels import available_threads
+    from toledo.compiled.kernels import available_threads
 
     return available_threads()
 

@@ -63,9 +63,8 @@ def _import_docent(
     configuration: Path, phrase_table: Path | None, language_models: list[Path], output: Path, progress: Progress
 ) -> None:
     """A model directory, and beside the model what Docent's search does."""
-    from toledo.formats.docent_config import read_docent_config
-    from toledo.formats.docent_model import document_search, import_docent
-    from toledo.formats.document_toml import CONFIGURATION, write_configuration
+    from toledo.formats.docent import document_search, import_docent, read_docent_config
+    from toledo.search.document.settings import CONFIGURATION, write_configuration
 
     read = read_docent_config(configuration)
     for note in read.notes:
@@ -101,11 +100,11 @@ def export_model(
     """
     from dataclasses import replace
 
-    from toledo.corpus import read_sentences
     from toledo.files import require_output_directory
-    from toledo.formats import arpa, moses_model, moses_reordering, moses_table
+    from toledo.formats import arpa, moses_model, moses_table
     from toledo.model import Model
-    from toledo.phrases.filtering import filter_for
+    from toledo.phrases.pruning import filter_for
+    from toledo.text.corpus import read_sentences
 
     set_up_messages(quiet)
     progress = progress_for(quiet)
@@ -122,7 +121,7 @@ def export_model(
     if phrase_table:
         moses_table.write_phrase_table(phrase_table, loaded.table, progress)
     if reordering_table:
-        moses_reordering.write_reordering_table(reordering_table, loaded.table, progress)
+        moses_table.write_reordering_table(reordering_table, loaded.table, progress)
     if language_model:
         if not loaded.language_models:
             raise InputError("the model has no language model", file=model, remedy="export something else")

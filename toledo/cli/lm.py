@@ -15,8 +15,8 @@ from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require
 from toledo.progress import Progress
 
 if TYPE_CHECKING:
-    from toledo.language_model import LanguageModel, LineScores, Perplexity
-    from toledo.vocabulary import Vocabulary
+    from toledo.language_model.model import LanguageModel, LineScores, Perplexity
+    from toledo.text.vocabulary import Vocabulary
 
 app = typer.Typer(no_args_is_help=True, help="Estimate language models, score text with them, mix them.")
 
@@ -48,10 +48,10 @@ def estimate(
 
         toledo lm estimate --order 5 --prune "0 0 1" --output lm.arpa.gz train.en
     """
-    from toledo.corpus import read_sentences
-    from toledo.language_model import LanguageModel
-    from toledo.language_model import estimate as estimate_model
-    from toledo.vocabulary import Vocabulary
+    from toledo.language_model.estimate import estimate as estimate_model
+    from toledo.language_model.model import LanguageModel
+    from toledo.text.corpus import read_sentences
+    from toledo.text.vocabulary import Vocabulary
 
     set_up_messages(quiet)
     require_output_apart(context)
@@ -80,9 +80,9 @@ def score(
 
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
-    from toledo.corpus import read_sentence_blocks
-    from toledo.language_model import LineScorer
-    from toledo.vocabulary import Vocabulary
+    from toledo.language_model.model import LineScorer
+    from toledo.text.corpus import read_sentence_blocks
+    from toledo.text.vocabulary import Vocabulary
 
     set_up_messages(quiet)
     vocabulary = Vocabulary()
@@ -115,10 +115,10 @@ def interpolate(
 
         toledo lm interpolate news.arpa talks.arpa --tune talks.dev.en --output mixed.arpa
     """
-    from toledo.corpus import read_sentences
-    from toledo.language_model import interpolate as interpolate_models
-    from toledo.language_model import tune_weights
-    from toledo.vocabulary import Vocabulary
+    from toledo.language_model.interpolate import interpolate as interpolate_models
+    from toledo.language_model.interpolate import tune_weights
+    from toledo.text.corpus import read_sentences
+    from toledo.text.vocabulary import Vocabulary
 
     set_up_messages(quiet)
     require_output_apart(context)
@@ -154,7 +154,7 @@ def _numbers(text: str) -> list[int]:
 
 def _read(path: str, vocabulary: Vocabulary, progress: Progress) -> LanguageModel:
     from toledo.formats.arpa import read_arpa
-    from toledo.language_model import load_language_model
+    from toledo.language_model.model import load_language_model
 
     if Path(path).is_dir():
         return load_language_model(path, vocabulary)
@@ -163,7 +163,7 @@ def _read(path: str, vocabulary: Vocabulary, progress: Progress) -> LanguageMode
 
 def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Progress) -> None:
     from toledo.formats.arpa import write_arpa
-    from toledo.language_model import save_language_model
+    from toledo.language_model.model import save_language_model
 
     if _is_arpa(path):
         write_arpa(path, model, vocabulary, progress)
@@ -177,7 +177,7 @@ def _is_arpa(path: str) -> bool:
 
 def _require_output(path: str) -> None:
     """A bad path should not cost the work."""
-    from toledo.language_model.saving import DESCRIPTION
+    from toledo.language_model.model import DESCRIPTION
 
     if _is_arpa(path):
         require_output(path)

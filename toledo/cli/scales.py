@@ -15,7 +15,7 @@ from toledo.files import read_segment_lines
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
     from toledo.consensus.scale import ScaleTable
-    from toledo.forest import Forest
+    from toledo.forest.forest import Forest
     from toledo.progress import Progress
     from toledo.weights import Weights
 
@@ -50,7 +50,7 @@ def scale_table(
     split: Split | None = None,
 ) -> ScaleTable:
     """BLEU for each scale; without `scales` for twelve that fit the norm of the weights."""
-    from toledo.consensus import choose_scale
+    from toledo.consensus.scale import choose_scale
 
     references = references_of(reference, len(forests), split)
     numbers = None if scales is None else numbers_of(scales)
@@ -68,7 +68,7 @@ def described(table: ScaleTable, rule: Rule, as_json: bool) -> list[str]:
 
 def references_of(files: Sequence[str], segments: int, split: Split | None = None) -> list[tuple[Sequence[str], ...]]:
     """The references of each segment."""
-    from toledo.vocabulary import split_words
+    from toledo.text.vocabulary import split_words
 
     if not files:
         raise InputError("a scale is chosen by references, and there are none", remedy="give --reference FILE")

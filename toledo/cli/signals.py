@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-KERNELS = "toledo.kernels"  # the name of its threads
+KERNELS = "toledo.compiled.kernels"  # the name of its threads
 EXIT_CODES = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM))
 
 

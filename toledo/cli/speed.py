@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from toledo.kernels import compiled_kernels
+from toledo.compiled.kernels import compiled_kernels
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ Model = Annotated[Path, typer.Option("--model", help="Truecasing model.", show_d
 
 def _rules() -> ModuleType:
     """Imported where a command needs it: the tokeniser's tables take long to load."""
-    from toledo import text
+    from toledo.text import tokens as text
 
     return text
 
@@ -117,7 +117,7 @@ def clean(
 
     Example: `toledo text clean --source a.de --target a.en --source-output b.de --target-output b.en`
     """
-    from toledo.corpus import read_line_pairs
+    from toledo.text.corpus import read_line_pairs
 
     log = set_up_messages(quiet)
     is_clean = _rules().is_clean

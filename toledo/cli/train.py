@@ -94,13 +94,13 @@ def train(
 
         toledo train --source train.de --target train.en --alignments A --lm-order 5 --output model
     """
-    from toledo.corpus import read_parallel, read_sentences
     from toledo.files import require_output_directory, require_readable
+    from toledo.formats.alignments import read_alignments
     from toledo.formats.arpa import read_arpa
-    from toledo.formats.pharaoh import read_alignments
     from toledo.model import DESCRIPTION
     from toledo.phrases.training import PhraseTraining
-    from toledo.phrases.word_alignment import AlignmentTraining
+    from toledo.phrases.word_alignment.aligner import AlignmentTraining
+    from toledo.text.corpus import read_parallel, read_sentences
     from toledo.training import Training
     from toledo.training import train as train_model
 

@@ -18,21 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from toledo import storage
+from toledo.combination.alignment import Matcher
 from toledo.combination.features import Feature
 from toledo.combination.lattice import Lattice, bigram_edges, join_networks
-from toledo.combination.matching import Matcher
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
-from toledo.combination.problem import References
-from toledo.combination.scores import with_votes
 from toledo.combination.stages import Checkpoint, Stage
 from toledo.combination.tuning import Expander, Settings, configuration_of, covering, tune_stages
+from toledo.combination.votes import References, with_votes
 from toledo.consensus.rule import Rule, Viterbi, decide
 from toledo.errors import InputError
-from toledo.forest.joining import split
-from toledo.forest.structure import Forest
-from toledo.language_model.query import LanguageModel
+from toledo.forest.assemble import split
+from toledo.forest.forest import Forest
+from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 

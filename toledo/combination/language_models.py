@@ -20,9 +20,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import Sentences, sentences_from
-from toledo.language_model import BackoffModel, LanguageModel, estimate, interpolate, tune_weights
-from toledo.vocabulary import RESERVED, UNKNOWN
+from toledo.language_model.backoff import BackoffModel
+from toledo.language_model.estimate import estimate
+from toledo.language_model.interpolate import interpolate, tune_weights
+from toledo.language_model.model import LanguageModel
+from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.vocabulary import RESERVED, UNKNOWN
 
 ORDER = 5
 BIASES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))

@@ -23,12 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.incremental import NULL
-from toledo.combination.network import Arcs, ConfusionNetwork, Hypotheses, heuristic_priors
-from toledo.forest.scoring import SparseArrays, SparseFeatures
-from toledo.forest.structure import Forest, Shape, Yields
-from toledo.metrics.sequences import offsets_of
-from toledo.vocabulary import Vocabulary
+from toledo.combination.network import NULL, Arcs, ConfusionNetwork, Hypotheses, heuristic_priors
+from toledo.compiled.ragged import offsets_of
+from toledo.forest.forest import Forest, Shape, Yields
+from toledo.forest.linear import SparseArrays, SparseFeatures
+from toledo.text.vocabulary import Vocabulary
 
 FEATURES = ("word", "null", "skeleton")
 NO_ARC, WAY_IN = -1, -1  # the arc of edges without votes; the column of the way into a network

@@ -17,14 +17,13 @@ import numpy as np
 
 from toledo.combination.combiner import Combined, Combiner
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias
-from toledo.combination.raw_text import RawText, Written
-from toledo.combination.truecasing import LatticeTruecaser
 from toledo.combination.tuning import Settings
+from toledo.combination.written_text import LatticeTruecaser, RawText, Written
 from toledo.consensus.rule import Rule, Viterbi
-from toledo.corpus import Sentences, sentences_from
 from toledo.errors import InputError
-from toledo.language_model import LanguageModel
-from toledo.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
+from toledo.language_model.model import LanguageModel
+from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
 
 Outputs = Sequence[Sequence[Written]]  # of each system for a segment, best first
 SHOWN = 60  # characters of a line in a message

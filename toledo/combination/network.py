@@ -1,13 +1,23 @@
 """Confusion networks: columns of alternatives, and which systems vote for each.
 
-A network is kept as the table that alignment makes of it (`toledo.combination.incremental`): which word, or none, each
+A network is kept as the table that alignment makes of it (`toledo.combination.network`): which word, or none, each
 output has in each column. Equal outputs are one, with the votes of several systems. An output that is best of its
 system votes with a confidence of 1, the one of rank r in an n-best list with 1 / (1 + r). An empty output does not
 vote: the system had nothing to say.
+
+Build a network from one output as skeleton, to which the others are aligned one after another, the closest first.
+
+A network is a table: one row per column of the network, one place per output, which holds a word or no word (`NULL`).
+Each output is aligned to all words that the outputs before it have put into a column (Rosti et al. 2009); what fits
+nowhere gets a new column. The closest outputs come first, by the edits with shifts between them and the skeleton:
+they are the easiest to align well, and each makes it easier to align the next.
+
+The way of a text through a confusion network: which arc of each column it takes, and what the systems say to it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,12 +25,83 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.incremental import NULL, build_table
-from toledo.combination.matching import Matcher
+from toledo.combination.alignment import EDIT, NO_COLUMN, SKIP, Aligned, Matcher, Task, align
+from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import Sequences, offsets_of
 from toledo.errors import InputError
-from toledo.kernels import kernel
-from toledo.metrics.sequences import Sequences, offsets_of
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
+
+NULL = -1  # no word of an output in a column
+
+
+@kernel
+def build_table(
+    words: NDArray[np.int32], offsets: NDArray[np.int64], skeleton: int, costs: NDArray[np.int32], shifting: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The network around one of some texts, and the cost of each text beside the skeleton alone.
+
+    Text h is `words[offsets[h]:offsets[h + 1]]`; words are rows of `costs`. The table has a row per column.
+    """
+    texts = offsets.size - 1
+    plain = words[offsets[skeleton] : offsets[skeleton + 1]]
+    table = np.full((plain.size, texts), NULL, np.int32)
+    table[:, skeleton] = plain
+    aligned = np.zeros(texts, np.bool_)
+    aligned[skeleton] = True
+    distances = np.zeros(texts, np.int64)
+    for text in range(texts):
+        if text != skeleton:
+            own = words[offsets[text] : offsets[text + 1]]
+            distances[text] = align(_task(own, table, aligned, costs), shifting).cost
+    for text in np.argsort(distances, kind="mergesort"):
+        if text != skeleton:
+            own = words[offsets[text] : offsets[text + 1]]
+            table = _with(table, text, own, align(_task(own, table, aligned, costs), shifting))
+            aligned[text] = True
+    return table, distances
+
+
+@kernel
+def _task(
+    own: NDArray[np.int32], table: NDArray[np.int32], aligned: NDArray[np.bool_], costs: NDArray[np.int32]
+) -> Task:
+    """What each word costs in each column: as much as with the most similar word there."""
+    width = table.shape[0]
+    task = Task(np.full((own.size, width), EDIT, np.int32), np.full(width, EDIT, np.int32))
+    for j in range(width):
+        for text in range(aligned.size):
+            if not aligned[text]:
+                continue
+            word = table[j, text]
+            if word == NULL:
+                task.columns[j] = SKIP
+                continue
+            for i in range(own.size):
+                task.words[i, j] = min(task.words[i, j], costs[own[i], word])
+    return task
+
+
+@kernel
+def _with(table: NDArray[np.int32], text: int, own: NDArray[np.int32], found: Aligned) -> NDArray[np.int32]:
+    """The table with the words of one more text; words without a column get one after that of the word before."""
+    new = 0
+    for column in found.columns:
+        new += column == NO_COLUMN
+    result = np.full((table.shape[0] + new, table.shape[1]), NULL, np.int32)
+    here = old = 0
+    for i in range(own.size):
+        column = found.columns[i]
+        if column != NO_COLUMN:
+            while old <= column:
+                result[here] = table[old]
+                here, old = here + 1, old + 1
+            result[here - 1, text] = own[found.order[i]]
+        else:
+            result[here, text] = own[found.order[i]]
+            here += 1
+    result[here:] = table[old:]
+    return result
+
 
 Output = Sequence[str] | Sequence[Sequence[str]]  # of one system for one segment: words, or n-best lists of words
 LARGEST_TABLE = 50_000_000  # cells in which two texts are compared
@@ -183,3 +264,57 @@ def _arcs(table: NDArray[np.int32], skeleton: int, confidences: NDArray[np.float
         arcs.columns[:count].copy(), arcs.words[:count].copy(), arcs.vote_offsets[: count + 1].copy(),
         arcs.systems[:votes].copy(), arcs.confidences[:votes].copy(),
     )  # fmt: skip
+
+
+Shares = NDArray[np.float64]
+NEVER = -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkPath:
+    """One arc for each column of a network, by its number; `value` is the sum of the logarithms of their votes."""
+
+    network: ConfusionNetwork
+    arcs: tuple[int, ...]
+    value: float
+
+
+def arc_votes(arcs: Arcs, shares: Shares) -> NDArray[np.float64]:
+    """Σ_n σ_n conf_n of each arc."""
+    weighted = shares[arcs.systems] * arcs.confidences
+    owners = np.repeat(np.arange(arcs.words.size), np.diff(arcs.vote_offsets))
+    return np.bincount(owners, weighted, arcs.words.size).astype(np.float64)
+
+
+def best_path(networks: Sequence[ConfusionNetwork], words: Sequence[int], shares: Shares) -> NetworkPath | None:
+    """The path with most votes of all networks that has these words; None if no network has them."""
+    found = [path for network in networks if (path := _path(network, words, shares)) is not None]
+    return max(found, key=lambda path: path.value, default=None)
+
+
+def _path(network: ConfusionNetwork, words: Sequence[int], shares: Shares) -> NetworkPath | None:
+    """After c columns and w words the best way has come with the last arc `back[c][w]`."""
+    arcs = network.arcs()
+    scores = [math.log(vote) if vote > 0.0 else NEVER for vote in arc_votes(arcs, shares).tolist()]
+    begins = np.searchsorted(arcs.columns, np.arange(network.columns + 1)).tolist()
+    spoken = arcs.words.tolist()
+    values, back = [0.0, *[NEVER] * len(words)], []
+    for column in range(network.columns):
+        after, taken = [NEVER] * (len(words) + 1), [-1] * (len(words) + 1)
+        for arc in range(begins[column], begins[column + 1]):
+            step = 0 if spoken[arc] == NULL else 1
+            for place in range(len(words) + 1 - step):
+                if step and spoken[arc] != words[place]:
+                    continue
+                value = values[place] + scores[arc]
+                if value > after[place + step]:
+                    after[place + step], taken[place + step] = value, arc
+        values = after
+        back.append(taken)
+    if values[-1] == NEVER:
+        return None
+    place, chosen = len(words), []
+    for taken in reversed(back):
+        chosen.append(taken[place])
+        place -= spoken[taken[place]] != NULL
+    return NetworkPath(network, tuple(reversed(chosen)), values[-1])

@@ -9,7 +9,7 @@ from typing import Any
 
 import tomli_w
 
-from toledo.combination.scores import CombinationWeights
+from toledo.combination.votes import CombinationWeights
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.resumption import require_same

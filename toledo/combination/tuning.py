@@ -15,22 +15,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from toledo.combination.ascent import Ascent
-from toledo.combination.downhill import Downhill
-from toledo.combination.expansion import LANGUAGE_MODEL, expand, pruned
-from toledo.combination.features import Feature, SparseNGramFeatures, named_feature
+from toledo.combination.alignment import Matcher
+from toledo.combination.features import LANGUAGE_MODEL, Feature, SparseNGramFeatures, expand, named_feature, pruned
 from toledo.combination.language_models import ORDER, cut_order
 from toledo.combination.lattice import FEATURES, Lattice
-from toledo.combination.matching import Matcher
-from toledo.combination.path_lists import ListAscent
-from toledo.combination.problem import Problem, References
-from toledo.combination.scores import CombinationWeights, VotedForest, uniform, with_votes
 from toledo.combination.stages import Checkpoint, Stage
+from toledo.combination.tuners import Ascent, Downhill, ListAscent
+from toledo.combination.votes import CombinationWeights, Problem, References, VotedForest, uniform, with_votes
 from toledo.errors import InputError
+from toledo.forest.forest import Forest
 from toledo.forest.ngrams import NGramForest
-from toledo.forest.structure import Forest
-from toledo.language_model.query import LanguageModel
-from toledo.objectives import match
+from toledo.language_model.model import LanguageModel
+from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
 from toledo.resumption import mark
 from toledo.weights import Weights

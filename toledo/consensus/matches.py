@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.hashing import EMPTY, find_slot, pair_key
-from toledo.kernels import kernel
+from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.kernels import kernel
 
 AGAIN = 1 << 31  # added to the number of an n-gram: the key of its next occurrence in the same text
 NO_ROW = -1

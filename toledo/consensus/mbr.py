@@ -17,17 +17,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.bleu_gains import MOSES_BLEU, SAMPLER_BLEU, BLEUGain
-from toledo.consensus.chrf_gains import ChrFGain
-from toledo.consensus.distinct import number_texts
-from toledo.consensus.lists import WeightedTexts, best_texts, sampled_texts, select_texts
+from toledo.compiled.kernels import map_chunks
+from toledo.compiled.ragged import Sequences, checked_symbols
+from toledo.consensus.gains import MOSES_BLEU, SAMPLER_BLEU, BLEUGain, ChrFGain, TERGain
 from toledo.consensus.rule import NOTHING, SEGMENTS_AT_ONCE, Decision, check_scale
-from toledo.consensus.ter_gains import TERGain
-from toledo.forest.structure import Forest, Scores, check_offsets
-from toledo.kernels import map_chunks
-from toledo.metrics.sequences import Sequences, checked_symbols
+from toledo.consensus.texts import WeightedTexts, best_texts, number_texts, sampled_texts, select_texts
+from toledo.forest.forest import Forest, Scores, check_offsets
 from toledo.progress import Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 DIGITS = 9  # of gains in per cent: what lies below is rounding

@@ -5,6 +5,11 @@
 
 A scale multiplies all scores before they become probabilities, p(d) ∝ exp(scale · score(d)): small ones make the
 distribution flat, large ones sharp. Which is best depends on the rule; `toledo.consensus.scale` finds out.
+
+The most probable translation: derivations with the same text count together.
+
+p(e) is the sum of p(d) over all derivations d that write e. Finding the best e is NP-hard on lattices and forests; here
+the sum is over the best derivations only. On n-best lists, whose entries are all seen, it is exact.
 """
 
 from __future__ import annotations
@@ -16,9 +21,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.derivation import viterbi
-from toledo.forest.structure import Forest, Scores
-from toledo.kernels import map_chunks
+from toledo.compiled.kernels import map_chunks
+from toledo.consensus.texts import best_texts
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest, Scores
 from toledo.progress import Progress, silent
 from toledo.weights import Weights
 
@@ -88,3 +94,21 @@ def check_scale(scale: float) -> None:
     """Refuse scales that make no distribution of scores, or turn it round."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         raise ValueError(f"a scale is a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}")
+
+
+@dataclass(frozen=True)
+class MaxTranslation:
+    """The most probable of the `size` best texts; the value is the logarithm of its share of what was seen."""
+
+    size: int = 1000
+
+    name = "max-translation"
+
+    def choose(self, forest: Forest, scores: Scores) -> Decision:
+        """The text whose derivations weigh most; of equal ones the one with the best derivation."""
+        found = best_texts(forest, scores, self.size if forest.shape.tails.size else max(forest.edges, 1))
+        if not len(found):
+            return NOTHING
+        best = int(np.argmax(found.probabilities))
+        words = found.texts.symbols[found.texts.offsets[best] : found.texts.offsets[best + 1]]
+        return Decision(words, float(np.log(found.probabilities[best])))

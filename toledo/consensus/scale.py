@@ -4,31 +4,57 @@
     decide(table.best.rule, test_forests, weights, table.best.scale)
 
 The scale matters as much as the rule. What does not depend on it is done once: k-best lists, the splitting by n-grams.
+
+How sharp a distribution is: the scale times the norm of the weights, whatever that norm is.
+
+Scores become probabilities by p(d) ∝ exp(scale · w · f(d)): weights twice as large at half the scale are the same
+distribution. Tuners leave norms that are ten times apart, so scales to choose from must go by the norm.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from toledo.consensus.expected_counts import Consensus
+from toledo.compiled.kernels import map_chunks
+from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.lists import best_derivations
-from toledo.consensus.max_translation import MaxTranslation
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, Rule, check_scale
-from toledo.consensus.sharpness import scales_for
+from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, MaxTranslation, Rule, check_scale
+from toledo.consensus.texts import best_derivations
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
-from toledo.forest.structure import Forest, Scores, Yields
-from toledo.kernels import map_chunks
-from toledo.metrics import BLEU, ChrF, Metric
+from toledo.forest.forest import Forest, Scores, Yields
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.chrf import ChrF
+from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
 from toledo.weights import Weights
+
+SCALES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # for scores without weights
+SHARPNESS = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 30.0)  # scale × norm
+
+
+def norm_of(weights: Weights | Mapping[str, float], names: Collection[str]) -> float:
+    """The L1 norm of the weights of these features without frozen ones, if there are others.
+
+    Frozen ones such as that of unknown words are the same for all translations of a sentence.
+    """
+    frozen = weights.frozen if isinstance(weights, Weights) else frozenset[str]()
+    known = [name for name in names if name in weights]
+    free = [name for name in known if name not in frozen]
+    return sum(abs(weights[name]) for name in free or known)
+
+
+def scales_for(weights: Weights | Mapping[str, float], names: Collection[str]) -> Sequence[float]:
+    """Scales worth trying for these (dense) features: some of all degrees of sharpness, in three digits."""
+    norm = norm_of(weights, names)
+    return [float(f"{one / norm:.3g}") for one in SHARPNESS] if norm else SCALES
+
 
 References = Sequence[Sequence[Sequence[str]]]  # words of each reference of each segment
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
-from toledo.forest.scoring import SparseArrays
-from toledo.forest.structure import Forest, Yields
-from toledo.vocabulary import Vocabulary
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.linear import SparseArrays
+from toledo.text.vocabulary import Vocabulary
 
 Words = Sequence[str]
 FeatureValues = Mapping[str, float]

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Scores, Shape, check_scores, sentences_at_once
-from toledo.kernels import kernel, map_chunks
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.forest.forest import Scores, Shape, check_scores, sentences_at_once
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.hashing import EMPTY, find_slot, pair_key
-from toledo.kernels import inner_kernel, kernel
+from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.kernels import inner_kernel, kernel
 
 NO_NGRAM = -1  # no such n-gram; as a prefix, that of a single word
 

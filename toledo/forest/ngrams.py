@@ -9,27 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
-from toledo.forest.context import boundary_needs, buffer_for
-from toledo.forest.edge_text import Task
+from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
+from toledo.forest.boundary_words import Task, boundary_needs, buffer_for
+from toledo.forest.forest import Forest, Scores, Yields, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
-from toledo.forest.joining import join, split
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes
-from toledo.forest.structure import (
-    Forest,
-    Scores,
-    Yields,
-    check_scores,
-    edges_of_sentences,
-    sentences_at_once,
-)
-from toledo.kernels import kernel, map_chunks
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
-from toledo.language_model.query import LanguageModel
-from toledo.vocabulary import BEGIN, END
+from toledo.language_model.model import LanguageModel
+from toledo.text.vocabulary import BEGIN, END
 
 UNLIMITED = 2**62
 LARGEST_ORDER = 255  # lengths of n-grams are kept in a byte

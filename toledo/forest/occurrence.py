@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import Scores, Shape
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
+from toledo.forest.forest import Scores, Shape
 
 BITS = 64
 NGRAMS_AT_ONCE = 32  # one sweep in numbers follows this many n-grams side by side, in vector lanes

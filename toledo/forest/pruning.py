@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from toledo.forest.assemble import keep_edges
+from toledo.forest.assemble import join, keep_edges, split
+from toledo.forest.derivations import best_above, best_below, best_lengths, on_best
+from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.inside_outside import distribution
-from toledo.forest.joining import join, split
-from toledo.forest.structure import Forest, Scores, check_scores
-from toledo.forest.viterbi import best_above, best_below, best_lengths, on_best
 
 
 def prune_by_score(forest: Forest, scores: Scores, margin: float) -> Forest:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.errors import InputError
-from toledo.forest.scoring import SparseArrays, SparseFeatures
-from toledo.forest.structure import Forest, Shape, Yields
-from toledo.vocabulary import Vocabulary
+from toledo.forest.forest import Forest, Shape, Yields
+from toledo.forest.linear import SparseArrays, SparseFeatures
+from toledo.text.vocabulary import Vocabulary
 
 DESCRIPTION = "forest.toml"
 FORMAT = 1

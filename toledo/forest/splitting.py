@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.context import Buffer, write_state
-from toledo.forest.edge_text import Task, completed, fill, left_estimate, model_score
+from toledo.compiled.heap import ENTRY, add_entry, doubled, remove_first
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
+from toledo.forest.boundary_words import Buffer, Task, completed, fill, left_estimate, model_score, write_state
+from toledo.forest.forest import Scores
 from toledo.forest.ngram_index import NGramIndex, with_room
-from toledo.forest.structure import Scores
-from toledo.growing import doubled
-from toledo.heap import ENTRY, add_entry, remove_first
-from toledo.kernels import inlined, inner_kernel, kernel
 
 NO_NODE = -1
 FNV, FNV_PRIME = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x0000_0100_0000_01B3)

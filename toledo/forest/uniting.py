@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, sparse_rows
-from toledo.forest.joining import join
-from toledo.forest.scoring import SparseArrays
-from toledo.forest.structure import Forest, Scores, Shape, Yields
-from toledo.kernels import inlined, inner_kernel, kernel
+from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows
+from toledo.forest.forest import Forest, Scores, Shape, Yields
+from toledo.forest.linear import SparseArrays
 
 NONE = -1
 MOST = 64  # forests: each is a bit

@@ -7,13 +7,21 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from toledo.corpus import Document, documents_of, read_segments
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_segment_lines, write_lines
-from toledo.formats.markup import is_markup
-from toledo.formats.nist_xml import read_text_sets, write_text_sets
-from toledo.formats.text_sets import Kind, MarkedDocument, MarkedSegment, MarkedText, TextSet, joined
-from toledo.vocabulary import split_words
+from toledo.formats.test_sets import (
+    Kind,
+    MarkedDocument,
+    MarkedSegment,
+    MarkedText,
+    TextSet,
+    is_markup,
+    joined,
+    read_text_sets,
+    write_text_sets,
+)
+from toledo.text.corpus import Document, documents_of, read_segments
+from toledo.text.vocabulary import split_words
 
 SET = {"setid": "", "srclang": "any", "trglang": "any"}  # what scorers want to see in NIST's form
 

@@ -24,17 +24,10 @@ from typing import NamedTuple
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_lines
-from toledo.forest import Forest, ForestBuilder
-from toledo.formats.features import (
-    EdgeText,
-    dense_names,
-    edge_texts,
-    number_text,
-    parse_number,
-    without_base,
-    words_text,
-)
-from toledo.vocabulary import RESERVED, Vocabulary, split_words
+from toledo.forest.constructors import ForestBuilder
+from toledo.forest.forest import Forest
+from toledo.formats.fields import EdgeText, dense_names, edge_texts, number_text, parse_number, without_base, words_text
+from toledo.text.vocabulary import RESERVED, Vocabulary, split_words
 
 HEADER = "# target ||| features ||| source-covered"
 HEADERS = {HEADER: 3, "# target ||| features": 2}  # and the fields of an edge

@@ -3,11 +3,13 @@
 A list has one `Entry` for each hypothesis: a `Hypothesis` of `toledo.forest` with what else a file may say.
 The model score of a file is kept apart as `score`: it is what the features came to under the weights of the system
 that wrote the list, so a forest either has the features (to score them anew) or the score (as it is).
+
+Derivations of a phrase-based search as entries of n-best lists: features, score, phrases and word links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,11 +19,14 @@ import numpy as np
 
 from toledo.errors import InputError
 from toledo.files import display_name
-from toledo.forest import Derivation, Forest, Hypothesis, from_nbest, k_best
-from toledo.forest.structure import Scores
-from toledo.formats.features import BASE, dense_names, without_base
-from toledo.formats.numbered import fill_gaps
-from toledo.vocabulary import Vocabulary
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.derivations import Derivation
+from toledo.forest.forest import Forest, Scores
+from toledo.forest.kbest import k_best
+from toledo.formats.fields import BASE, dense_names, fill_gaps, without_base
+from toledo.phrases.table import PhraseTable
+from toledo.search.steps import Step, steps_of, word_links
+from toledo.text.vocabulary import Vocabulary
 
 
 class PhraseSpan(NamedTuple):
@@ -127,3 +132,45 @@ def _with_score(rank: int, entry: Hypothesis) -> Hypothesis:
 def tidy(value: float) -> float:
     """Features are stored in single precision: what goes beyond is noise of the sum."""
     return float(np.float32(value))
+
+
+DIGITS = 6
+
+
+def nbest_list(
+    forest: Forest,
+    weights: Mapping[str, float],
+    size: int,
+    segment: int = 0,
+    *,
+    distinct: bool = False,
+    table: PhraseTable | None = None,
+) -> NBestList:
+    """The best derivations of a segment (with `distinct`, translations); with a table, also phrases and word links."""
+    found = islice(k_best(forest, forest.scores(weights), distinct=distinct), size)
+    return NBestList(segment, tuple(to_entry(one, weights, table) for one in found))
+
+
+def to_entry(derivation: Derivation, weights: Mapping[str, float], table: PhraseTable | None = None) -> Entry:
+    """An entry whose score is that of its features as they stand there."""
+    features = {name: tidy(value) for name, value in derivation.features.items()}
+    score = derivation.base + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    if table is None:
+        return Entry(derivation.words, features, score=round(score, DIGITS))
+    steps = steps_of(derivation)
+    return Entry(
+        derivation.words,
+        features,
+        score=round(score, DIGITS),
+        phrases=phrase_spans(steps),
+        links=word_links(table, steps),
+    )
+
+
+def phrase_spans(steps: Sequence[Step]) -> tuple[PhraseSpan, ...]:
+    """Source and target positions of phrases in target order."""
+    spans, place = [], 0
+    for step in steps:
+        spans.append(PhraseSpan(range(step.begin, step.end), range(place, place + len(step.words))))
+        place += len(step.words)
+    return tuple(spans)

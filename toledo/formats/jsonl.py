@@ -20,10 +20,9 @@ from typing import Any, NoReturn
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_lines
-from toledo.formats.features import LARGEST, number_text
+from toledo.formats.fields import LARGEST, fill_gaps, number_text
 from toledo.formats.hypotheses import Entry, NBestList, Numbered, PhraseSpan, in_lists
-from toledo.formats.numbered import fill_gaps
-from toledo.vocabulary import split_words
+from toledo.text.vocabulary import split_words
 
 Object = dict[str, Any]
 

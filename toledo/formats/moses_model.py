@@ -9,13 +9,17 @@ from toledo.errors import InputError
 from toledo.files import atomic_directory
 from toledo.formats.arpa import read_arpa, write_arpa
 from toledo.formats.moses_ini import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
-from toledo.formats.moses_reordering import read_reordering_table, write_reordering_table
-from toledo.formats.moses_table import read_phrase_table, write_phrase_table
-from toledo.language_model import LanguageModel
+from toledo.formats.moses_table import (
+    read_phrase_table,
+    read_reordering_table,
+    write_phrase_table,
+    write_reordering_table,
+)
+from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, default_weights, feature_names
 from toledo.phrases.table import PhraseTable
 from toledo.progress import Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 PHRASE_TABLE, REORDERING_TABLE, INI = "phrase-table.gz", "reordering-table.gz", "moses.ini"

@@ -1,4 +1,12 @@
-"""Lines of Moses' tables to write: sorted, with as many digits as it takes to read the same numbers back."""
+"""Lines of Moses' tables to write: sorted, with as many digits as it takes to read the same numbers back.
+
+The order that Moses' tools want: lines sorted by their bytes (`LC_ALL=C sort`).
+
+A line is words with single spaces between them, `|||` after each phrase. As no word has a space in it, the order of
+lines is the order of sequences of words, if words are compared with the space that follows them and `|||` is a word.
+
+Word translation probabilities as text, in the form of Moses' `lex.f2e`: `word given-word p(word | given word)`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +16,45 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.sorting import rank_pairs, sort_pairs
 from toledo.errors import InputError
 from toledo.files import display_name, write_lines
-from toledo.formats.moses_order import SEPARATOR, line_order
+from toledo.phrases.lexicon import NULL, Lexicon
 from toledo.phrases.pairs import Phrases
 from toledo.phrases.table import LOWEST_SCORE, PhraseTable
 from toledo.progress import Advance, Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
+
+SEPARATOR = "|||"
+
+
+def line_order(table: PhraseTable) -> NDArray[np.int32]:
+    """The pairs of a table in the order of their lines."""
+    source = _phrase_ranks(table.pairs.sources, _word_ranks(table.source_vocabulary))
+    target = _phrase_ranks(table.pairs.targets, _word_ranks(table.target_vocabulary))
+    return sort_pairs(source[table.pairs.source], target[table.pairs.target])
+
+
+def _word_ranks(vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """The rank of each word among all words, and last that of the separator."""
+    keys = [f"{word} ".encode() for word in (*vocabulary, SEPARATOR)]
+    ranks = np.empty(len(keys), np.int32)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys), dtype=np.int32)
+    return ranks
+
+
+def _phrase_ranks(phrases: Phrases, word_ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The rank of each phrase: suffixes from position k are ranked by word k and the rank of what follows."""
+    begins, lengths = phrases.offsets[:-1], np.diff(phrases.offsets)
+    ranks = np.zeros(len(phrases), np.int32)
+    for position in range(int(lengths.max(initial=0)), -1, -1):
+        reaching = np.flatnonzero(lengths >= position)
+        heads = np.full(reaching.size, word_ranks[-1])
+        inside = lengths[reaching] > position
+        heads[inside] = word_ranks[phrases.words[begins[reaching[inside]] + position]]
+        ranks[reaching] = rank_pairs(heads, ranks[reaching]).of
+    return ranks
+
 
 PAIRS_AT_ONCE = 10_000
 LEAST_DIGITS, MOST_DIGITS = 6, 9
@@ -76,3 +116,21 @@ def _texts(phrases: Phrases, chosen: NDArray[np.int32], vocabulary: Vocabulary) 
             remedy="escape the text before training: toledo text escape",
         )
     return (texts[number] for number in place.tolist())
+
+
+NULL_NAME = "NULL"
+DECIMALS = 7
+
+
+def write_lexicon(path: str | Path, lexicon: Lexicon, given: Vocabulary, words: Vocabulary) -> None:
+    """Write the probabilities that are not 0 when rounded to seven places; `.gz` is packed."""
+    write_lines(path, _lexicon_lines(lexicon, given.words(range(len(given))), words.words(range(len(words)))))
+
+
+def _lexicon_lines(lexicon: Lexicon, given: list[str], words: list[str]) -> Iterator[str]:
+    for row in range(lexicon.offsets.size - 1):
+        entries = slice(int(lexicon.offsets[row]), int(lexicon.offsets[row + 1]))
+        rounded = np.round(lexicon.probabilities[entries].astype(np.float64), DECIMALS)
+        name = NULL_NAME if row == NULL else given[row]
+        for entry in np.flatnonzero(rounded).tolist():
+            yield f"{words[lexicon.words[entries][entry]]} {name} {rounded[entry]:.{DECIMALS}f}"

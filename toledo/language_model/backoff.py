@@ -2,6 +2,8 @@
 
 An n-gram is the pair (its first n−1 words, its last word). Its probability given its first n−1 words is listed; that
 of an n-gram not listed is backoff(first n−1 words) · p(last word | one word less).
+
+Sentences between `<s>` and `</s>`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel
+from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
-from toledo.sorting import sort_pairs
-from toledo.vocabulary import RESERVED
+from toledo.text.corpus import Sentences
+from toledo.text.vocabulary import BEGIN, END, RESERVED
 
 MOST_WORDS = 6
 MOST_NEGATIVE = -1e9  # no logarithm of a probability is below; larger numbers do not fit a line of an ARPA file
@@ -133,3 +137,39 @@ def _has(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> bool:
 
 def _damaged(reason: str) -> InputError:
     return InputError(f"a stored language model {reason}", remedy="restore it from a copy or make it again")
+
+
+def refuse_boundaries(sentences: Sentences) -> None:
+    """Words of a text are any but the boundaries, which are added here."""
+    if sentences.words.min(initial=0) < 0 or count_boundaries(sentences.words):
+        raise ValueError("a text holds words of the vocabulary, and not <s> or </s>")
+
+
+@kernel
+def count_boundaries(words: NDArray[np.int32]) -> int:
+    """How often `<s>` and `</s>` are among the words."""
+    count = 0
+    for word in words:
+        count += (word == BEGIN) | (word == END)
+    return count
+
+
+@kernel
+def with_boundaries(
+    words: NDArray[np.int32], offsets: NDArray[np.int64], begin: int, end: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The sentences `begin:end`, each with `<s>` before and `</s>` after it, and where each begins."""
+    tokens = np.empty(offsets[end] - offsets[begin] + 2 * (end - begin), np.int32)
+    starts = np.empty(end - begin + 1, np.int64)
+    place = 0
+    for sentence in range(begin, end):
+        starts[sentence - begin] = place
+        tokens[place] = BEGIN
+        place += 1
+        for i in range(offsets[sentence], offsets[sentence + 1]):
+            tokens[place] = words[i]
+            place += 1
+        tokens[place] = END
+        place += 1
+    starts[-1] = place
+    return tokens, starts

@@ -6,22 +6,30 @@ The n-grams are those of all models, each with p(w | h) = Σ_i λ_i p_i(w | h), 
     backoff(h) = (1 − Σ_{w ∈ S(h)} p(w | h)) / (1 − Σ_{w ∈ S(h)} p(w | h')),
 
 so that probabilities add up to 1 after every context.
+
+The weights of a mixture of language models that give the lowest perplexity on a text, by expectation maximisation.
+
+p(w | h) = Σ_i λ_i p_i(w | h). Each step sets λ_i to the mean over the text of λ_i p_i / Σ_j λ_j p_j, which never makes
+the text less likely (Dempster, Laird and Rubin 1977); there is one optimum, for the logarithm is concave.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
+from toledo.compiled.sorting import rank_pairs
+from toledo.errors import InputError
 from toledo.language_model.automaton import NO_CONTEXT, NOT_A_WORD, Automaton, advance, build_automaton
 from toledo.language_model.backoff import BackoffModel, NGrams
-from toledo.language_model.query import LanguageModel
+from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
-from toledo.sorting import rank_pairs
-from toledo.vocabulary import BEGIN
+from toledo.text.corpus import Sentences
+from toledo.text.vocabulary import BEGIN, UNKNOWN
 
 LEAST_MASS = 1e-6  # what rounding may take from the mass that is left to words not listed
 
@@ -111,3 +119,33 @@ def _probabilities(
         if words[i] < automaton.unigrams.size and automaton.unigrams[words[i]]["next"] != NOT_A_WORD:
             probabilities[i] = 10.0**score
     return probabilities, after
+
+
+log = logging.getLogger(__name__)
+
+MOST_STEPS = 1000
+SMALLEST_CHANGE = 1e-7
+LEAST_WEIGHT = 1e-6  # words that only one model knows must keep a probability
+
+
+def tune_weights(models: Sequence[LanguageModel], text: Sentences) -> NDArray[np.float64]:
+    """The best weights for a text. A model gives unknown words no probability; those of no model are left out."""
+    probabilities = np.stack([_text_probabilities(model, text) for model in models])
+    probabilities = probabilities[:, probabilities.any(axis=0)]
+    if not probabilities.size:
+        raise InputError("no language model knows a word of the text to tune on", remedy="give another text")
+    weights = np.full(len(models), 1 / len(models))
+    for _ in range(MOST_STEPS):
+        shares = weights[:, None] * probabilities
+        before, weights = weights, (shares / shares.sum(axis=0)).mean(axis=1)
+        if np.abs(weights - before).max() < SMALLEST_CHANGE:
+            break
+    weights = np.maximum(weights, LEAST_WEIGHT)
+    weights = np.asarray(weights / weights.sum())
+    log.info("weights: %s", " ".join(f"{weight:.4f}" for weight in weights))
+    return weights
+
+
+def _text_probabilities(model: LanguageModel, text: Sentences) -> NDArray[np.float64]:
+    words, scores = model.word_scores(text)
+    return np.where(words == UNKNOWN, 0.0, 10.0**scores)

@@ -7,20 +7,215 @@ largest count in any reference; the reference length is the closest one, the sho
     BLEU = 100 · min(1, exp(1 − r/c)) · exp(1/N Σ_n log(matches_n / totals_n))
 
 Smoothing for single segments follows Chen and Cherry (2014), with the names of sacreBLEU.
+
+From BLEU statistics to the score and its derivatives, compiled: tuners and significance tests call it often.
+
+Matching n-grams of symbols against references, exactly, in time linear in the text.
+
+The n-grams of a reference form a trie: the node of an n-gram is reached from the node of its first n−1 symbols by its
+last symbol. The children of all nodes are in one hash table of (node, symbol). Node 0 is the root.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel, map_chunks
-from toledo.metrics.bleu_score import METHODS, bleu_gradient, bleu_scores
-from toledo.metrics.ngrams import Trie, add_reference, cleared, count_matches, new_trie
-from toledo.metrics.sequences import Pairing, Words, pair_words
+from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
+from toledo.compiled.ragged import Pairing, Words, pair_words
+
+NONE, FLOOR, ADD_K, EXPONENTIAL = range(4)
+
+# Defaults from Chen and Cherry (2014), "A systematic comparison of smoothing techniques for sentence-level BLEU".
+METHODS = {"none": (NONE, 0.0), "floor": (FLOOR, 0.1), "add-k": (ADD_K, 1.0), "exp": (EXPONENTIAL, 0.0)}
+
+
+@kernel
+def bleu_scores(statistics: NDArray[np.float64], method: int, value: float, effective: bool) -> NDArray[np.float64]:
+    """The score, 0 to 100, of each row of statistics."""
+    scores = np.empty(statistics.shape[0])
+    precisions = np.empty((statistics.shape[1] - 2) // 2)
+    for row in range(statistics.shape[0]):
+        scores[row] = bleu_score(statistics[row], method, value, effective, precisions)
+    return scores
+
+
+@kernel
+def bleu_gradient(statistics: NDArray[np.float64], method: int, value: float, effective: bool) -> NDArray[np.float64]:
+    """The derivatives of the score by the statistics.
+
+    With B the score, c and r the lengths, N the orders used: ∂B/∂matches_n = B / (N matches_n),
+    ∂B/∂totals_n = −B / (N totals_n), and for c < r: ∂B/∂c = B r / c², ∂B/∂r = −B / c.
+    """
+    order = (statistics.size - 2) // 2
+    gradient = np.zeros(statistics.size)
+    precisions = np.empty(order)
+    score = bleu_score(statistics, method, value, effective, precisions)
+    if score == 0.0:
+        return gradient
+    hypothesis, reference = statistics[0], statistics[1]
+    if hypothesis < reference:
+        gradient[0] = score * reference / (hypothesis * hypothesis)
+        gradient[1] = -score / hypothesis
+    used = orders_used(statistics, method, value, effective)
+    for n in range(used):
+        added = value if method == ADD_K and n > 0 else 0.0
+        matches, total = statistics[2 + n] + added, statistics[2 + order + n] + added
+        if matches > 0.0:
+            gradient[2 + n] = score / (used * matches)
+        gradient[2 + order + n] = -score / (used * total)
+    return gradient
+
+
+@inner_kernel
+def orders_used(statistics: NDArray[np.float64], method: int, value: float, effective: bool) -> int:
+    """All orders, or only those for which the hypothesis has n-grams."""
+    order = (statistics.size - 2) // 2
+    if not effective:
+        return order
+    used = 0
+    for n in range(order):
+        if statistics[2 + order + n] + (value if method == ADD_K and n > 0 else 0.0) == 0.0:
+            break
+        used = n + 1
+    return used
+
+
+@inner_kernel
+def bleu_score(
+    statistics: NDArray[np.float64], method: int, value: float, effective: bool, precisions: NDArray[np.float64]
+) -> float:
+    """The score, 0 to 100, of one row of statistics; `precisions` is scratch memory, one number for each order."""
+    matched = False
+    for n in range(precisions.size):
+        matched |= statistics[2 + n] > 0.0
+    if not matched:
+        return 0.0
+    _fill_precisions(statistics, method, value, precisions)
+    used = orders_used(statistics, method, value, effective)
+    total = 0.0
+    for n in range(used):
+        if precisions[n] == 0.0:
+            return 0.0
+        total += math.log(precisions[n])
+    return brevity_penalty(statistics[0], statistics[1]) * math.exp(total / used)
+
+
+@inner_kernel
+def brevity_penalty(hypothesis: float, reference: float) -> float:
+    """1 for a hypothesis not shorter than its reference, less for a shorter one."""
+    if hypothesis >= reference:
+        return 1.0
+    return math.exp(1.0 - reference / hypothesis) if hypothesis > 0.0 else 0.0
+
+
+@inner_kernel
+def _fill_precisions(
+    statistics: NDArray[np.float64], method: int, value: float, precisions: NDArray[np.float64]
+) -> None:
+    """Per cent, 0 where undefined."""
+    order = precisions.size
+    for n in range(order):
+        precisions[n] = 0.0
+    halved = 1.0
+    for n in range(order):
+        added = value if method == ADD_K and n > 0 else 0.0
+        matches, total = statistics[2 + n] + added, statistics[2 + order + n] + added
+        if total == 0.0:
+            return
+        if matches > 0.0:
+            precisions[n] = 100.0 * matches / total
+        elif method == EXPONENTIAL:
+            halved *= 2.0
+            precisions[n] = 100.0 / (halved * total)
+        elif method == FLOOR:
+            precisions[n] = 100.0 * value / total
+
+
+class Trie(NamedTuple):
+    """`counts[v]` is how often n-gram v may match, `seen` is scratch memory of the same size, all 0 between uses."""
+
+    keys: NDArray[np.uint64]
+    children: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    seen: NDArray[np.int32]
+
+
+@kernel
+def slots_for_nodes(nodes: int) -> int:
+    """The size of the hash table: a power of two, at most half full."""
+    slots = 4
+    while slots < 2 * (nodes + 1):
+        slots *= 2
+    return slots
+
+
+@kernel
+def new_trie(nodes: int) -> Trie:
+    """Memory for tries of up to so many nodes beside the root; `length · order` is enough for a sequence."""
+    slots = slots_for_nodes(nodes)
+    return Trie(
+        np.empty(slots, np.uint64),
+        np.empty(slots, np.int32),
+        np.zeros(nodes + 1, np.int32),
+        np.zeros(nodes + 1, np.int32),
+    )
+
+
+@kernel
+def cleared(memory: Trie, nodes: int) -> Trie:
+    """An empty trie for up to so many nodes in the memory of a larger one."""
+    slots = slots_for_nodes(nodes)
+    trie = Trie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
+    trie.keys[:] = EMPTY
+    trie.counts[:] = 0
+    return trie
+
+
+@kernel
+def add_reference(trie: Trie, nodes: int, symbols: NDArray[np.int32], order: int) -> int:
+    """Add a reference to a trie of so many nodes; the largest count of all references stays. Gives the new size."""
+    for begin in range(symbols.size):
+        node = 0
+        for place in range(begin, min(begin + order, symbols.size)):
+            key = pair_key(node, symbols[place])
+            slot = find_slot(trie.keys, key)
+            if trie.keys[slot] == EMPTY:
+                nodes += 1
+                trie.keys[slot] = key
+                trie.children[slot] = nodes
+            node = int(trie.children[slot])
+            trie.seen[node] += 1
+    for node in range(1, nodes + 1):
+        trie.counts[node] = max(trie.counts[node], trie.seen[node])
+        trie.seen[node] = 0
+    return nodes
+
+
+@kernel
+def count_matches(trie: Trie, nodes: int, symbols: NDArray[np.int32], matches: NDArray[np.float64]) -> None:
+    """Write to `matches[n − 1]` how many n-grams match, clipped by their counts in the references."""
+    order = matches.size
+    matches[:] = 0.0
+    for begin in range(symbols.size):
+        node = 0
+        for place in range(begin, min(begin + order, symbols.size)):
+            key = pair_key(node, symbols[place])
+            slot = find_slot(trie.keys, key)
+            if trie.keys[slot] == EMPTY:
+                break
+            node = int(trie.children[slot])
+            trie.seen[node] += 1
+            if trie.seen[node] <= trie.counts[node]:
+                matches[place - begin] += 1.0
+    trie.seen[: nodes + 1] = 0
+
 
 SEGMENTS_AT_ONCE = 2000
 

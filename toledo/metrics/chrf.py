@@ -13,16 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel, map_chunks
-from toledo.metrics.ngrams import Trie, add_reference, cleared, count_matches, new_trie
-from toledo.metrics.sequences import (
-    Numbering,
-    Sequences,
-    character_sequences,
-    check_shape,
-    group_offsets,
-    number_words,
-)
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import Numbering, Sequences, character_sequences, check_shape, group_offsets, number_words
+from toledo.metrics.bleu import Trie, add_reference, cleared, count_matches, new_trie
 
 SEGMENTS_AT_ONCE = 200
 PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")

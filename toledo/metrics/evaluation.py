@@ -16,19 +16,12 @@ from sacrebleu.metrics import bleu as sacrebleu_bleu
 from sacrebleu.metrics import chrf as sacrebleu_chrf
 from sacrebleu.metrics import ter as sacrebleu_ter
 
+from toledo.compiled.ragged import check_shape
 from toledo.errors import InputError
-from toledo.metrics.bleu import BLEU
-from toledo.metrics.bleu_score import brevity_penalty
+from toledo.metrics.bleu import BLEU, brevity_penalty
 from toledo.metrics.chrf import ChrF
 from toledo.metrics.metric import Metric
-from toledo.metrics.sequences import check_shape
-from toledo.metrics.significance import (
-    SEED,
-    Interval,
-    approximate_randomisation,
-    confidence_interval,
-    paired_bootstrap,
-)
+from toledo.metrics.significance import SEED, Interval, approximate_randomisation, confidence_interval, paired_bootstrap
 from toledo.metrics.ter import TER
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")

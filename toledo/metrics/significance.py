@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
 from toledo.metrics.metric import Metric
 
 SEED = 12345  # of sacreBLEU

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.forest.forest import Scores, Shape, sentences_at_once
 from toledo.forest.inside_outside import edge_advantage, inside, outside
+from toledo.forest.linear import Gradient, LinearScores, gradient_of_edges, score_edges, sum_gradients
 from toledo.forest.ngrams import CompletedNGrams, add_expected, add_values
-from toledo.forest.scoring import Gradient, LinearScores, gradient_of_edges, score_edges, sum_gradients
-from toledo.forest.structure import Scores, Shape, sentences_at_once
-from toledo.kernels import kernel, map_chunks
-from toledo.objectives.matching import MatchedForest
-from toledo.objectives.objective import Objective, Situation
+from toledo.objectives.objective import MatchedForest, Objective, Situation
 from toledo.weights import Weights
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.objectives.matching import MatchedForest
+from toledo.objectives.objective import MatchedForest
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import sum_of_products
 from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.objectives.matching import MatchedForest
-from toledo.sums import sum_of_products
+from toledo.objectives.objective import MatchedForest
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest.structure import sentences_at_once
-from toledo.kernels import kernel, map_chunks
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.forest.forest import sentences_at_once
 from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.objectives.matching import MatchedForest, closest_lengths
+from toledo.objectives.objective import MatchedForest, closest_lengths
 
 LEAST = 1e-9  # no matches at all are taken as this many, so that the logarithm stays finite
 STEEPNESS = 1000.0

@@ -11,17 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus, Sentences
+from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.kernels import kernel, map_chunks
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.grouping import Buckets, Groups, Shape, group_buckets, into_buckets, join_groups
-from toledo.phrases.instances import find_all_instances
-from toledo.phrases.matrices import LONGEST, SMALL, decode_links
+from toledo.phrases.grouping import (
+    LONGEST,
+    SMALL,
+    Buckets,
+    Groups,
+    Shape,
+    decode_links,
+    find_all_instances,
+    group_buckets,
+    into_buckets,
+    join_groups,
+)
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.spans import AlignedText, align_text
 from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
+from toledo.phrases.table import Alignments
 from toledo.progress import Progress, silent
+from toledo.text.corpus import ParallelCorpus, Sentences
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,211 @@ concatenation is sorted. Of several alignments of a phrase pair the most frequen
 the greatest, in the order in which Moses' `score` compares them: by the set of positions that the first word is linked
 to, then the second, and so on; sets compare like words in a dictionary. Moses compares the links of target words for
 p(e|f) and its inverted files, hence the links of source words, for p(f|e): the two choices may differ.
+
+The links within a phrase pair as one number of 64 bits.
+
+The matrix itself where both phrases have at most 8 words; otherwise a place in the text where the pair stands with
+these links. Either way a row, the set of target positions linked to a source position, is read off as bits.
+
+Occurrences of phrase pairs in a corpus: which substrings, linked how, oriented how.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel, map_chunks
-from toledo.phrases.instances import Instances, empty_instances, select
-from toledo.phrases.matrices import comes_later, same_links
-from toledo.phrases.reordering import ORIENTATIONS
-from toledo.phrases.spans import AlignedText
-from toledo.sorting import MOST_ITEMS, sort_pairs
+from toledo.compiled.hashing import HALF, pair_key
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.sorting import MOST_ITEMS, sort_pairs
+from toledo.phrases.reordering import ORIENTATIONS, orientation
+from toledo.phrases.spans import AlignedText, consistent_spans, count_spans
+from toledo.phrases.substrings import Substrings
+from toledo.progress import Progress, silent
+
+SMALL = 8  # words: a matrix of 8 × 8 bits
+LONGEST = 20  # words: a row is 32 bits
+ROW_BITS = np.uint64(0xFF)
+PLACE_BITS = np.uint64(0xFFFF_FFFF)
+
+
+@kernel
+def encode_links(text: AlignedText, first: int, last: int, target_first: int, small: bool) -> np.uint64:
+    """The number of the links of the source words `first` to `last` with target words from `target_first` on."""
+    if not small:
+        return pair_key(first, target_first)
+    matrix = np.uint64(0)
+    for i in range(first, last + 1):
+        for k in range(text.bounds[i], text.bounds[i + 1]):
+            matrix |= np.uint64(1) << np.uint64((i - first) * SMALL + text.linked[k] - target_first)
+    return matrix
+
+
+@kernel
+def row_of(text: AlignedText, links: np.uint64, small: bool, position: int) -> np.uint64:
+    """The target positions linked to a source position, as bits."""
+    if small:
+        return (links >> np.uint64(position * SMALL)) & ROW_BITS
+    word, target_first = np.int64(links >> HALF) + position, np.int64(links & PLACE_BITS)
+    row = np.uint64(0)
+    for k in range(text.bounds[word], text.bounds[word + 1]):
+        row |= np.uint64(1) << np.uint64(text.linked[k] - target_first)
+    return row
+
+
+@kernel
+def same_links(text: AlignedText, one: np.uint64, other: np.uint64, small: bool, source_length: int) -> bool:
+    """Whether two occurrences of a phrase pair are linked in the same way."""
+    equal: bool = one == other
+    if not small and not equal:
+        equal = True
+        for s in range(source_length):
+            equal = equal and row_of(text, one, small, s) == row_of(text, other, small, s)
+    return equal
+
+
+@kernel
+def comes_later(
+    text: AlignedText,
+    one: np.uint64,
+    other: np.uint64,
+    small: bool,
+    source_length: int,
+    target_length: int,
+    inverse: bool,
+) -> bool:
+    """Whether the lists of positions linked to each word, target words or (inverse) source words, come later."""
+    rows = source_length if inverse else target_length
+    for word in range(rows):
+        first = row_of(text, one, small, word) if inverse else _column_of(text, one, small, source_length, word)
+        second = row_of(text, other, small, word) if inverse else _column_of(text, other, small, source_length, word)
+        if first != second:
+            return _is_later_set(first, second)
+    return False
+
+
+@kernel
+def decode_links(
+    text: AlignedText,
+    codes: NDArray[np.uint64],
+    small: bool,
+    source: NDArray[np.int32],
+    source_offsets: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Offsets and links (source position, target position) of phrase pairs with these source phrases."""
+    offsets = np.zeros(codes.size + 1, np.int64)
+    for p in range(codes.size):
+        offsets[p + 1] = offsets[p]
+        for s in range(source_offsets[source[p] + 1] - source_offsets[source[p]]):
+            row = row_of(text, codes[p], small, s)
+            while row:
+                row &= row - np.uint64(1)
+                offsets[p + 1] += 1
+    links = np.empty((offsets[-1], 2), np.uint8)
+    for p in range(codes.size):
+        filled = offsets[p]
+        for s in range(source_offsets[source[p] + 1] - source_offsets[source[p]]):
+            row, t = row_of(text, codes[p], small, s), 0
+            while row:
+                if row & np.uint64(1):
+                    links[filled, 0], links[filled, 1] = s, t
+                    filled += 1
+                row >>= np.uint64(1)
+                t += 1
+    return offsets, links
+
+
+@kernel
+def _column_of(text: AlignedText, links: np.uint64, small: bool, source_length: int, position: int) -> np.uint64:
+    column = np.uint64(0)
+    for s in range(source_length):
+        column |= ((row_of(text, links, small, s) >> np.uint64(position)) & np.uint64(1)) << np.uint64(s)
+    return column
+
+
+@kernel
+def _is_later_set(first: np.uint64, second: np.uint64) -> bool:
+    """Compare different sets of bit positions like words: by the first position in which their sorted lists differ."""
+    shift = np.uint64(0)
+    while (first >> shift) & np.uint64(1) == (second >> shift) & np.uint64(1):
+        shift += np.uint64(1)
+    if (first >> shift) & np.uint64(1):
+        return not second >> shift  # the second list has ended; otherwise it goes on with a later position
+    return bool(first >> shift)
+
+
+SENTENCES_AT_ONCE = 4096
+
+
+class Instances(NamedTuple):
+    """Each occurrence of a phrase pair: the numbers of both substrings, its links as a number, its orientation."""
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    links: NDArray[np.uint64]
+    orientation: NDArray[np.uint8]
+
+
+def empty_instances(size: int) -> Instances:
+    """Room for some occurrences."""
+    return Instances(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint64), np.empty(size, np.uint8)
+    )
+
+
+def select(instances: Instances, chosen: NDArray[np.int32] | slice) -> Instances:
+    """Some occurrences."""
+    columns: list[Any] = [column[chosen] for column in instances]
+    return Instances(*columns)
+
+
+def find_all_instances(
+    text: AlignedText,
+    sources: Substrings,
+    targets: Substrings,
+    max_length: int,
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Instances:
+    """All occurrences in a corpus: counted first, then written where they belong, so that memory is taken once."""
+    sentences = text.source_offsets.size - 1
+    counts = map_chunks(
+        lambda begin, end: count_spans(text, begin, end, max_length),
+        sentences,
+        chunk=SENTENCES_AT_ONCE,
+        threads=threads,
+    )
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+    instances = empty_instances(int(offsets[-1]))
+
+    def find(begin: int, end: int) -> None:
+        chunk = begin // SENTENCES_AT_ONCE
+        room = select(instances, slice(offsets[chunk], offsets[chunk + 1]))
+        _find(text, sources, targets, begin, end, max_length, room)
+
+    map_chunks(find, sentences, chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="extracting phrases")
+    return instances
+
+
+@kernel
+def _find(
+    text: AlignedText, sources: Substrings, targets: Substrings, begin: int, end: int, max_length: int, room: Instances
+) -> None:
+    """Write the phrase pairs of the sentence pairs `begin` to `end`."""
+    spans = consistent_spans(text, begin, end, max_length, room.source.size)
+    sentence = begin
+    for i in range(spans.source_first.size):
+        first, last, target_first = spans.source_first[i], spans.source_last[i], spans.target_first[i]
+        while first >= text.source_offsets[sentence + 1]:
+            sentence += 1
+        room.source[i] = sources.numbers[last - first, first]
+        room.target[i] = targets.numbers[spans.target_last[i] - target_first, target_first]
+        room.links[i] = encode_links(text, first, last, target_first, max_length <= SMALL)
+        room.orientation[i] = orientation(text, sentence, spans, i)
+
 
 BUCKET = 1 << 20  # occurrences sorted at once
 SAMPLE = 64  # one occurrence in this many is looked at to make buckets of equal size

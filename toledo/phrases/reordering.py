@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
 from toledo.phrases.spans import AlignedText, Spans
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2

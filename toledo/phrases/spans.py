@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus
+from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
-from toledo.kernels import kernel
-from toledo.phrases.alignments import Alignments
+from toledo.phrases.table import Alignments
+from toledo.text.corpus import ParallelCorpus
 
 UNALIGNED = -1
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.phrases.checks import require_array
-from toledo.phrases.table import PhraseTable
+from toledo.phrases.table import PhraseTable, require_array
 
 JOINT, ARROW = "~", "→"
 

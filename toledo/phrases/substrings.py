@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import Sentences
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
+from toledo.compiled.sorting import MOST_ITEMS, rank_pairs
 from toledo.phrases.pairs import Phrases
-from toledo.sorting import MOST_ITEMS, rank_pairs
+from toledo.text.corpus import Sentences
 
 NONE = -1  # where a sentence ends before the substring does
 

@@ -1,6 +1,10 @@
 """The phrase table: phrase pairs with their scores, and the look-up of all phrases of a sentence.
 
 Scores are natural logarithms as in Moses, −100 for a probability of 0 (Koehn, Och and Marcu 2003; Koehn et al. 2007).
+
+Checks of phrase arrays before compiled code sees them: types, shapes, and every index within its bounds.
+
+Word alignments of a corpus.
 """
 
 from __future__ import annotations
@@ -11,15 +15,72 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from toledo.compiled.hashing import PairIndex
 from toledo.errors import InputError
-from toledo.hashing import PairIndex
-from toledo.phrases.checks import check_pairs, check_phrases, require_array
-from toledo.phrases.look_up import Spans, find_spans
 from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.trie import Trie, build_trie, check_trie
-from toledo.vocabulary import Vocabulary
+from toledo.phrases.trie import Spans, Trie, build_trie, check_trie, find_spans
+from toledo.text.corpus import ParallelCorpus
+from toledo.text.vocabulary import Vocabulary
+
+LONGEST_PHRASE = 255  # positions in a phrase are stored in one byte
+
+
+def require_array(name: str, array: NDArray[Any], dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    """Type and shape as said; kernels are compiled for contiguous arrays."""
+    if array.dtype != np.dtype(dtype) or array.shape != shape or not array.flags.c_contiguous:
+        raise ValueError(
+            f"{name} must be a contiguous {np.dtype(dtype)}{list(shape)}, not {array.dtype}{list(array.shape)}"
+        )
+
+
+def check_phrases(name: str, phrases: Phrases, vocabulary_size: int) -> None:
+    """Every phrase has 1 to LONGEST_PHRASE words, and every word is known."""
+    require_array(f"{name} offsets", phrases.offsets, np.int64, (phrases.offsets.size,))
+    require_array(f"{name} words", phrases.words, np.int32, (phrases.words.size,))
+    _check_offsets(name, phrases.offsets, phrases.words.size)
+    lengths = np.diff(phrases.offsets)
+    if np.any((lengths < 1) | (lengths > LONGEST_PHRASE)):
+        raise ValueError(f"a {name} phrase must have 1 to {LONGEST_PHRASE} words")
+    if np.any((phrases.words < 0) | (phrases.words >= vocabulary_size)):
+        raise ValueError(f"a {name} phrase has a word that is not in the vocabulary")
+
+
+def check_pairs(pairs: PhrasePairs) -> None:
+    """Pairs are sorted and distinct, name phrases that exist, and link positions that exist."""
+    count = len(pairs)
+    require_array("source", pairs.source, np.int32, (count,))
+    require_array("target", pairs.target, np.int32, (count,))
+    require_array("joint_counts", pairs.joint_counts, np.float32, (count,))
+    require_array("link_offsets", pairs.link_offsets, np.int64, (count + 1,))
+    require_array("links", pairs.links, np.uint8, (len(pairs.links), 2))
+    _check_numbers("source", pairs.source, len(pairs.sources))
+    _check_numbers("target", pairs.target, len(pairs.targets))
+    same = pairs.source[1:] == pairs.source[:-1]
+    if np.any(pairs.source[1:] < pairs.source[:-1]) or np.any(same & (pairs.target[1:] <= pairs.target[:-1])):
+        raise ValueError("phrase pairs must be distinct and sorted by source and target phrase")
+    _check_offsets("links", pairs.link_offsets, len(pairs.links))
+    _check_links(pairs)
+
+
+def _check_links(pairs: PhrasePairs) -> None:
+    counts = np.diff(pairs.link_offsets)
+    for side, (phrases, chosen) in enumerate(((pairs.sources, pairs.source), (pairs.targets, pairs.target))):
+        lengths = np.diff(phrases.offsets).astype(np.uint8)  # check_phrases has seen that they fit
+        if np.any(pairs.links[:, side] >= np.repeat(lengths[chosen], counts)):
+            raise ValueError("a link lies outside its phrases")
+
+
+def _check_numbers(name: str, numbers: NDArray[np.int32], count: int) -> None:
+    if np.any((numbers < 0) | (numbers >= count)):
+        raise ValueError(f"a pair names a {name} phrase that does not exist")
+
+
+def _check_offsets(name: str, offsets: NDArray[np.int64], total: int) -> None:
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(offsets[1:] < offsets[:-1]):
+        raise ValueError(f"the offsets of the {name} must rise from 0 to {total}")
+
 
 LOWEST_SCORE = -100.0  # the logarithm that stands for a probability of 0
 SCORE_FEATURES = ("phrase.backward", "lexicon.backward", "phrase.forward", "lexicon.forward")  # Moses' columns
@@ -224,3 +285,37 @@ class PhraseTable:
     def _values(self, index: int) -> list[float]:
         values: list[float] = self.scores[index].tolist()
         return values if self.reordering is None else values + self.reordering[index].tolist()
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """Links of each sentence pair: `links[offsets[i]:offsets[i + 1]]` are sorted (source, target) positions."""
+
+    offsets: NDArray[np.int64]
+    links: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.links[self.offsets[index] : self.offsets[index + 1]]
+
+    def first_outside(self, corpus: ParallelCorpus) -> int | None:
+        """The first sentence pair with a link outside its sentences, or None."""
+        if len(self) != len(corpus):
+            raise ValueError(f"{len(self)} alignments for {len(corpus)} sentence pairs")
+        counts = np.diff(self.offsets)
+        source, target = np.repeat(corpus.source.lengths, counts), np.repeat(corpus.target.lengths, counts)
+        bad = (self.links < 0).any(axis=1) | (self.links[:, 0] >= source) | (self.links[:, 1] >= target)
+        if not bad.any():
+            return None
+        return int(np.searchsorted(self.offsets, np.argmax(bad), side="right")) - 1
+
+    def select(self, keep: NDArray[np.bool_]) -> Alignments:
+        """The alignments of the sentence pairs where `keep` is true."""
+        counts = np.diff(self.offsets)
+        offsets = np.zeros(int(keep.sum()) + 1, np.int64)
+        np.cumsum(counts[keep], out=offsets[1:])
+        return Alignments(offsets, self.links[np.repeat(keep, counts)])

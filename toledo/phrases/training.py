@@ -8,18 +8,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus
-from toledo.phrases.alignments import Alignments
 from toledo.phrases.extraction import extract_phrases
-from toledo.phrases.filtering import select_pairs
 from toledo.phrases.lexicon import Lexicons, lexicons_from
 from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.scoring import LexicalWeights, score_phrases, score_reordering
-from toledo.phrases.significance import EPSILON, significance, threshold
-from toledo.phrases.smoothing import Smoothing
-from toledo.phrases.table import PhraseTable
+from toledo.phrases.pruning import EPSILON, select_pairs, significance, threshold
+from toledo.phrases.scores import LexicalWeights, Smoothing, score_phrases, score_reordering
+from toledo.phrases.table import Alignments, PhraseTable
 from toledo.progress import Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import ParallelCorpus
+from toledo.text.vocabulary import Vocabulary
 
 Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 

@@ -5,10 +5,3 @@
 
 `growth` has the transforms, `softmax` the climb by the gradient, `expectation` and `lattices` what both look at.
 """
-
-from toledo.refinement.growth import Growth
-from toledo.refinement.loop import PAPER, Refined, Settings, refine
-from toledo.refinement.procedure import ListSettings, Procedure
-from toledo.refinement.softmax import SoftmaxAscent
-
-__all__ = ["PAPER", "Growth", "ListSettings", "Procedure", "Refined", "Settings", "SoftmaxAscent", "refine"]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
 from toledo.model import Model
 from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.table import SCORE_FEATURES

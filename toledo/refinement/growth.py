@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
 from toledo.refinement.distributions import LOWEST_SHARE, Family, Groups, Values, Vector
 from toledo.refinement.objective import Evidence, Objective, Point
 

@@ -55,7 +55,7 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class History:
+class RefinementHistory:
     """The baseline and all iterations; `finished` stages are done."""
 
     iterations: tuple[Iteration, ...] = ()
@@ -73,7 +73,7 @@ class History:
         """The last iteration."""
         return self.iterations[-1]
 
-    def with_iteration(self, iteration: Iteration) -> History:
+    def with_iteration(self, iteration: Iteration) -> RefinementHistory:
         """One more."""
         return replace(self, iterations=(*self.iterations, iteration))
 
@@ -82,7 +82,7 @@ class History:
         return {"format": FORMAT, **asdict(self), "best": self.best.number}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> History:
+    def from_json(cls, content: Mapping[str, Any]) -> RefinementHistory:
         """What `to_json` gave."""
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, this version reads {FORMAT}")
@@ -114,13 +114,13 @@ class Checkpoint:
     directory: Path
     configuration: Mapping[str, Any]
 
-    def load(self) -> History | None:
+    def load(self) -> RefinementHistory | None:
         """The history to go on from, or None."""
         file = self.directory / HISTORY
         if not file.is_file():
             return None
         try:
-            history = History.from_json(json.loads(file.read_text(encoding="utf-8")))
+            history = RefinementHistory.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"is no history of a refinement: {error}", file=file, remedy=ANEW) from None
         require_same(history.configuration, self.configuration, self.directory, SAME)
@@ -132,7 +132,7 @@ class Checkpoint:
         content, arrays = storage.load(directory, STATE)
         return State(arrays, Weights.from_table(content, directory / STATE))
 
-    def save(self, history: History, state: State | None = None) -> None:
+    def save(self, history: RefinementHistory, state: State | None = None) -> None:
         """Keep the last iteration (its state, if it is new), and drop states that nothing needs any more."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if state is not None:

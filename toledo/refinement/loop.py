@@ -19,9 +19,9 @@ from functools import cached_property
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expectation import UTILITIES, Space, normalised
+from toledo.refinement.expected_bleu import UTILITIES, Space, normalised
 from toledo.refinement.growth import Growth
-from toledo.refinement.history import Checkpoint, History, Iteration, State
+from toledo.refinement.history import Checkpoint, Iteration, RefinementHistory, State
 from toledo.refinement.objective import DISTANCES, Objective, Parameters, require_say, strength_of
 from toledo.refinement.refined import refined_model
 from toledo.refinement.softmax import SoftmaxAscent
@@ -108,7 +108,7 @@ class Refined:
     """The model of the best iteration, and all iterations."""
 
     model: Model
-    history: History
+    history: RefinementHistory
 
 
 def refine(
@@ -149,7 +149,7 @@ class _Loop:
             history, state, best = self._stage(history, best if self._is_new_stage(history) else state, best, advance)
         return Refined(self._model(best), history)
 
-    def _begin(self) -> tuple[History, State, State]:
+    def _begin(self) -> tuple[RefinementHistory, State, State]:
         """A new history, or that of an interrupted run with its last and best states."""
         history = self.checkpoint.load() if self.checkpoint else None
         if self.checkpoint and history:
@@ -159,7 +159,7 @@ class _Loop:
         log.info("baseline: validation %.2f", score)
         state = State(prior_values(self.parameters.families), self.model.weights)
         configuration = self.checkpoint.configuration if self.checkpoint else {}
-        history = History((Iteration(0, -1, (), dict(state.weights), score),), configuration=configuration)
+        history = RefinementHistory((Iteration(0, -1, (), dict(state.weights), score),), configuration=configuration)
         self._keep(history, state)
         return history, state, state
 
@@ -169,12 +169,12 @@ class _Loop:
         state = self.checkpoint.load_state(number)
         return State({**prior_values(self.parameters.families), **state.values}, state.weights)
 
-    def _is_new_stage(self, history: History) -> bool:
+    def _is_new_stage(self, history: RefinementHistory) -> bool:
         return history.last.stage < history.finished
 
     def _stage(
-        self, history: History, state: State, best: State, advance: Callable[[int], None]
-    ) -> tuple[History, State, State]:
+        self, history: RefinementHistory, state: State, best: State, advance: Callable[[int], None]
+    ) -> tuple[RefinementHistory, State, State]:
         """One stage to its end, from the best state so far."""
         stage, families = history.finished, self.settings.stages[history.finished]
         first = next((one.number for one in history.iterations if one.stage == stage), history.last.number + 1)
@@ -188,12 +188,12 @@ class _Loop:
             self._keep(history, state)
             advance(1)
         log.info("stage %d ends: %s", stage + 1, stopped)
-        history = History(history.iterations, stage + 1, stopped, history.configuration)
+        history = RefinementHistory(history.iterations, stage + 1, stopped, history.configuration)
         if self.checkpoint:
             self.checkpoint.save(history)
         return history, state, best
 
-    def _reason(self, history: History, first: int, since: int) -> str:
+    def _reason(self, history: RefinementHistory, first: int, since: int) -> str:
         done = history.last.number - first + 1
         if history.last.number - since >= self.settings.patience:
             return f"no better validation score for {self.settings.patience} iterations"
@@ -241,7 +241,7 @@ class _Loop:
     def _model(self, state: State) -> Model:
         return refined_model(self.parameters, state.values, self.settings.threads).with_weights(state.weights)
 
-    def _keep(self, history: History, state: State) -> None:
+    def _keep(self, history: RefinementHistory, state: State) -> None:
         if self.checkpoint:
             self.checkpoint.save(history, state)
 

@@ -24,17 +24,9 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.refinement.distributions import (
-    LEXICON,
-    PHRASE,
-    Family,
-    Values,
-    Vector,
-    lexicon_family,
-    phrase_family,
-)
-from toledo.refinement.expectation import Expectation, Space
-from toledo.refinement.word_sums import WordPairs, log_sums, spread, word_pairs
+from toledo.refinement.distributions import LEXICON, PHRASE, Family, Values, Vector, lexicon_family, phrase_family
+from toledo.refinement.expected_bleu import Expectation, Space
+from toledo.refinement.lexicon_sums import WordPairs, log_sums, spread, word_pairs
 
 DISTANCES = ("kl", "ratios")
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say

@@ -19,27 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from toledo.corpus import ParallelCorpus, Segment
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.forest.saving import load_forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.phrases.alignments import Alignments
+from toledo.phrases.table import Alignments
 from toledo.progress import Progress, silent
-from toledo.refinement.collecting import Part, collect
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expectation import ListSpace, Space, normalised
-from toledo.refinement.folds import Fold, make_folds, require_folds
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, Space, lattice_part, normalised
 from toledo.refinement.history import SAME, Checkpoint
-from toledo.refinement.lattices import LatticeSpace, lattice_part
-from toledo.refinement.lists import PhraseLists
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
-from toledo.refinement.sampled import SampleSettings
+from toledo.refinement.training_lists import Fold, Part, SampleSettings, collect, make_folds, require_folds
 from toledo.resumption import plain, require_same
-from toledo.search.beam import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.text.corpus import ParallelCorpus, Segment
 from toledo.tuning.checkpoint import Checkpoint as TuningCheckpoint
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.tuner import Tuner

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.model import Model
-from toledo.phrases.lexical_weights import model1_weights
-from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.phrases.lexicon import Lexicon, Lexicons, model1_weights
 from toledo.phrases.table import LOWEST_SCORE
 from toledo.refinement.distributions import LEXICON, PHRASE, Values, Vector
 from toledo.refinement.objective import Parameters, lexicons_of

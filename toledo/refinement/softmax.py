@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toledo.kernels import kernel
+from toledo.compiled.kernels import kernel
 from toledo.refinement.distributions import LOWEST_SHARE, Groups, Values, Vector
 from toledo.refinement.growth import Step
 from toledo.refinement.objective import Objective, Point
-from toledo.tuning.lbfgs import minimise
+from toledo.tuning.maximise import minimise
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
 TOLERANCE = 1e-9

@@ -10,19 +10,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus, Segment, sentences_from
 from toledo.model import Model
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.table import PhraseTable
-from toledo.refinement.history import History as RefinementHistory
+from toledo.phrases.table import Alignments, PhraseTable
+from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import EXPLANATION, add_segment, legend
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.page import PLOT, Page
 from toledo.reports.posteriors import Example, add_examples
-from toledo.reports.refinement import add_refinement
 from toledo.reports.scores import Scores, add_table
-from toledo.reports.tuning import add_trajectories
+from toledo.reports.tuning import add_refinement, add_trajectories
+from toledo.text.corpus import ParallelCorpus, Segment, sentences_from
 from toledo.tuning.history import History as TuningHistory
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10

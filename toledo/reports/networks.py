@@ -8,12 +8,10 @@ from html import escape
 
 import numpy as np
 
-from toledo.combination.incremental import NULL
-from toledo.combination.network import Arcs
-from toledo.combination.paths import NetworkPath, arc_votes
-from toledo.forest.svg import text_width
+from toledo.combination.network import NULL, Arcs, NetworkPath, arc_votes
+from toledo.forest.drawing import text_width
 from toledo.reports.page import Page
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 
 NOTHING = "–"
 LINE, BOX, GAP, MARGIN, DOT, STEP, PADDING, NUMBER = 40.0, 26.0, 10.0, 12.0, 2.6, 5.8, 14.0, 26.0

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from toledo.consensus.ngram_space import ngram_space
-from toledo.forest import Forest
-from toledo.forest.structure import Scores
-from toledo.forest.svg import printable
+from toledo.consensus.lattice_mbr import ngram_space
+from toledo.forest.drawing import printable
+from toledo.forest.forest import Forest, Scores
 from toledo.reports.page import Page
 
 ORDER = 4

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toledo.refinement.history import History as RefinementHistory
+from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import legend
 from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, add_examples
-from toledo.reports.refinement import add_refinement
 from toledo.reports.sampling import add_summary
 from toledo.reports.scores import Scores
-from toledo.reports.tuning import add_runs, add_trajectories
+from toledo.reports.tuning import add_refinement, add_runs, add_trajectories
 from toledo.tuning.history import History
 
 

@@ -12,15 +12,8 @@ from typing import NamedTuple
 from toledo.sample import phrasebook, talvan
 from toledo.sample.lexicon import COPULA, Expression, Verb, expressions
 from toledo.sample.nominals import adposition, nominal, subject
-from toledo.sample.phrases import (
-    EnglishVerb,
-    VerbGroup,
-    expression_piece,
-    number_of,
-    predicate_adjective,
-    verb_group,
-)
-from toledo.sample.speaker import LAST, ONE, Phrase, SourcePart, Speaker, Subject, TargetPart
+from toledo.sample.phrases import EnglishVerb, VerbGroup, expression_piece, number_of, predicate_adjective, verb_group
+from toledo.sample.scene import LAST, ONE, Phrase, SourcePart, Speaker, Subject, TargetPart
 from toledo.sample.talvan import ACCUSATIVE, DATIVE, NOMINATIVE
 
 MAIN, INVERTED, SUBORDINATE, QUESTION = range(4)  # INVERTED: something else than the subject comes first

@@ -2,20 +2,87 @@
 
 The source language, Talvan, is invented; the target is English. The text depends on the seed alone: only
 `random.Random.random` is used, whose numbers are the same on every machine and in every version of Python.
+
+Sentences of the sample: one clause or two, statements and questions.
+
+Writing the sample corpus as files, as a user's own data would come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from toledo.errors import InputError
-from toledo.sample.scene import Scene
-from toledo.sample.sentences import sentence
-from toledo.sample.speaker import Speaker, length_of, written
+from toledo.files import atomic_writer, write_lines
+from toledo.progress import Advance, Progress, silent
+from toledo.sample import phrasebook, talvan
+from toledo.sample.clauses import INVERTED, MAIN, QUESTION, SUBORDINATE, clause
+from toledo.sample.lexicon import expressions
+from toledo.sample.phrases import expression_piece
+from toledo.sample.scene import Phrase, Scene, Speaker, join, length_of, written
+
+
+def sentence(speaker: Speaker) -> Phrase:
+    """One sentence with its full stop."""
+    speaker.keys = 0
+    chance = speaker.random()
+    if chance < 0.08:
+        return join(clause(speaker, QUESTION), speaker.word("?", "?"))
+    if chance < 0.3:
+        body = _coordination(speaker)
+    elif chance < 0.48:
+        body = _subordinate_behind(speaker)
+    elif chance < 0.6:
+        body = _subordinate_in_front(speaker)
+    elif chance < 0.7:
+        body = _with_opener(speaker)
+    else:
+        body = clause(speaker, MAIN)
+    return join(body, speaker.word(".", "."))
+
+
+def _coordination(speaker: Speaker) -> Phrase:
+    first, comma = clause(speaker, MAIN, 1), speaker.word(",", ",")
+    link = speaker.word(talvan.AND, "and") if speaker.random() < 0.65 else speaker.word(talvan.BUT, "but")
+    second = clause(speaker, MAIN, 1)
+    target = first.target + (comma.target if speaker.style() < 0.5 else []) + link.target + second.target
+    return Phrase(first.source + comma.source + link.source + second.source, target)
+
+
+def _subordinate_behind(speaker: Speaker) -> Phrase:
+    main, comma = clause(speaker, MAIN, 1), speaker.untranslated(",")
+    link = _conjunction(speaker)
+    reason = clause(speaker, SUBORDINATE, 1)
+    return Phrase([*main.source, comma, *link.source, *reason.source], main.target + link.target + reason.target)
+
+
+def _subordinate_in_front(speaker: Speaker) -> Phrase:
+    """In Talvan the main clause then starts with its verb; English may also put the main clause first."""
+    link = _conjunction(speaker)
+    reason, comma = clause(speaker, SUBORDINATE, 1), speaker.word(",", ",")
+    main = clause(speaker, INVERTED, 1)
+    source = link.source + reason.source + comma.source + main.source
+    if speaker.style() < 0.25:
+        return Phrase(source, main.target + link.target + reason.target)
+    return Phrase(source, link.target + reason.target + comma.target + main.target)
+
+
+def _with_opener(speaker: Speaker) -> Phrase:
+    opener = speaker.say(expression_piece(speaker.scene.pick(expressions(phrasebook.OPENERS))))
+    comma = [(",", 1, (), opener.source[0][2])] if speaker.style() < 0.7 else []
+    main = clause(speaker, INVERTED)
+    return Phrase(opener.source + main.source, [*opener.target, *comma, *main.target])
+
+
+def _conjunction(speaker: Speaker) -> Phrase:
+    return speaker.say(expression_piece(speaker.scene.pick(expressions(phrasebook.CONJUNCTIONS))))
+
 
 TRAIN, TUNE, TEST = 10_000, 300, 300
 SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
@@ -98,3 +165,36 @@ def _part(seed: int, part: str, count: int, references: int) -> Part:
         [pair.links for pair in first],
         [pair.document for pair in first],
     )
+
+
+AT_ONCE = 1000
+
+
+def write_sample(
+    directory: str | Path,
+    seed: int = 1,
+    train: int = TRAIN,
+    tune: int = TUNE,
+    test: int = TEST,
+    progress: Progress = silent,
+) -> None:
+    """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}; memory stays small."""
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    with progress("writing the sample", train + tune + test) as advance:
+        names = ("train.src", "train.trg", "train.align", "train.docids")
+        _write([folder / name for name in names], pairs(seed, "train", train), advance)
+        for part, count in (("tune", tune), ("test", test)):
+            names = (f"{part}.src", f"{part}.trg.0", f"{part}.align", f"{part}.docids")
+            _write([folder / name for name in names], pairs(seed, part, count), advance)
+            write_lines(folder / f"{part}.trg.1", (pair.target for pair in pairs(seed, part, count, reference=1)))
+
+
+def _write(files: list[Path], content: Iterator[Pair], advance: Advance) -> None:
+    """One file for each field of a pair."""
+    with ExitStack() as stack:
+        streams = [stack.enter_context(atomic_writer(file)) for file in files]
+        while block := list(islice(content, AT_ONCE)):
+            for stream, lines in zip(streams, zip(*block, strict=True), strict=True):
+                stream.write("\n".join(lines) + "\n")
+            advance(len(block))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from toledo.sample import english, talvan
 from toledo.sample.lexicon import Expression
 from toledo.sample.phrases import NONE, NUMERALS, OWN, THE, A, expression_piece, link, noun_phrase
-from toledo.sample.scene import Name
-from toledo.sample.speaker import ONE, Phrase, Speaker, Subject, join
+from toledo.sample.scene import ONE, Name, Phrase, Speaker, Subject, join
 from toledo.sample.talvan import DATIVE, GENITIVE, NOMINATIVE, PLURAL, SINGULAR
 
 DETERMINERS = (THE,) * 11 + (A,) * 5 + (OWN,) * 2 + (NONE,) * 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.forest import Derivation
+from toledo.forest.derivations import Derivation
 from toledo.phrases.table import PhraseTable
 
 NO_PHRASE = -1

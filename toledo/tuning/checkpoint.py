@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.forest.joining import join, split
+from toledo.forest.assemble import join, split
+from toledo.forest.forest import Forest, Yields
 from toledo.forest.saving import load_forest, save_forest
-from toledo.forest.structure import Forest, Yields
 from toledo.resumption import require_same
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.history import ANEW, History
-from toledo.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,9 @@
-"""What a tuner sees: the search spaces of a tuning set beside their references."""
+"""What a tuner sees: the search spaces of a tuning set beside their references.
+
+What a model chooses from lists, and how good hypotheses are one by one.
+
+What weights are worth: the score of the translations that a search finds with them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel
+from toledo.consensus.rule import Rule, decide
 from toledo.errors import InputError
-from toledo.forest.joining import join
-from toledo.forest.structure import Forest, edges_of_sentences
+from toledo.forest.assemble import join
+from toledo.forest.forest import Forest, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.tuning.text_statistics import References, encoded_references, text_statistics
+from toledo.metrics.references import References, encoded_references, text_statistics
+from toledo.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +91,76 @@ def _statistics(
         return encoded_references(metric, references, vocabulary).statistics(words, offsets, segments)
     texts = [vocabulary.words(words[begin:end].tolist()) for begin, end in itertools.pairwise(offsets)]
     return text_statistics(metric, texts, [references[segment] for segment in segments.tolist()])
+
+
+NONE = -1
+
+
+def corpus_score(lists: Lists, scores: NDArray[np.float64]) -> float:
+    """The metric's score of the best hypotheses."""
+    chosen = best_hypotheses(scores, lists.offsets)
+    return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
+
+
+def sentence_gains(lists: Lists, extra_length: float = 0.0) -> NDArray[np.float64]:
+    """How good each hypothesis is alone, as a rule from 0 to 1 and more is better: sentence BLEU+1 (Lin and Och 2004).
+
+    BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
+    the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
+    the segment, error rates with a minus sign.
+    """
+    metric, statistics = lists.metric, lists.statistics
+    if isinstance(metric, BLEU):
+        statistics = statistics.copy()
+        statistics[:, 1] += extra_length
+        return BLEU(metric.order, smoothing="add-k", value=1.0).scores(statistics) / 100.0
+    return sign(metric) * metric.scores(statistics) / 100.0
+
+
+def sign(metric: Metric) -> float:
+    """What turns a score into something to maximise."""
+    return 1.0 if metric.higher_is_better else -1.0
+
+
+@kernel
+def best_hypotheses(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
+    best = np.full(offsets.size - 1, NONE, np.int64)
+    for segment in range(best.size):
+        for h in range(offsets[segment], offsets[segment + 1]):
+            if best[segment] == NONE or scores[h] > scores[best[segment]]:
+                best[segment] = h
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class OneBest:
+    """The score of the chosen translations, how many are empty that should not be, and the sum of their statistics."""
+
+    score: float
+    empty: int
+    statistics: NDArray[np.float64]
+
+
+def want_words(references: Sequence[References]) -> list[bool]:
+    """Which segments should not have an empty translation: those without an empty reference."""
+    return [bool(some) and all(some) for some in references]
+
+
+def one_best(
+    forests: Sequence[Forest],
+    weights: Weights,
+    references: Sequence[References],
+    metric: Metric,
+    rule: Rule,
+    scale: float = 1.0,
+    threads: int | None = None,
+) -> OneBest:
+    """Score what a decision rule chooses for each segment."""
+    decisions = decide(rule, forests, weights, scale, threads)
+    texts = [
+        forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
+    ]
+    empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
+    statistics = text_statistics(metric, texts, references, threads).sum(axis=0)
+    return OneBest(metric.score(statistics), empty, statistics)

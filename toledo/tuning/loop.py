@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 
 from toledo.consensus.rule import Rule, Viterbi, check_scale
 from toledo.errors import InputError
-from toledo.forest.structure import Forest
+from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
+from toledo.metrics.references import References
 from toledo.progress import Progress, silent
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.examples import Examples
+from toledo.tuning.examples import Examples, OneBest, one_best, want_words
 from toledo.tuning.history import History, Round
-from toledo.tuning.one_best import OneBest, one_best, want_words
 from toledo.tuning.pool import Collecting, in_order_of_names
 from toledo.tuning.rounds import (
     all_done,
@@ -37,7 +37,6 @@ from toledo.tuning.rounds import (
     round_seed,
     round_text,
 )
-from toledo.tuning.text_statistics import References
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
 

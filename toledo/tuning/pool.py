@@ -1,23 +1,96 @@
-"""What the searches of all rounds found, united: the examples that a tuner sees."""
+"""What the searches of all rounds found, united: the examples that a tuner sees.
+
+N-best lists of lattices and forests, as forests again: an edge for each text, with features of its derivation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from toledo.compiled.kernels import map_chunks
+from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.derivations import Derivation
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.kbest import k_best
+from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.forest.pruning import prune_to_density
-from toledo.forest.scoring import SparseArrays, SparseFeatures
-from toledo.forest.structure import Forest
 from toledo.forest.uniting import unite
-from toledo.kernels import map_chunks
 from toledo.progress import Progress, silent
-from toledo.tuning.best_lists import best_lists
 from toledo.weights import Weights
 
 SEGMENTS_AT_ONCE = 8
+
+
+def best_lists(
+    forests: Sequence[Forest],
+    weights: Weights,
+    size: int,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Forest]:
+    """The best derivations of the `size` best texts of each segment; what is a list already stays as it is."""
+
+    def work(begin: int, end: int) -> list[Forest]:
+        return [best_list(forest, weights, size) for forest in forests[begin:end]]
+
+    parts = map_chunks(
+        work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="n-best lists"
+    )
+    return [forest for part in parts for forest in part]
+
+
+def best_list(forest: Forest, weights: Weights, size: int) -> Forest:
+    """The list of one segment."""
+    if not forest.shape.tails.size:
+        return forest
+    found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), size))
+    words = [derivation.word_ids for derivation in found]
+    edges = Edges(
+        heads=np.zeros(len(found), np.int32),
+        tail_offsets=np.zeros(len(found) + 1, np.int32),
+        tails=np.empty(0, np.int32),
+        yields=Yields(_offsets([len(some) for some in words]), np.concatenate([np.empty(0, np.int32), *words])),
+        features=_dense(forest, found),
+        base=None if forest.base is None else np.array([derivation.base for derivation in found]),
+        sparse=_sparse(forest, found),
+    )
+    names = forest.sparse.names if forest.sparse else ()
+    return from_edges(edges, 0, forest.feature_names, forest.vocabulary, names)
+
+
+def _dense(forest: Forest, found: Sequence[Derivation]) -> NDArray[np.float32]:
+    """Sums over edges in double precision, each in the order of its own edges: equal derivations, equal features."""
+    totals = np.zeros((len(found), len(forest.feature_names)))
+    for row, derivation in enumerate(found):
+        totals[row] = forest.features[derivation.edges].sum(axis=0, dtype=np.float64)
+    return totals.astype(np.float32)
+
+
+def _sparse(forest: Forest, found: Sequence[Derivation]) -> SparseArrays | None:
+    """The same for sparse features: each name once, in the order of the names."""
+    if forest.sparse is None:
+        return None
+    offsets, ids, values = forest.sparse.arrays
+    rows = []
+    for derivation in found:
+        places = np.concatenate([np.arange(offsets[edge], offsets[edge + 1]) for edge in derivation.edges.tolist()])
+        own, numbers = np.unique(ids[places], return_inverse=True)
+        rows.append((own, np.bincount(numbers, values[places], own.size)))
+    return SparseArrays(
+        _offsets([own.size for own, _ in rows]),
+        np.concatenate([np.empty(0, np.int32), *(own for own, _ in rows)]),
+        np.concatenate([np.empty(0), *(totals for _, totals in rows)]).astype(np.float32),
+    )
+
+
+def _offsets(sizes: Sequence[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
 
 @dataclass(frozen=True)

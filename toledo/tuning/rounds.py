@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.forest.structure import Forest
+from toledo.forest.forest import Forest
 from toledo.tuning.history import History
 from toledo.weights import Weights
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.errors import InputError
 from toledo.forest.assemble import gather_rows
-from toledo.forest.structure import Forest
-from toledo.kernels import inner_kernel, kernel, map_chunks
+from toledo.forest.forest import Forest
 from toledo.weights import Weights
 
 ROWS_AT_ONCE = 16_384

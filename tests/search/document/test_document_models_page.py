@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from small_models import small_model
 
-from toledo.search.document import DocumentResult
+from toledo.search.document.state import DocumentResult
 
 PAGE = Path(__file__).parents[3] / "docs" / "document-models.md"
 SENTENCES = ["das haus ist klein", "das ist das das haus", "klein klein ist", "das haus"]

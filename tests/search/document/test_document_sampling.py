@@ -7,9 +7,11 @@ from document_twin import all_states, document_features, posterior
 from scipy.stats import chi2
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, state_of
 
-from toledo.corpus import Document
-from toledo.search.document import OPERATIONS, DocumentSearch, DocumentSettings, Operations, Sampling
-from toledo.search.document.starting import Phrases
+from toledo.search.document.loop import OPERATIONS
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, Operations, Sampling
+from toledo.search.document.start import Phrases
+from toledo.text.corpus import Document
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
 CONTENT = {

@@ -8,17 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, spelled, state_of
 
-from toledo.search.document import (
-    LIX,
-    OPERATIONS,
-    Annealing,
-    BLEUModel,
-    DocumentSettings,
-    HillClimbing,
-    Operations,
-    Sampling,
-    TypeTokenRatio,
-)
+from toledo.search.document.loop import OPERATIONS
+from toledo.search.document.models.kinds import LIX, BLEUModel, TypeTokenRatio
+from toledo.search.document.settings import Annealing, DocumentSettings, HillClimbing, Operations, Sampling
 
 sentences = st.lists(st.sampled_from("abcd"), max_size=6)
 mixes = st.sampled_from([*({name: 1.0} for name in OPERATIONS), {}])

@@ -8,33 +8,31 @@ from beam_twin import small_model
 from document_twin import document_features
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, state_of
 
-from toledo.corpus import Document, documents_of, read_segments
 from toledo.errors import InputError
+from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
-from toledo.formats.moses_segmentation import read_segmentation
 from toledo.language_model.automaton import advance
 from toledo.model import Model, SearchSettings
-from toledo.search.beam import BeamSearch
-from toledo.search.beam.arrays import NONE
-from toledo.search.beam.options import LN10
-from toledo.search.document import (
+from toledo.search.beam.cubes import NONE
+from toledo.search.beam.search import BeamSearch
+from toledo.search.document.loop import OPERATIONS, first_half, second_half
+from toledo.search.document.models.counts import BLEU
+from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.models.scoring import ANY, HIGHEST_BLEU, bleu_rise
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import (
     DOCENT,
-    OPERATIONS,
     Annealing,
-    BLEUModel,
-    DocumentResult,
-    DocumentSearch,
     DocumentSettings,
     HillClimbing,
-    LexicalConsistency,
     Operations,
     Recording,
     Sampling,
 )
-from toledo.search.document.models.measures import BLEU
-from toledo.search.document.models.reach import ANY, HIGHEST_BLEU, bleu_rise
-from toledo.search.document.running import first_half, second_half
+from toledo.search.document.state import DocumentResult
+from toledo.search.options import LN10
 from toledo.search.steps import Step
+from toledo.text.corpus import Document, documents_of, read_segments
 from toledo.weights import Weights
 
 CONTENT = {

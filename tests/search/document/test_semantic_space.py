@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.search.document import SemanticModel, SemanticSpace
+from toledo.search.document.models.kinds import SemanticModel
+from toledo.search.document.models.semantic import SemanticSpace
 
 TOPICS = [[f"{topic}{k}" for k in range(12)] for topic in ("sea", "law")]
 

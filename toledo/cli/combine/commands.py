@@ -31,7 +31,7 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
 
 if TYPE_CHECKING:
-    from toledo.combination import Combiner
+    from toledo.combination.combiner import Combiner
 
 log = logging.getLogger(__name__)
 
@@ -96,9 +96,9 @@ def tune(
         warn_of_tokens,
     )
     from toledo.cli.combine.system_outputs import RESULT, named_systems
-    from toledo.combination import Settings
     from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
-    from toledo.vocabulary import Vocabulary
+    from toledo.combination.tuning import Settings
+    from toledo.text.vocabulary import Vocabulary
 
     files = named_systems([*(systems or ()), *(more or ())])
     if not LANGUAGE.fullmatch(language):
@@ -189,7 +189,7 @@ def show(
     """
     set_up_messages(quiet, without=MODELS)
     from toledo.cli.combine.running import combined_segments, lines_beside, shown_segment
-    from toledo.consensus import Viterbi
+    from toledo.consensus.rule import Viterbi
     from toledo.reports.networks import network_page
 
     require_output(output)

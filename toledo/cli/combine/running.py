@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.cli.combine.system_outputs import RESULT, in_order, named_systems, read_systems
-from toledo.combination import Combiner, Settings
+from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import estimate_model, mix_components
 from toledo.combination.lines import (
     CombinedLine,
@@ -23,17 +23,18 @@ from toledo.combination.lines import (
     read_outputs,
     train_truecaser,
 )
-from toledo.combination.paths import best_path
+from toledo.combination.network import best_path
+from toledo.combination.tuning import Settings
 from toledo.consensus.rule import Rule
-from toledo.corpus import Sentences
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines, read_segment_lines
 from toledo.formats.arpa import read_arpa
-from toledo.language_model import LanguageModel
-from toledo.metrics import BLEU
+from toledo.language_model.model import LanguageModel
+from toledo.metrics.bleu import BLEU
 from toledo.progress import Progress
 from toledo.reports.networks import Segment, columns_of
-from toledo.vocabulary import Vocabulary
+from toledo.text.corpus import Sentences
+from toledo.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 

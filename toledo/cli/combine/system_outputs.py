@@ -10,8 +10,8 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines
 from toledo.formats.hypotheses import Entry
 from toledo.formats.jsonl import read_jsonl
+from toledo.formats.list_files import guess_format, side_by_side
 from toledo.formats.nbest import read_nbest
-from toledo.formats.outputs import guess_format, side_by_side
 
 log = logging.getLogger(__name__)
 

@@ -41,7 +41,7 @@ from toledo.files import STANDARD_STREAM, atomic_writer, write_lines
 
 if TYPE_CHECKING:
     from toledo.formats.hypotheses import NBestList
-    from toledo.formats.outputs import OutputFormat
+    from toledo.formats.list_files import OutputFormat
     from toledo.weights import Weights
 
 
@@ -112,8 +112,8 @@ def consensus(
     set_up_messages(quiet)
     require_output_apart(context)
     from toledo.cli.consensus.lists import Choice, ToForests, decisions, tell_of_raw_text
-    from toledo.formats.outputs import read_outputs
-    from toledo.vocabulary import Vocabulary
+    from toledo.formats.list_files import read_outputs
+    from toledo.text.vocabulary import Vocabulary
 
     require_scale(scale)
     if choose_scale:
@@ -157,7 +157,7 @@ def _write(results: Iterable[NBestList], output: str, as_json: bool, ranked: boo
 
 
 def _format(name: InputFormat | None) -> OutputFormat | None:
-    from toledo.formats.outputs import OUTPUT_FORMATS
+    from toledo.formats.list_files import OUTPUT_FORMATS
 
     return None if name is None else OUTPUT_FORMATS[[*OUTPUT_FORMATS].index(name.value)]
 

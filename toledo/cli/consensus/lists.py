@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from toledo.cli.raw_text import raw_word
-from toledo.consensus import MBR, Decision, MaxTranslation, Rule, Viterbi, decide, rank_all
+from toledo.consensus.mbr import MBR, rank_all
+from toledo.consensus.rule import Decision, MaxTranslation, Rule, Viterbi, decide
 from toledo.errors import InputError
-from toledo.forest import Forest, Hypothesis, from_nbest
+from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.progress import Progress, silent
-from toledo.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)

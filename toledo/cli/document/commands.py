@@ -188,8 +188,7 @@ def semantic_space(
     set_up_messages(quiet)
     from toledo.files import require_output_directory
     from toledo.formats.documents import read_documents
-    from toledo.search.document import SemanticSpace
-    from toledo.search.document.models.semantic_space import DESCRIPTION
+    from toledo.search.document.models.semantic import DESCRIPTION, SemanticSpace
 
     require_output_directory(output, DESCRIPTION)
     documents = read_documents(text, (), docids).documents

@@ -11,7 +11,7 @@ import typer
 from toledo.errors import InputError
 
 if TYPE_CHECKING:
-    from toledo.formats.document_toml import DocumentConfiguration
+    from toledo.search.document.settings import DocumentConfiguration
 
 SEARCH, TEMPERATURES, RECORDS = "Search", "Temperatures", "Looking closer"
 
@@ -129,7 +129,7 @@ def option_tables(
     record: str | None,
 ) -> DocumentConfiguration:
     """What options say, as a configuration; values of None are not given."""
-    from toledo.formats.document_toml import DocumentConfiguration, checked
+    from toledo.search.document.settings import DocumentConfiguration, checked
 
     given = {name: value.value if isinstance(value, StrEnum) else value for name, value in search.items()}
     if schedule is not None:

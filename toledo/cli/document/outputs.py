@@ -13,9 +13,9 @@ import numpy as np
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output
 from toledo.formats.documents import DocumentText, write_translations
-from toledo.metrics import BLEU
-from toledo.search.document import DocumentResult, Record, Tally
+from toledo.metrics.bleu import BLEU
 from toledo.search.document.settings import LOGARITHMIC
+from toledo.search.document.state import DocumentResult, Record, Tally
 
 DIGITS = 6
 DOCUMENT = "document."  # how features of document models begin

@@ -12,16 +12,17 @@ from typing import Any
 from toledo.cli.document.runs import BLEU
 from toledo.cli.document.states import SavedStates, noticed_signals, with_records
 from toledo.cli.tune.runs import model_digest
-from toledo.corpus import Document
+from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
-from toledo.formats.document_toml import DocumentConfiguration, configuration_of, write_configuration
+from toledo.formats.alignments import read_segmentation
 from toledo.formats.documents import DocumentText
-from toledo.formats.moses_segmentation import read_segmentation
-from toledo.kernels import map_chunks
 from toledo.progress import Advance, Progress
 from toledo.resumption import digest
-from toledo.search.document import Derivation, DocumentResult, DocumentSearch, DocumentState
-from toledo.search.document.models.semantic_space import DESCRIPTION
+from toledo.search.document.models.semantic import DESCRIPTION
+from toledo.search.document.search import Derivation, DocumentSearch
+from toledo.search.document.settings import DocumentConfiguration, configuration_of, write_configuration
+from toledo.search.document.state import DocumentResult, DocumentState
+from toledo.text.corpus import Document
 
 Derivations = Sequence[Derivation]
 

@@ -10,22 +10,26 @@ from typing import Any
 
 from toledo.cli.known_weights import hint, known_features
 from toledo.errors import InputError
-from toledo.formats.document_toml import DocumentConfiguration, configuration_of, read_configuration
 from toledo.formats.documents import DocumentText, read_documents, with_reference, write_translations
 from toledo.model import Model
-from toledo.search.document import (
+from toledo.search.document.models.kinds import (
     LIX,
     OVIX,
     BLEUModel,
-    DocumentSearch,
-    DocumentSettings,
     LengthParity,
     LexicalConsistency,
     SemanticModel,
-    SemanticSpace,
     TypeTokenRatio,
+)
+from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import (
+    DocumentConfiguration,
+    DocumentSettings,
     bleu_settings,
     bleu_weights,
+    configuration_of,
+    read_configuration,
 )
 from toledo.weights import Weights
 

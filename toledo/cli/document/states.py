@@ -19,7 +19,7 @@ from toledo import storage
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM
 from toledo.resumption import require_same
-from toledo.search.document import DocumentResult, Record
+from toledo.search.document.state import DocumentResult, Record
 
 DESCRIPTION, FORMAT = "states.toml", 2
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -17,28 +17,25 @@ from toledo.cli.document.running import space_digest
 from toledo.cli.document.runs import document_models
 from toledo.cli.tune.runs import model_digest, with_sparse
 from toledo.cli.tune.start_weights import Start
-from toledo.corpus import Document
 from toledo.errors import InputError
 from toledo.formats.documents import read_documents
-from toledo.metrics import BLEU
+from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress
 from toledo.resumption import Marks, mark
-from toledo.search.document import BLEUModel, DocumentModel, DocumentSearch, DocumentSettings, HillClimbing
+from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, HillClimbing
+from toledo.text.corpus import Document
 from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.documents import (
-    Chains,
-    ChainSettings,
-    DocumentPRO,
-    DocumentTrainer,
-    TrainingSettings,
-    match_length,
-    train_documents,
-    tune_by_ranking,
-)
+from toledo.tuning.documents.chains import Chains, ChainSettings
+from toledo.tuning.documents.ranking import DocumentPRO, tune_by_ranking
+from toledo.tuning.documents.trainer import DocumentTrainer
+from toledo.tuning.documents.training import TrainingSettings, train_documents
+from toledo.tuning.documents.tune import match_length
 from toledo.tuning.history import History
-from toledo.tuning.sampling import COOLING
-from toledo.tuning.sampling.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.trainer import COOLING
 from toledo.weights import Weights
 
 UNTIL_COLD = 1000

@@ -15,14 +15,14 @@ from toledo.errors import InputError
 from toledo.files import atomic_writer
 
 if TYPE_CHECKING:
-    from toledo.formats.forests import Format, SegmentForest
+    from toledo.formats.forest_files import Format, SegmentForest
     from toledo.formats.plf import Values
 
 app = typer.Typer(no_args_is_help=True, help="Look at forests, lattices and n-best lists; convert between formats.")
 
 
 class FormatName(StrEnum):
-    """The formats; the same as `toledo.formats.forests.FORMATS`, which is not imported for the sake of `--help`."""
+    """The formats of `toledo.formats.forest_files.FORMATS`, which would slow down `--help`."""
 
     nbest = "nbest"
     cdec = "cdec"
@@ -73,7 +73,7 @@ def show(
     """
     set_up_messages(quiet)
     from toledo.cli.forest.view import show_all, show_one
-    from toledo.formats.forests import guess_format, read_forests
+    from toledo.formats.forest_files import guess_format, read_forests
 
     chosen = _weights(weights)
     form = _format(source) or guess_format(file)
@@ -119,9 +119,8 @@ def convert(
     """
     log = set_up_messages(quiet)
     require_output_apart(context)
-    from toledo.formats.conversion import Conversion
-    from toledo.formats.conversion import convert as run
-    from toledo.formats.forests import guess_format, guess_output_format
+    from toledo.formats.forest_files import Conversion, guess_format, guess_output_format
+    from toledo.formats.forest_files import convert as run
 
     form, to = _format(source) or guess_format(file), _format(target) or guess_output_format(output)
     how = Conversion(n_best_size, distinct, _weights(weights), _values(plf_values))
@@ -145,7 +144,7 @@ def _no_segments(file: str) -> InputError:
 
 
 def _format(name: FormatName | None) -> Format | None:
-    from toledo.formats.forests import FORMATS
+    from toledo.formats.forest_files import FORMATS
 
     return None if name is None else FORMATS[[*FORMATS].index(name.value)]
 
@@ -163,9 +162,9 @@ def _weights(path: Path | None) -> Mapping[str, float] | None:
 def _draw(
     found: SegmentForest, weights: Mapping[str, float] | None, svg: Path | None, dot: Path | None, prune: float
 ) -> None:
-    from toledo.forest import prune_by_posterior
     from toledo.forest.drawing import to_dot, to_svg
-    from toledo.formats.forests import SegmentForest, score_with
+    from toledo.forest.pruning import prune_by_posterior
+    from toledo.formats.forest_files import SegmentForest, score_with
 
     if prune:
         smaller = prune_by_posterior(found.forest, score_with(found, weights), prune)

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from toledo.forest import Derivation, k_best
-from toledo.forest.summary import Summary, summarise
-from toledo.formats.forests import SegmentForest, score_with
+from toledo.forest.derivations import Derivation, Summary, summarise
+from toledo.forest.kbest import k_best
+from toledo.formats.forest_files import SegmentForest, score_with
 
 WIDE = 160  # columns where no terminal says how many there are
 ROWS = 20

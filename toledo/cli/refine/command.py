@@ -29,7 +29,7 @@ from toledo.errors import InputError
 from toledo.files import require_output_directory
 
 if TYPE_CHECKING:
-    from toledo.refinement.history import History
+    from toledo.refinement.history import RefinementHistory
     from toledo.refinement.loop import Settings
 
 WIDE = 120  # columns where no terminal says how many there are
@@ -96,7 +96,7 @@ def refine(  # long because it has many options, a line each
     from toledo.cli.refine.running import named_settings, procedure_of, settings_name
     from toledo.model import DESCRIPTION
     from toledo.refinement.procedure import ListSettings
-    from toledo.refinement.sampled import SampleSettings
+    from toledo.refinement.training_lists import SampleSettings
 
     work = work or output.with_name(output.name + ".refining")
     _require_places(model, output, work, resume)
@@ -195,7 +195,7 @@ def _refuse_unused(context: typer.Context) -> None:
         refuse_named(context, "with --folds 1 no other models are trained", "alignments")
 
 
-def _print(history: History, settings: Settings, as_json: bool) -> None:
+def _print(history: RefinementHistory, settings: Settings, as_json: bool) -> None:
     """All iterations on standard output, the best one marked."""
     if as_json:
         typer.echo(json.dumps(history.to_json(), ensure_ascii=False))

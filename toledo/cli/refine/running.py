@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.cli.tune.runs import model_digest, read_text
-from toledo.corpus import Sentences, read_parallel
-from toledo.formats.pharaoh import read_alignments
+from toledo.formats.alignments import read_alignments
 from toledo.model import Model
 from toledo.progress import Progress
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.resumption import Marks, digest
+from toledo.text.corpus import Sentences, read_parallel
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuner import Tuner
-from toledo.vocabulary import Vocabulary
 
 LEXICON_PART = 10.0  # of τ with ratios, as in Settings
 

@@ -16,7 +16,7 @@ from toledo.cli.common import Quiet, Threads, progress_for, set_up_messages
 
 if TYPE_CHECKING:
     from toledo.cli.tour.steps import Demo, Ids
-    from toledo.forest import Forest
+    from toledo.forest.forest import Forest
     from toledo.model import Model
     from toledo.reports.demo import DrawnForest, Tour
     from toledo.reports.posteriors import Example
@@ -71,10 +71,10 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
     """All steps; `ready` is called when search has been compiled."""
     from toledo.cli.tour import steps
     from toledo.cli.tour.report_files import read_trace
-    from toledo.formats.pharaoh import read_alignments
+    from toledo.formats.alignments import read_alignments
     from toledo.reports.demo import Findings, Tour, alignment_quality
-    from toledo.tuning.gradient import GradientTuner
-    from toledo.tuning.mert import MERT
+    from toledo.tuning.tuners.gradient import GradientTuner
+    from toledo.tuning.tuners.mert import MERT
 
     output = demo.output
     log.info("1. A parallel corpus: %s", demo.sample)
@@ -150,7 +150,7 @@ def _named(rules: Iterable[str], texts: Iterable[tuple[int, ...]]) -> dict[str, 
 
 def _print(tour: Tour, report: Path) -> None:
     """The closing table."""
-    from toledo.kernels import compilation_seconds
+    from toledo.compiled.kernels import compilation_seconds
     from toledo.reports.scores import SECONDS
 
     table = Table("what", title="Toledo demo")

@@ -59,8 +59,8 @@ def _tell(code: int, errors: Path) -> None:
 def rehearse(directory: Path) -> None:
     """Later steps, in the order in which they lack least of what the demo itself is compiling."""
     from toledo.cli.tour import steps
-    from toledo.formats.pharaoh import read_alignments
-    from toledo.kernels import compiled_kernels
+    from toledo.compiled.kernels import compiled_kernels
+    from toledo.formats.alignments import read_alignments
     from toledo.model import Model
     from toledo.training import train
 

@@ -14,20 +14,21 @@ from typing import Any
 from toledo.cli.consensus.lists import ToForests
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
 from toledo.combination.stages import Stage
-from toledo.consensus import Consensus, Viterbi
+from toledo.consensus.fast_consensus import Consensus
+from toledo.consensus.rule import Viterbi
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
-from toledo.refinement.history import History as Refinement
+from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, Point
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Tuning
 from toledo.reports.scores import Scored, Scores
 from toledo.storage import read_toml
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.history import History
-from toledo.vocabulary import Vocabulary
 
 KNOWN = (
     "give what toledo tune, document tune, refine or combine tune kept in their directories, a --trace of toledo"
@@ -138,7 +139,7 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
         if {"tuner", "rounds", "start"} <= content.keys():
             return Tuning(_place(name, file), (History.from_json(content, file),))
         if {"iterations", "finished"} <= content.keys():
-            return Refining(_place(name, file), Refinement.from_json(content))
+            return Refining(_place(name, file), RefinementHistory.from_json(content))
         if {"systems", "signatures"} <= content.keys():
             return scores_of(content, name)
         if {"shares", "weights", "bleu"} <= content.keys():

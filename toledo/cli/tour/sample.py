@@ -29,7 +29,7 @@ def sample(
 
         toledo sample --output large --train 1000000
     """
-    from toledo.sample import write_sample
+    from toledo.sample.corpus import write_sample
 
     set_up_messages(quiet)
     write_sample(output, seed, train, tune, test, progress_for(quiet))

@@ -18,45 +18,39 @@ from toledo.cli.evaluate import to_json
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
 from toledo.cli.translate.sampling import default_scale
-from toledo.combination import Combiner
-from toledo.combination import Settings as CombinationSettings
+from toledo.combination.combiner import Combiner
 from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
-from toledo.consensus import choose_scale, decide
-from toledo.consensus.sharpness import scales_for
-from toledo.corpus import ParallelCorpus, Segment, read_parallel, read_segments
+from toledo.combination.tuning import Settings as CombinationSettings
+from toledo.compiled.kernels import working_seconds
+from toledo.consensus.rule import decide
+from toledo.consensus.scale import choose_scale, scales_for
 from toledo.files import atomic_writer, write_lines
-from toledo.forest import Forest
+from toledo.forest.forest import Forest
 from toledo.formats.documents import read_documents
-from toledo.kernels import working_seconds
 from toledo.metrics.evaluation import Settings as EvaluationSettings
 from toledo.metrics.evaluation import evaluate
 from toledo.model import Model
-from toledo.phrases.alignments import Alignments
-from toledo.phrases.word_alignment import align
+from toledo.phrases.table import Alignments
+from toledo.phrases.word_alignment.aligner import align
 from toledo.progress import Progress, silent
-from toledo.refinement.history import HISTORY
-from toledo.refinement.history import History as RefinementHistory
+from toledo.refinement.history import HISTORY, RefinementHistory
 from toledo.refinement.loop import Settings as RefinementSettings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
-from toledo.sample import write_sample
-from toledo.search.beam import BeamSearch, BeamSettings
-from toledo.search.document import (
-    Annealing,
-    BLEUModel,
-    DocumentSearch,
-    DocumentSettings,
-    LexicalConsistency,
-    Recording,
-)
-from toledo.search.gibbs import GibbsSearch, GibbsSettings
+from toledo.sample.corpus import write_sample
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import Annealing, DocumentSettings, Recording
+from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
+from toledo.text.vocabulary import Vocabulary
 from toledo.training import train
 from toledo.tuning.history import History
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.mert import MERT
 from toledo.tuning.tuner import Tuner
-from toledo.vocabulary import Vocabulary
+from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 log = logging.getLogger("toledo.demo")

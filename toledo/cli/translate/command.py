@@ -219,7 +219,7 @@ def _choose_scale(
 ) -> None:
     """BLEU of a rule by its scale, on text with references."""
     from toledo.cli.translate.sampled_scales import sampled_scale_table
-    from toledo.vocabulary import split_words
+    from toledo.text.vocabulary import split_words
 
     sentences = [split_words(line) for line in read_lines(source)]
     rule = named_rule(choice.rule, choice.settings)

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toledo.cli.translate.translator import Found
+from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
-from toledo.forest import Forest, from_lattice, prune_to_density, viterbi
+from toledo.forest.constructors import from_lattice
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
+from toledo.forest.pruning import prune_to_density
 from toledo.forest.saving import DESCRIPTION
 from toledo.formats import plf
-from toledo.formats.derivations import nbest_list, phrase_spans
-from toledo.formats.forest_writing import MARKER, WriteForest, forest_writer
-from toledo.formats.forests import guess_output_format
-from toledo.formats.hypotheses import Entry, NBestList
+from toledo.formats.forest_files import MARKER, WriteForest, forest_writer, guess_output_format
+from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans
 from toledo.formats.jsonl import jsonl_writer
-from toledo.formats.nbest import nbest_writer
-from toledo.formats.nbest_alignments import links_text, marked_text
-from toledo.kernels import map_chunks
+from toledo.formats.nbest import links_text, marked_text, nbest_writer
 from toledo.model import Model
-from toledo.reports.trace import trace
+from toledo.reports.scores import trace
 from toledo.search.steps import word_links
 
 SEGMENTS_AT_ONCE = 4

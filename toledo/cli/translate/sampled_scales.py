@@ -10,11 +10,10 @@ from toledo.cli.rules import named_rule
 from toledo.cli.scales import numbers_of, references_of
 from toledo.cli.translate.sampling import SamplingChoice
 from toledo.cli.translate.translator import Choice, Translator
-from toledo.consensus import ScaleTable, choose_sampled_scale
-from toledo.consensus.sharpness import scales_for
+from toledo.consensus.scale import ScaleTable, choose_sampled_scale, scales_for
 from toledo.model import Model
 from toledo.progress import Progress
-from toledo.vocabulary import split_words
+from toledo.text.vocabulary import split_words
 
 log = logging.getLogger(__name__)
 

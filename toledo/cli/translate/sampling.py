@@ -17,10 +17,12 @@ from toledo.files import atomic_writer, require_output
 from toledo.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from toledo.forest import Forest
+    from toledo.forest.forest import Forest
     from toledo.model import Model
-    from toledo.search.beam import SearchResult, Translation
-    from toledo.search.gibbs import Diagnostics, GibbsSearch, Samples
+    from toledo.search.beam.search import SearchResult, Translation
+    from toledo.search.gibbs.diagnostics import Diagnostics
+    from toledo.search.gibbs.samples import Samples
+    from toledo.search.gibbs.search import GibbsSearch
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ DiagnosticsFile = Annotated[
 
 def default_scale(model: Model) -> float:
     """The scale for weights of any norm: twice the weights at half the scale are the same distribution."""
-    from toledo.consensus.sharpness import norm_of
+    from toledo.consensus.scale import norm_of
 
     norm = norm_of(model.weights, model.feature_names)
     scale = float(f"{SHARPNESS / norm:.3g}") if norm else SHARPNESS
@@ -69,7 +71,7 @@ class SamplingChoice:
 
     def search(self, model: Model, scale: float) -> ObservedSearch:
         """The sampler of the distribution ∝ exp(scale · score)."""
-        from toledo.search.gibbs import GibbsSearch, GibbsSettings
+        from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 
         settings = GibbsSettings(self.iterations, self.chains, self.burn_in, scale=scale, seed=self.seed)
         return ObservedSearch(GibbsSearch(model, settings), self.diagnostics)
@@ -103,7 +105,7 @@ class ObservedSearch:
         self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
     ) -> list[SearchResult]:
         """The same with all samples."""
-        from toledo.search.gibbs import result_of
+        from toledo.search.gibbs.search import result_of
 
         return [result_of(found) for found in self._samples(sentences, threads, progress)]
 
@@ -144,8 +146,7 @@ class ObservedSearch:
         log.warning("%s%s: their chains disagree; %s", told, f", {stuck} of them stuck" if stuck else "", longer)
 
     def _samples(self, sentences: Sequence[Sequence[str]], threads: int | None, progress: Progress) -> list[Samples]:
-        from toledo.search.gibbs import diagnose
-        from toledo.search.gibbs.diagnostics import split_r_hat
+        from toledo.search.gibbs.diagnostics import diagnose, split_r_hat
 
         found = self.sampler.samples(sentences, threads, progress)
         self.r_hats += [split_r_hat(samples.trace) for samples in found]

@@ -13,10 +13,10 @@ import typer
 from toledo.cli.common import refuse_named
 
 if TYPE_CHECKING:
-    from toledo.forest import Forest
+    from toledo.forest.forest import Forest
     from toledo.model import Model
     from toledo.progress import Progress
-    from toledo.search.beam import SearchResult, Translation
+    from toledo.search.beam.search import SearchResult, Translation
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def refuse_other_searches(context: typer.Context, search: SearchName) -> None:
 
 def tell_of_joins(search: SearchName, model: Model) -> None:
     """Say what weights of ITG search are to another one: it has no joins, and ITG search has no jumps to tune."""
-    from toledo.search.itg.grammar import ITG_FEATURES, itg_features
+    from toledo.search.itg import ITG_FEATURES, itg_features
 
     joins = [name for name in ITG_FEATURES if name in model.weights]
     if search is SearchName.itg or not joins:
@@ -138,6 +138,6 @@ class SearchChoice:
             from toledo.search.itg import ITGSearch, ITGSettings
 
             return ITGSearch(model, ITGSettings(self.beam))
-        from toledo.search.beam import BeamSearch, BeamSettings
+        from toledo.search.beam.search import BeamSearch, BeamSettings
 
         return BeamSearch(model, BeamSettings(self.pop_limit))

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.translate.searches import Search
-from toledo.consensus import decide
+from toledo.consensus.rule import decide
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines
-from toledo.forest import Forest, viterbi
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
 from toledo.progress import Progress, silent
-from toledo.search.beam import SearchResult
 from toledo.search.beam.forced import ForcedDecoder
-from toledo.search.beam.weighted import as_given
+from toledo.search.beam.search import SearchResult
 from toledo.search.steps import Step, steps_of
-from toledo.vocabulary import UNKNOWN, split_words
+from toledo.search.weighted_model import as_given
+from toledo.text.vocabulary import UNKNOWN, split_words
 
 log = logging.getLogger(__name__)
 

@@ -12,20 +12,20 @@ from typing import Any
 
 from toledo.cli.translate.searches import SearchChoice
 from toledo.cli.tune.start_weights import Start
-from toledo.corpus import Segment, read_segments
 from toledo.errors import InputError
 from toledo.files import display_name, read_segment_lines
-from toledo.forest import Forest
+from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
-from toledo.formats.outputs import guess_format, read_outputs
+from toledo.formats.list_files import guess_format, read_outputs
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.progress import Progress
 from toledo.resumption import Marks, digest, mark, plain
+from toledo.text.corpus import Segment, read_segments
+from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.tuner import Tuner
-from toledo.vocabulary import Vocabulary, split_words
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)

@@ -15,12 +15,13 @@ from toledo.cli.tune.runs import Task, Text, Texts, configuration_of, configurat
 from toledo.cli.tune.start_weights import Start
 from toledo.cli.tune.tuners import OF_LISTS, ObjectiveName, TunerOptions
 from toledo.errors import InputError
-from toledo.forest import Forest
+from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.resumption import KIND
 from toledo.tuning.loop import LoopSettings, TuningSet
-from toledo.tuning.sampling import COOLING, SampledSet, SamplingTrainer, train
+from toledo.tuning.minimum_risk.trainer import COOLING, SamplingTrainer
+from toledo.tuning.minimum_risk.training import SampledSet, train
 from toledo.weights import Weights
 
 SCALE = 1.0  # sharpness is learnt

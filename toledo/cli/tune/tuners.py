@@ -98,34 +98,34 @@ def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> 
         return _gradient_tuner(name, given)
     match name:
         case ObjectiveName.mert:
-            from toledo.tuning.mert import MERT
+            from toledo.tuning.tuners.mert import MERT
 
             return MERT(**given)
         case ObjectiveName.pro:
-            from toledo.tuning.pro import PRO
+            from toledo.tuning.tuners.pro import PRO
 
             return PRO(**given)
         case ObjectiveName.mira:
-            from toledo.tuning.mira import MIRA
+            from toledo.tuning.tuners.mira import MIRA
 
             return MIRA(**given)
         case ObjectiveName.mmi:
-            from toledo.tuning.mmi import MMI
+            from toledo.tuning.tuners.mmi import MMI
 
             return MMI(**given)
         case ObjectiveName.regression:
-            from toledo.tuning.regression import Regression
+            from toledo.tuning.tuners.pro import Regression
 
             return Regression(**given)
         case _:
-            from toledo.tuning.simplex import Simplex
+            from toledo.tuning.tuners.simplex import Simplex
 
             return Simplex(**given)
 
 
 def _gradient_tuner(name: ObjectiveName, given: dict[str, Any]) -> Tuner:
-    from toledo.tuning.annealing import Annealing
-    from toledo.tuning.gradient import GradientTuner
+    from toledo.tuning.maximise import Annealing
+    from toledo.tuning.tuners.gradient import GradientTuner
 
     if "optimiser" in given and "batch" in given:
         raise InputError(
@@ -142,7 +142,9 @@ def _gradient_tuner(name: ObjectiveName, given: dict[str, Any]) -> Tuner:
 
 def named_metric(name: MetricName, objective: ObjectiveName, on: OnName | None = None) -> Metric:
     """The metric of a name; expected n-grams and MIRA on forests know BLEU alone."""
-    from toledo.metrics import BLEU, TER, ChrF
+    from toledo.metrics.bleu import BLEU
+    from toledo.metrics.chrf import ChrF
+    from toledo.metrics.ter import TER
 
     if name is MetricName.bleu:
         return BLEU()

@@ -1,29 +1,85 @@
-"""From a corpus to its word alignments, in one call."""
+"""From a corpus to its word alignments, in one call.
+
+The eflomal aligner (Östling and Tiedemann 2016), a Gibbs sampler, as an optional extra.
+
+It draws its own random numbers and cannot be seeded: two runs differ a little.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import ParallelCorpus
-from toledo.phrases.alignments import Alignments
+from toledo.errors import InputError, ToledoError
 from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.phrases.word_alignment import hmm, ibm1
-from toledo.phrases.word_alignment.agreement import Hmm, initial_hmm, train_together
+from toledo.phrases.table import Alignments
+from toledo.phrases.word_alignment import hmm, training
 from toledo.phrases.word_alignment.cells import Cells
-from toledo.phrases.word_alignment.cooccurrence import cooccurrences
-from toledo.phrases.word_alignment.decode import decode, most_probable
-from toledo.phrases.word_alignment.direction import Direction, make_direction
-from toledo.phrases.word_alignment.eflomal import align_with_eflomal, require_eflomal
-from toledo.phrases.word_alignment.ibm1 import train_ibm1
+from toledo.phrases.word_alignment.decode import decode, most_probable, viterbi
+from toledo.phrases.word_alignment.direction import Direction, cooccurrences, make_direction
 from toledo.phrases.word_alignment.symmetrise import OneWay, Symmetrisation, symmetrise
-from toledo.phrases.word_alignment.viterbi import viterbi
+from toledo.phrases.word_alignment.training import Hmm, initial_hmm, train_ibm1, train_together
 from toledo.progress import Advance, Progress, silent
+from toledo.text.corpus import ParallelCorpus, Sentences
+
+
+def require_eflomal() -> None:
+    """Say what to do if eflomal is not installed."""
+    if find_spec("eflomal") is None:
+        raise InputError(
+            "the aligner eflomal is not installed",
+            remedy='install it with: pip install "toledo-mt[eflomal]", or use the model hmm',
+        )
+
+
+def align_with_eflomal(corpus: ParallelCorpus) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The source position of each target word and the target position of each source word, −1 for none."""
+    from eflomal import Aligner
+
+    with TemporaryDirectory() as folder:
+        forward, backward = Path(folder) / "forward", Path(folder) / "backward"
+        Aligner().align(
+            _lines(corpus.source),
+            _lines(corpus.target),
+            links_filename_fwd=str(forward),
+            links_filename_rev=str(backward),
+        )
+        return (
+            _read(forward, corpus, linked=corpus.target, column=1),
+            _read(backward, corpus, linked=corpus.source, column=0),
+        )
+
+
+def _lines(sentences: Sentences) -> Iterator[str]:
+    """Numbers instead of words: eflomal lower-cases words and joins those that are then the same."""
+    return (" ".join(map(str, sentence.tolist())) + "\n" for sentence in sentences)
+
+
+def _read(path: Path, corpus: ParallelCorpus, linked: Sentences, column: int) -> NDArray[np.int32]:
+    """One-way links for each word of `linked`, whose positions are in that column of a link `source-target`."""
+    result = np.full(linked.words.size, -1, np.int32)
+    lines = path.read_text(encoding="ascii").splitlines()
+    if len(lines) != len(corpus):
+        raise ToledoError(f"eflomal aligned {len(lines)} sentence pairs of {len(corpus)}")
+    for offset, line in zip(linked.offsets.tolist(), lines, strict=False):
+        for link in _links(line.split()):
+            result[offset + link[column]] = link[1 - column]
+    return result
+
+
+def _links(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
+    for text in texts:
+        source, _, target = text.partition("-")
+        yield int(source), int(target)
+
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +196,7 @@ def _ibm1_links(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     def one_way(direction: Direction, lexicon: Lexicon) -> NDArray[np.int32]:
         def links(cells: Cells) -> list[NDArray[np.int32]]:
-            ibm1.infer(cells, direction, work.threads)
+            training.infer_ibm1(cells, direction, work.threads)
             return most_probable(cells, direction, work.threads)
 
         return decode(direction, lexicon, links, work.threads, work.advance)

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel, map_chunks
+from toledo.compiled.kernels import kernel, map_chunks
 from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.word_alignment.direction import Direction, for_rows
 

@@ -4,6 +4,10 @@ All work that touches a lexicon goes *given word by given word*: its occurrences
 of the lexicon is spread over an array as long as the vocabulary, and the cells of its occurrences are read or added
 one after the other. So no pair of words is ever looked up, every row has one writer (the sums do not depend on the
 number of threads), and memory is touched in order.
+
+Which words occur together: the shape of the lexicon of a direction, without its probabilities.
+
+From expected counts to a lexicon.
 """
 
 from __future__ import annotations
@@ -14,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import Sentences
-from toledo.kernels import kernel, map_chunks
-from toledo.phrases.lexicon import NULL
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.phrases.lexicon import NULL, Lexicon
+from toledo.text.corpus import Sentences
 
 ROW_CHUNKS = 32  # pieces of work over given words: each has its own array as long as the vocabulary
 
@@ -82,3 +86,70 @@ def _occurrences(
             positions[place[word]] = position
             place[word] += 1
     return rows, sentences, positions
+
+
+def cooccurrences(direction: Direction, threads: int | None = None) -> Lexicon:
+    """All pairs (given word or NULL, word) of some sentence pair, with the uniform distribution over all words.
+
+    Time is that of the co-occurrences in the text, memory that of the distinct ones.
+    """
+    offsets = np.zeros(direction.rows.size, np.int64)
+    for_rows(lambda first, last: _count(direction, offsets, first, last), direction.rows, threads)
+    np.cumsum(offsets, out=offsets)
+    words = np.empty(int(offsets[-1]), np.int32)
+    for_rows(lambda first, last: _fill(direction, offsets, words, first, last), direction.rows, threads)
+    return Lexicon(offsets, words, np.full(words.size, 1 / max(direction.word_types, 1), np.float32))
+
+
+@kernel
+def _count(direction: Direction, sizes: NDArray[np.int64], first: int, last: int) -> None:
+    """Put the number of words of row g at `sizes[g + 1]`."""
+    seen_with = np.full(direction.word_types, -1, np.int32)
+    row = np.empty(direction.word_types, np.int32)
+    for given in range(first, last):
+        sizes[given + 1] = _words_beside(direction, given, seen_with, row)
+
+
+@kernel
+def _fill(direction: Direction, offsets: NDArray[np.int64], words: NDArray[np.int32], first: int, last: int) -> None:
+    seen_with = np.full(direction.word_types, -1, np.int32)
+    row = np.empty(direction.word_types, np.int32)
+    for given in range(first, last):
+        size = _words_beside(direction, given, seen_with, row)
+        words[offsets[given] : offsets[given + 1]] = np.sort(row[:size])
+
+
+@kernel
+def _words_beside(direction: Direction, given: int, seen_with: NDArray[np.int32], row: NDArray[np.int32]) -> int:
+    """Collect the distinct words beside a given word; `seen_with` remembers the last given word of each."""
+    size = 0
+    for place in range(direction.rows[given], direction.rows[given + 1]):
+        sentence = direction.sentences[place]
+        for j in range(direction.word_offsets[sentence], direction.word_offsets[sentence + 1]):
+            word = direction.words[j]
+            if seen_with[word] != given:
+                seen_with[word] = given
+                row[size] = word
+                size += 1
+    return size
+
+
+LEAST = 1e-30  # keeps probabilities away from 0 and from denormal numbers, which are slow
+
+
+def maximise(lexicon: Lexicon, counts: NDArray[np.float32], threads: int | None) -> Lexicon:
+    """The lexicon of the highest likelihood, relative frequencies; takes over the memory of `counts`."""
+    for_rows(lambda first, last: _normalise(lexicon.offsets, counts, first, last), lexicon.offsets, threads)
+    return lexicon._replace(probabilities=counts)
+
+
+@kernel
+def _normalise(offsets: NDArray[np.int64], counts: NDArray[np.float32], first: int, last: int) -> None:
+    for row in range(first, last):
+        entries = counts[offsets[row] : offsets[row + 1]]
+        total = 0.0
+        for count in entries:
+            total += count
+        scale = 1 / max(total, LEAST)
+        for entry in range(entries.size):
+            entries[entry] = max(entries[entry] * scale, LEAST)

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import kernel, map_chunks
-from toledo.phrases.alignments import Alignments
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.phrases.table import Alignments
 
 UNALIGNED = -1
 SENTENCES = 2000  # sentence pairs of one piece of work

@@ -15,18 +15,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
-from toledo.forest import Derivation, Forest, viterbi
-from toledo.kernels import map_chunks
+from toledo.forest.derivations import Derivation, viterbi
+from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice
-from toledo.search.beam.forced_paths import PathScoring, find_paths
-from toledo.search.beam.forced_phrases import Placed, place_phrases, prefix_scores
-from toledo.search.beam.lattice import to_forest
-from toledo.search.beam.options import UNKNOWN_WORD, SentenceOptions
-from toledo.search.beam.weighted import harmless, weigh
-from toledo.vocabulary import UNKNOWN
+from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice
+from toledo.search.beam.forced_paths import PathScoring, Placed, find_paths, place_phrases, prefix_scores
+from toledo.search.beam.search import to_forest
+from toledo.search.options import UNKNOWN_WORD, SentenceOptions
+from toledo.search.weighted_model import harmless, weigh
+from toledo.text.vocabulary import UNKNOWN
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ A cell waits in the queue with what it can be expected to score, from the estima
 asked only when the cell comes up, and the cell waits again if it then scores less than the next one.
 
 Words translated are kept as the first gap and a mask of the 63 positions after it, as the distortion rule needs it:
-`toledo.search.distortion`.
+`toledo.search.options`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.growing import grown
-from toledo.heap import add_entry, remove_first, replace_first, second_key
-from toledo.kernels import inlined, inner_kernel, kernel
+from toledo.compiled.heap import add_entry, grown, remove_first, replace_first, second_key
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
-from toledo.search.beam.arrays import (
+from toledo.search.beam.cubes import (
     CUBE,
     MIX,
     NONE,
@@ -35,19 +34,20 @@ from toledo.search.beam.arrays import (
     Nodes,
     Queue,
     Scoring,
+    cubes_of_group,
     edges_with_room,
+    make_cubes,
     nodes_with_room,
     power_of_two,
+    rank_by_group,
     room_for_edges,
     room_for_groups,
     room_for_nodes,
     room_for_queue,
     same_group,
 )
-from toledo.search.beam.cubes import cubes_of_group, make_cubes, rank_by_group
-from toledo.search.beam.options import LN10, SentenceOptions
-from toledo.search.distortion import after_span
-from toledo.vocabulary import END
+from toledo.search.options import LN10, SentenceOptions, after_span
+from toledo.text.vocabulary import END
 
 
 @kernel

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.kernels import inlined, kernel
+from toledo.compiled.kernels import inlined, kernel
+from toledo.compiled.random import RandomState
 from toledo.language_model.automaton import begin_state
-from toledo.randomness import RandomState
-from toledo.search.beam.arrays import NONE, Scoring
-from toledo.search.beam.options import SentenceOptions
-from toledo.search.gibbs.phrase_scores import PhraseScores
-from toledo.search.gibbs.state import Chain, Sentence
+from toledo.search.beam.cubes import NONE, Scoring
+from toledo.search.chain import Chain, Sentence
+from toledo.search.options import SentenceOptions
+from toledo.search.phrase_scores import PhraseScores
 
 STEPS, ACCEPTED, REJECTED = range(3)  # of `State.counters`: rejected ones since the last that was accepted
 SENTENCES, DOCUMENT, USERS, BEST = range(4)  # of `State.totals`: the first three make up the score

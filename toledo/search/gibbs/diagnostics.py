@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.search.chain import MOVED, OPEN, OPERATORS
 from toledo.search.gibbs.samples import Samples
-from toledo.search.gibbs.state import MOVED, OPEN, OPERATORS
 
 MOST_POINTS = 400  # of a chain in a plot
 SUSPICIOUS = 1.05  # an R-hat above it says that the chains disagree

@@ -7,24 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.growing import grown
-from toledo.hashing import MULTIPLIER
-from toledo.kernels import inner_kernel, kernel
-from toledo.randomness import next_uniform
-from toledo.search.beam.arrays import NONE, power_of_two
-from toledo.search.gibbs.ordering import move, reorder
-from toledo.search.gibbs.resegmenting import Candidates, resegment, spread_candidates
-from toledo.search.gibbs.state import (
-    MERGE_SPLIT,
-    MOVE,
-    REORDER,
-    RESEGMENT,
-    RETRANS,
-    Chain,
-    Sentence,
-    total_score,
-)
-from toledo.search.gibbs.translating import merge_split, retrans
+from toledo.compiled.hashing import MULTIPLIER
+from toledo.compiled.heap import grown
+from toledo.compiled.kernels import inner_kernel, kernel
+from toledo.compiled.random import next_uniform
+from toledo.search.beam.cubes import NONE, power_of_two
+from toledo.search.chain import MERGE_SPLIT, MOVE, REORDER, RESEGMENT, RETRANS, Chain, Sentence, total_score
+from toledo.search.chain_operators import merge_split, move, reorder, retrans
+from toledo.search.chain_resegment import Candidates, resegment, spread_candidates
 
 NOTHING_KEPT = -1
 

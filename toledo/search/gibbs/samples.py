@@ -1,28 +1,185 @@
-"""What a sampler found for a sentence: distinct derivations with counts, as a forest, and which chain saw what when."""
+"""What a sampler found for a sentence: distinct derivations with counts, as a forest, and which chain saw what when.
+
+Expected n-gram counts from samples, by what each phrase could have been (Rao-Blackwell).
+
+The mean over samples x of their counts c(x) estimates E[c]. For each phrase i the translation may be drawn again from
+its conditional distribution: E[c | x without i] − c(x) has the mean 0, and is known exactly. So does the same for the
+counts c_iq of n-grams that reach into phrase i and into q phrases in all. With any factors λ,
+
+    c(x) + Σ_i Σ_q λ_q (E[c_iq | x without i] − c_iq(x))
+
+has the same mean as c(x). Take what n-grams of q phrases owe to each set of phrases apart from smaller sets: if phrases
+are drawn independently, the sum multiplies the part of a set S by 1 − λ_q |S|. Here λ_q = min(1, 2/q): what single
+phrases say to n-grams within two of them vanishes, and no part gets larger.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.forest import Edges, Forest, from_edges
-from toledo.forest.scoring import SparseArrays
-from toledo.forest.structure import Yields
-from toledo.kernels import kernel
+from toledo.compiled.kernels import inner_kernel, kernel
+from toledo.compiled.ragged import offsets_of
+from toledo.compiled.random import random_state
+from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.linear import SparseArrays
+from toledo.forest.ngram_index import (
+    NO_NGRAM,
+    NGramIndex,
+    add_ngram,
+    count_text,
+    empty_index,
+    with_room_for_counts,
+    words_of,
+)
 from toledo.language_model.automaton import advance, begin_state
-from toledo.metrics.sequences import offsets_of
 from toledo.model import Model
-from toledo.search.beam.arrays import NONE, EdgeArrays, Lattice, Scoring
-from toledo.search.beam.lattice import Translation, edge_features, option_sparse
-from toledo.search.beam.options import LN10, SentenceOptions
-from toledo.search.gibbs.expectations import ExpectedNGrams, count_ngrams
+from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice, Scoring
+from toledo.search.beam.search import Translation, edge_features, option_sparse
+from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation, to_probabilities
+from toledo.search.chain_operators import weigh_options
 from toledo.search.gibbs.running import Visits
-from toledo.search.gibbs.state import Sentence
+from toledo.search.options import LN10, SentenceOptions
+from toledo.search.phrase_scores import room_for_answers
 from toledo.search.steps import Step
-from toledo.vocabulary import END
+from toledo.text.vocabulary import END
+
+NEGLIGIBLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedNGrams:
+    """`counts[i]` is the expected count of n-gram i of the index, whose words are those of the target vocabulary."""
+
+    index: NGramIndex
+    counts: NDArray[np.float64]
+
+    def items(self) -> Iterator[tuple[tuple[int, ...], float]]:
+        """The words of each n-gram, and its count."""
+        for number, count in enumerate(self.counts.tolist()):
+            yield words_of(self.index, number), count
+
+
+def count_ngrams(
+    sentence: Sentence,
+    offsets: NDArray[np.int64],
+    chosen: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    order: int,
+    sharpness: float | None,
+) -> ExpectedNGrams:
+    """Counts of n-grams in derivations with shares; without a sharpness plain ones."""
+    if order < 1:
+        raise ValueError("n-grams have at least one word")
+    known = room_for_answers(sentence.options, len(sentence.scoring.models))
+    chain = room_for_chain(sentence, known, random_state(0))
+    plain = sharpness is None
+    return ExpectedNGrams(
+        *_count_all(sentence, chain, offsets, chosen, shares, order, plain, sharpness or 0.0, empty_index())
+    )
+
+
+@kernel
+def _count_all(
+    sentence: Sentence,
+    chain: Chain,
+    offsets: NDArray[np.int64],
+    chosen: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    order: int,
+    plain: bool,
+    sharpness: float,
+    index: NGramIndex,
+) -> tuple[NGramIndex, NDArray[np.float64]]:
+    options, counts = sentence.options, np.zeros(64)
+    longest, text, owner = 1, np.empty(64, np.int32), np.empty(64, np.int32)
+    for option in range(options.lengths.size):
+        longest = max(longest, options.lengths[option])
+    window, owners = np.empty(2 * order + longest, np.int32), np.empty(2 * order + longest, np.int32)
+    for d in range(offsets.size - 1):
+        size = 0
+        for i in range(offsets[d], offsets[d + 1]):
+            size += options.lengths[chosen[i]]
+        if size > text.size:
+            text, owner = np.empty(2 * size, np.int32), np.empty(2 * size, np.int32)
+        index, counts = with_room_for_counts(index, counts, size * order)
+        size = 0
+        for i in range(offsets[d], offsets[d + 1]):
+            for k in range(options.lengths[chosen[i]]):
+                text[size], owner[size] = options.words[options.word_begin[chosen[i]] + k], i - offsets[d] + 1
+                size += 1
+        count_text(index, counts, text, 0, size, order, shares[d])
+        if plain:
+            continue
+        set_derivation(sentence, chain, chosen[offsets[d] : offsets[d + 1]])
+        place = 0
+        for i in range(1, chain.size[0] + 1):
+            old = chain.chosen[i]
+            first = options.first[options.begin[old], options.end[old] - options.begin[old] - 1]
+            count = weigh_options(sentence, chain, i, i + 1, options.begin[old], options.end[old])
+            to_probabilities(chain.weights, count, sharpness)
+            stop = place + options.lengths[old]
+            index, counts = with_room_for_counts(index, counts, count * window.size * order)
+            for k in range(count if count > 1 else 0):
+                share = shares[d] * (chain.weights[k] - (1.0 if first + k == old else 0.0))
+                if abs(share) > NEGLIGIBLE * shares[d]:
+                    words = _fill_window(options, text, owner, size, place, stop, i, first + k, order, window, owners)
+                    _add_shared(index, counts, window, owners, words, i, order, share)
+            place = stop
+    return index, counts[: index.used[0]]
+
+
+@inner_kernel
+def _fill_window(
+    options: SentenceOptions,
+    text: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    size: int,
+    begin: int,
+    end: int,
+    phrase: int,
+    option: int,
+    order: int,
+    window: NDArray[np.int32],
+    owners: NDArray[np.int32],
+) -> int:
+    """An option in place of the words from `begin` up to `end`, with the words around it; gives their number.
+
+    `owner` and `owners` have the number of each word's phrase.
+    """
+    before, length, after = min(order - 1, begin), options.lengths[option], min(order - 1, size - end)
+    for k in range(before):
+        window[k], owners[k] = text[begin - before + k], owner[begin - before + k]
+    for k in range(length):
+        window[before + k], owners[before + k] = options.words[options.word_begin[option] + k], phrase
+    for k in range(after):
+        window[before + length + k], owners[before + length + k] = text[end + k], owner[end + k]
+    return int(before + length + after)
+
+
+@inner_kernel
+def _add_shared(
+    index: NGramIndex,
+    counts: NDArray[np.float64],
+    words: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    size: int,
+    phrase: int,
+    order: int,
+    share: float,
+) -> None:
+    """Add the n-grams that reach into a phrase or across it, those of many phrases by a smaller share."""
+    for start in range(size):
+        number = NO_NGRAM
+        for place in range(start, min(start + order, size)):
+            number = add_ngram(index, number, words[place])
+            if owners[start] <= phrase <= owners[place]:
+                counts[number] += share * min(1.0, 2.0 / (owners[place] - owners[start] + 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,15 @@
 A chain holds a translation of its document and takes steps of Metropolis and Hastings at temperature 1
 (`toledo.search.document`). When the weights change, it goes on where it is: after a short burn-in it is close to the
 new distribution, which is not far from the old one.
+
+Features and texts of each sentence of many states of a document, from the options that were chosen.
+
+Samples of document chains as lists, one for each sentence: what all tuners on lists can work on.
+
+The loop of `toledo.tuning.loop` unites the lists of all rounds. On such a pool a gradient is exact and cheap, so that
+L-BFGS finds the weights of hundreds of features; what a list lacks, the next round samples with the new weights.
+
+Minimum Bayes risk on samples of document chains: for each sentence the text that agrees most with all of them.
 """
 
 from __future__ import annotations
@@ -15,23 +24,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.corpus import Document
-from toledo.kernels import map_chunks
+from toledo.compiled.kernels import map_chunks
+from toledo.compiled.ragged import Sequences, offsets_of
+from toledo.consensus.mbr import GAINS, mbr
+from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.linear import SparseArrays
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.prepared import PreparedReferences
+from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.document import DocumentModel, DocumentSearch, DocumentSettings, DocumentState, Operations, Sampling
-from toledo.search.document.arrays import BEST
-from toledo.search.document.keeping import set_phrases
-from toledo.search.document.models.measures import FEATURES
-from toledo.search.document.models.values import document_score
-from toledo.search.document.running import run_steps
-from toledo.search.document.starting import Phrases
-from toledo.tuning.documents.features import sentence_rows, texts_of
+from toledo.search.document.arrays import BEST, Text
+from toledo.search.document.loop import run_steps, set_phrases
+from toledo.search.document.models.counts import FEATURES
+from toledo.search.document.models.kinds import DocumentModel
+from toledo.search.document.models.readability import document_score
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, Operations, Sampling
+from toledo.search.document.start import Phrases
+from toledo.search.document.state import DocumentState
+from toledo.search.features import sentence_columns
+from toledo.search.options import SentenceOptions
+from toledo.text.corpus import Document
+from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.loop import TuningSet
 from toledo.tuning.rows import Rows
-from toledo.tuning.text_statistics import encoded_references
 from toledo.weights import Weights
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def sentence_rows(model: Model, text: Text, phrases: Phrases, first_sparse: int) -> Rows:
+    """A row for each sentence with the features of the sentence model; sparse ones are columns from `first_sparse` on.
+
+    `phrases` may have any number of sentences, such as those of many states one after the other.
+    """
+    options, chosen, offsets = text.options, phrases.chosen, phrases.offsets
+    columns = sentence_columns(model, options, text.scoring, offsets, chosen)
+    dense = np.column_stack([columns[name] for name in model.feature_names]).astype(np.float32)
+    if model.sparse is None:
+        return Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+    starts, ids, values = model.sparse.rows(options.pairs[chosen].astype(np.int64))
+    return Rows(np.empty(0), dense, starts[offsets], ids + np.int32(first_sparse), values)
+
+
+def texts_of(options: SentenceOptions, phrases: Phrases) -> tuple[NDArray[np.int32], Ints]:
+    """The words of each sentence one after the other, and where each begins."""
+    lengths = options.lengths[phrases.chosen].astype(np.int64)
+    ends = offsets_of(lengths)
+    places = np.arange(ends[-1]) + np.repeat(options.word_begin[phrases.chosen] - ends[:-1], lengths)
+    return options.words[places], ends[phrases.offsets]
+
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -190,3 +234,62 @@ def by_sentence(states: Sequence[Phrases]) -> Phrases:
     """The phrases of all states: those of sentence 0 in each state, then those of sentence 1, and so on."""
     sentences = states[0].offsets.size - 1
     return Phrases.joined([one.chosen[one.offsets[s] : one.offsets[s + 1]] for s in range(sentences) for one in states])
+
+
+def chain_lists(model: Model, samples: DocumentSamples) -> list[Forest]:
+    """The samples of each sentence with their features; a sentence model's, for sentences are taken one by one."""
+    found, rows, states = [], samples.rows, samples.states
+    first = len(model.feature_names)
+    for s in range(samples.sentences):
+        own = slice(s * states, (s + 1) * states)
+        begin, end = samples.offsets[own.start], samples.offsets[own.stop]
+        words = samples.offsets[own.start : own.stop + 1] - begin
+        sparse = None
+        if rows.offsets.size:
+            places = slice(rows.offsets[own.start], rows.offsets[own.stop])
+            offsets = rows.offsets[own.start : own.stop + 1] - rows.offsets[own.start]
+            sparse = SparseArrays(offsets.astype(np.int32), rows.columns[places] - first, rows.values[places])
+        none = np.zeros(states + 1, np.int32)
+        yields = Yields(words.astype(np.int32), samples.words[begin:end])
+        edges = Edges(none[1:], none, none[:0], yields, rows.dense[own], sparse=sparse)
+        names = model.sparse.names if model.sparse else ()
+        found.append(from_edges(edges, 0, model.feature_names, model.target_vocabulary, names))
+    return found
+
+
+def chain_set(chains: Chains, threads: int | None = None, progress: Progress = silent) -> TuningSet:
+    """All sentences of the documents of some chains, for the loop of tuners on lists; without document models."""
+    if chains.models:
+        raise ValueError("lists of sentences have no features of documents")
+
+    def search(weights: Weights) -> Sequence[Forest]:
+        samples = chains.sample(range(len(chains.documents)), weights, threads, progress)
+        return [forest for one in samples for forest in chain_lists(chains.model, one)]
+
+    references = [segment.references for document in chains.documents for segment in document.segments]
+    return TuningSet(search, references, f"document chains, {chains.settings.states} states")
+
+
+def consensus_texts(
+    samples: DocumentSamples,
+    vocabulary: Vocabulary,
+    others: Sequence[Sequence[str]] | None = None,
+    gain: str = "bleu+0.01",
+) -> list[tuple[str, ...]]:
+    """For each sentence the sample with the highest expected gain; `others` are one more hypothesis for each.
+
+    Evidence are the samples alone.
+    """
+    found = []
+    for s in range(samples.sentences):
+        rows = samples.offsets[s * samples.states : (s + 1) * samples.states + 1]
+        evidence = Sequences(samples.words[rows[0] : rows[-1]], rows - rows[0])
+        hypotheses = evidence
+        if others is not None:
+            more = np.array([vocabulary.id(word) for word in others[s]], np.int32)
+            symbols = np.concatenate([more, evidence.symbols])
+            hypotheses = Sequences(symbols, np.concatenate([[0], evidence.offsets + more.size]))
+        best, _ = mbr(hypotheses, evidence, np.full(samples.states, 1.0 / samples.states), GAINS[gain])
+        begin, end = hypotheses.offsets[best : best + 2]
+        found.append(tuple(vocabulary.words(hypotheses.symbols[begin:end].tolist())))
+    return found

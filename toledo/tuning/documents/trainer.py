@@ -1,6 +1,6 @@
 """One step of training by samples of document chains: from states of some documents to other weights.
 
-The gradient of expected BLEU is the covariance of BLEU and features over states (`toledo.tuning.sampling.advantages`).
+The gradient of expected BLEU is the covariance of BLEU and features over states.
 Over whole documents that is very noisy: each sentence adds its noise to both. But BLEU is nearly linear in the
 statistics of sentences, and where no document model ties them together, sentences are independent. Then
 
@@ -21,24 +21,21 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.metrics.metric import Metric
-from toledo.metrics.sequences import offsets_of
-from toledo.sums import row_products, sum_of_products
-from toledo.tuning.annealing import Annealing, Cooling
-from toledo.tuning.documents.chains import DocumentSamples
-from toledo.tuning.documents.features import Floats
-from toledo.tuning.lbfgs import dot
-from toledo.tuning.rows import Rows, row_scores, weighted_sum
-from toledo.tuning.sampling.adaptation import GainAdaptation
-from toledo.tuning.sampling.advantages import (
+from toledo.tuning.documents.chains import DocumentSamples, Floats
+from toledo.tuning.maximise import Annealing, Cooling, dot
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
     sentence_advantages,
     smoothed,
 )
-from toledo.tuning.sampling.state import TrainingState
-from toledo.tuning.sampling.trainer import Step, feature_variances
+from toledo.tuning.minimum_risk.state import TrainingState
+from toledo.tuning.minimum_risk.trainer import Step, feature_variances
+from toledo.tuning.rows import Rows, row_scores, weighted_sum
 from toledo.weights import Weights
 
 Name = Literal["expected-bleu", "corpus-expected-bleu"]

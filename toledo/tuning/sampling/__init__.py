@@ -10,19 +10,3 @@
 Each step samples a batch of segments at the weights so far. The covariance of gains and features is the gradient of the
 expected gain; steps follow it with a gain of its own for each weight.
 """
-
-from toledo.tuning.sampling.adaptation import GainAdaptation
-from toledo.tuning.sampling.advantages import SampledBatch, corpus_advantages, sentence_advantages
-from toledo.tuning.sampling.trainer import COOLING, SamplingTrainer
-from toledo.tuning.sampling.training import SampledSet, train
-
-__all__ = [
-    "COOLING",
-    "GainAdaptation",
-    "SampledBatch",
-    "SampledSet",
-    "SamplingTrainer",
-    "corpus_advantages",
-    "sentence_advantages",
-    "train",
-]

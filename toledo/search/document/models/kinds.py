@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from toledo.metrics.bleu_score import METHODS
-from toledo.search.document.models.measures import FEATURES
-from toledo.search.document.models.semantic_space import SemanticSpace
+from toledo.metrics.bleu import METHODS
+from toledo.search.document.models.counts import FEATURES
+from toledo.search.document.models.semantic import SemanticSpace
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,300 @@
+"""Maximise xBLEU on lattices for the shares of systems and the weights of features (Rosti et al. 2011).
+
+Paths have the posteriors p ∝ e^{γ s}. The scale γ is set so that the mean entropy of a segment meets a target, and held
+while weights are found.
+
+Downhill simplex on the BLEU of the best paths of lattices: the first baseline of Rosti et al. (2011), latBLEU.
+
+It needs no gradient, but only works for few weights: shares and dense weights. After each descent a new simplex is set
+up around the best point.
+
+Expected BLEU on n-best lists of paths: the second baseline of Rosti et al. (2011), nbExpBLEU.
+
+The best paths are taken out of the lattices with the weights so far, joined with those of the rounds before, and kept
+as paths of their own, edge by edge, so that they are scored as lattices are. The statistics of BLEU belong to whole
+paths there: they are clipped path by path before the expectation is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from toledo.combination.stages import Stage
+from toledo.combination.votes import CombinationWeights, Problem, References, Vector, VotedForest
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
+from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest, Scores, Shape, Yields
+from toledo.forest.inside_outside import distribution
+from toledo.forest.kbest import k_best
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.references import TextStatistics
+from toledo.objectives.objective import Objective, Situation, without_ngrams
+from toledo.objectives.xbleu import XBLEU
+from toledo.tuning.maximise import Limits, Maximum, maximise
+
+SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
+REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """How to look for the maximum: the target `entropy` in nats, a penalty, steps of L-BFGS, times to set γ anew.
+
+    In each round xBLEU is first maximised with a `gentle` penalty for short texts.
+    """
+
+    entropy: float = 3.0
+    l2: float = 1e-4
+    steps: int = 25
+    rounds: int = 1
+    gentle: float = 30.0
+
+    def __post_init__(self) -> None:
+        if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
+            raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
+
+    def tune(self, problem: Problem, order: int) -> Stage:
+        """The weights with the highest xBLEU found."""
+        return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
+
+    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
+        """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
+        found = Maximum(point, -np.inf, 0)
+        limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        scale = 1.0
+        for _ in range(self.rounds):
+            scale = self.scale(problem, found.point)
+            for objective in objectives:
+                function = partial(problem.value_and_gradient, objective, scale, self.l2)
+                found = found.then(maximise(function, found.point, limits, "lbfgs", self.steps))
+        weights = problem.weights(found.point)
+        return Stage(weights, self.scale(problem, found.point), found.value, found.evaluations)
+
+    def scale(self, problem: Problem, point: Vector) -> float:
+        """The γ that a point wants."""
+        return scale_for_entropy(problem.voted, problem.weights(point), self.entropy, problem.threads)
+
+
+def scale_for_entropy(
+    voted: VotedForest, weights: CombinationWeights, target: float, threads: int | None = None
+) -> float:
+    """The γ at which the mean entropy of a segment is the target.
+
+    Where few systems, or systems that agree, leave too few paths for it, the target is a part of what there can be;
+    where there is but one path for each segment, γ is 1.
+    """
+    scores = voted.scores(weights, threads)
+
+    def entropy(scale: float) -> float:
+        return float(distribution(voted.forest.shape, scale * scores, threads).entropy().mean())
+
+    most = entropy(0.0)
+    if most < SCALE_TOLERANCE:
+        return 1.0
+    low, high = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
+    while high - low > SCALE_TOLERANCE:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if entropy(math.exp(middle)) > min(target, REACHABLE * most) else (low, middle)
+    return math.exp(0.5 * (low + high))
+
+
+POINTS_PER_WEIGHT = 20  # evaluations in a descent
+STEP = 0.5
+SIMPLEX_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Downhill:
+    """Nelder and Mead's method, `descents` times; γ is only needed to prune afterwards."""
+
+    references: References
+    descents: int = 2
+    entropy: float = 3.0
+
+    def tune(self, problem: Problem, order: int) -> Stage:
+        """The weights with the highest BLEU of the best paths, never below that at the start."""
+        forest = problem.voted.forest
+        known = TextStatistics(BLEU(), self.references, forest.vocabulary)
+        sparse = set(forest.sparse.names if forest.sparse else ())
+        names = (*problem.start.shares, *problem.names)
+        free = np.array([place for place, name in enumerate(names) if name not in sparse])
+        point, evaluations = problem.first.copy(), 0
+
+        def loss(values: Vector) -> float:
+            trial = point.copy()
+            trial[free] = values
+            return -best_path_bleu(problem, trial, known)
+
+        for _ in range(self.descents):
+            corners = np.vstack([point[free], point[free] + STEP * np.eye(free.size)])
+            found = minimize(
+                loss,
+                point[free],
+                method="Nelder-Mead",
+                options={
+                    "initial_simplex": corners,
+                    "adaptive": True,
+                    "maxfev": POINTS_PER_WEIGHT * free.size,
+                    "xatol": SIMPLEX_TOLERANCE,
+                    "fatol": SIMPLEX_TOLERANCE,
+                },
+            )
+            point[free] = found.x
+            evaluations += int(found.nfev)
+        weights = problem.weights(point)
+        scale = scale_for_entropy(problem.voted, weights, self.entropy, problem.threads)
+        return Stage(weights, scale, best_path_bleu(problem, point, known), evaluations)
+
+
+def best_path_bleu(problem: Problem, point: Vector, known: TextStatistics) -> float:
+    """The BLEU of the best path of each lattice."""
+    best = viterbi(problem.voted.forest, problem.voted.scores(problem.weights(point), problem.threads))
+    texts = [np.empty(0, np.int32) if one is None else one.word_ids for one in best]
+    statistics = known.of(
+        np.concatenate([np.empty(0, np.int32), *texts]),
+        offsets_of([text.size for text in texts]),
+        np.arange(len(texts)),
+    )
+    return known.metric.score(statistics.sum(axis=0))
+
+
+SEGMENTS_AT_ONCE = 8
+Paths = dict[bytes, NDArray[np.int32]]  # the edges of a path, by its words
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedPathStatistics(Objective):
+    """BLEU, 0 to 1, of the expected statistics of paths; `last_edges` are edges that belong to one path each."""
+
+    last_edges: NDArray[np.int64]
+    statistics: NDArray[np.float64]
+    metric: BLEU
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Each path is rewarded, at an edge of its own, by what its statistics add."""
+        expected = sum_of_products(situation.distribution.posteriors[self.last_edges], self.statistics)
+        rewards = np.zeros(situation.scores.size)
+        rewards[self.last_edges] = row_products(self.statistics, 0.01 * self.metric.gradient(expected))
+        return 0.01 * self.metric.score(expected), rewards
+
+
+@dataclass(frozen=True)
+class ListAscent:
+    """Finds lists of `size` paths and the weights of highest expected BLEU on them in turn."""
+
+    references: References
+    ascent: Ascent = field(default_factory=Ascent)
+    size: int = 300
+    merges: int = 3
+
+    def tune(self, problem: Problem, order: int) -> Stage:
+        """The weights with the highest expected BLEU on all lists."""
+        parts = split(problem.voted.forest)
+        found: list[Paths] = [{} for _ in parts]
+        point, stage = problem.first, None
+        for _ in range(self.merges):
+            scores = problem.voted.scores(problem.weights(point), problem.threads)
+            self.add_paths(parts, scores, found, problem.threads)
+            lists = self.list_problem(problem, parts, found)
+            objective = self.objective(lists.voted.forest, order)
+            stage = replace(self.ascent, rounds=1).follow(lists, [objective], point)
+            point = replace(problem, start=stage.weights).first
+        if stage is None:
+            raise ValueError("lists are merged at least once")
+        return replace(stage, scale=self.ascent.scale(problem, point))
+
+    def add_paths(
+        self, parts: Sequence[tuple[Forest, int, int]], scores: Scores, found: list[Paths], threads: int | None
+    ) -> None:
+        """Add the best paths of each segment to those found so far, if their words are new."""
+
+        def work(first: int, last: int) -> None:
+            for number in range(first, last):
+                forest, begin, end = parts[number]
+                for path in islice(k_best(forest, scores[begin:end], distinct=True), self.size):
+                    found[number].setdefault(path.word_ids.tobytes(), path.edges)
+
+        map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
+
+    def list_problem(self, problem: Problem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]) -> Problem:
+        """The paths of all segments as lattices, with the votes of their arcs."""
+        own = [
+            (replace(part, provenance=problem.voted.arcs[begin:end]), paths)
+            for (part, begin, end), paths in zip(parts, found, strict=True)
+        ]
+        forest = join([as_paths(part, list(paths.values())) for part, paths in own])
+        arcs = np.empty(0, np.int64) if forest.provenance is None else forest.provenance
+        voted = VotedForest(forest, problem.voted.votes, arcs)
+        return replace(problem, voted=voted, matched=without_ngrams(forest))
+
+    def objective(self, forest: Forest, order: int) -> ExpectedPathStatistics:
+        """The expected BLEU of paths that stand side by side."""
+        metric = BLEU(order)
+        goals = forest.shape.sentences[1:] - 1
+        last = [
+            np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1], dtype=np.int64)
+            for goal in goals.tolist()
+        ]
+        ends = np.concatenate(last)
+        known = TextStatistics(metric, self.references, forest.vocabulary)
+        segments = np.repeat(np.arange(len(last)), [own.size for own in last])
+        words, offsets = path_texts(forest.shape, forest.yields, ends)
+        return ExpectedPathStatistics(ends, known.of(words, offsets, segments), metric)
+
+
+def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
+    """Some paths of a one-segment lattice, each with edges and nodes of its own up to the goal, which they share."""
+    edges = np.concatenate([np.empty(0, np.int32), *(path[::-1] for path in paths)])  # from the start on
+    sizes = np.array([path.size for path in paths], np.int64)
+    ends = np.cumsum(sizes)
+    heads = np.arange(edges.size)
+    heads[ends - 1] = goal = edges.size
+    firsts = np.zeros(edges.size, np.bool_)
+    firsts[ends - sizes] = True
+    tail_offsets = np.concatenate([[0], np.cumsum(~firsts)]).astype(np.int32)
+    chosen = Edges(
+        heads=heads.astype(np.int32),
+        tail_offsets=tail_offsets,
+        tails=(np.flatnonzero(~firsts) - 1).astype(np.int32),
+        yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, edges)),
+        features=forest.features[edges],
+        base=None if forest.base is None else forest.base[edges],
+        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, edges),
+        provenance=None if forest.provenance is None else forest.provenance[edges],
+    )
+    names = forest.sparse.names if forest.sparse else ()
+    return from_edges(chosen, goal, forest.feature_names, forest.vocabulary, names)
+
+
+@kernel
+def path_texts(shape: Shape, yields: Yields, ends: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The words of the one path that ends with each of some edges, and where they begin and end."""
+    offsets = np.zeros(ends.size + 1, np.int64)
+    words = np.empty(0, np.int32)
+    for filling in (False, True):
+        if filling:
+            words = np.empty(offsets[-1], np.int32)
+        for path in range(ends.size):
+            edge, place, count = ends[path], offsets[path + 1], 0
+            while True:
+                for k in range(yields.offsets[edge + 1] - 1, yields.offsets[edge] - 1, -1):
+                    if yields.words[k] >= 0:
+                        count += 1
+                        if filling:
+                            words[place - count] = yields.words[k]
+                if shape.tail_offsets[edge] == shape.tail_offsets[edge + 1]:
+                    break
+                edge = np.int64(shape.head_edges[shape.tails[shape.tail_offsets[edge]]])
+            if not filling:
+                offsets[path + 1] = offsets[path] + count
+    return words, offsets

@@ -1,0 +1,210 @@
+"""Scores of arcs by the systems that vote for them, and their derivatives (Rosti et al. 2011, equation 1).
+
+    s = log(Σ_n σ_n conf_n) + Σ_m λ_m f_m,        σ = softmax(θ)
+
+The shares σ of the systems are positive and add up to 1; θ are free numbers. Scores are linear in the weights λ of
+features, but not in the shares. With A(h) the derivative of an objective by the score of edge h (its advantage),
+
+    ∂J/∂λ_m = Σ_h A(h) f_m(h),            ∂J/∂σ_n = Σ_h A(h) conf_n(h) / Σ_k σ_k conf_k(h),
+    ∂J/∂θ_n = σ_n (∂J/∂σ_n − Σ_k σ_k ∂J/∂σ_k)
+
+Lattices beside references, and the weights to find, as one row of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.combination.lattice import NO_ARC, Lattice, Votes
+from toledo.compiled.kernels import kernel
+from toledo.errors import InputError
+from toledo.forest.forest import Forest, Scores, edges_of_sentences
+from toledo.forest.linear import edge_scores, weight_gradient
+from toledo.objectives.objective import MatchedForest, Objective
+from toledo.tuning.maximise import dot
+from toledo.weights import Weights
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CombinationWeights:
+    """The share of each system, by name, and the weights of features."""
+
+    shares: Mapping[str, float]
+    features: Weights = field(default_factory=lambda: Weights({}))
+
+    def __post_init__(self) -> None:
+        values = list(self.shares.values())
+        if not values or min(values) < 0.0 or abs(sum(values) - 1.0) > 1e-6:
+            raise InputError("the shares of systems are not positive or do not add up to 1", remedy="correct them")
+
+    @property
+    def sigma(self) -> Vector:
+        """The shares in the order of the systems."""
+        return np.array(list(self.shares.values()), np.float64)
+
+
+def uniform(systems: Sequence[str], features: Weights) -> CombinationWeights:
+    """The same share for each system."""
+    return CombinationWeights(dict.fromkeys(systems, 1.0 / len(systems)), features)
+
+
+def softmax(free: Vector) -> Vector:
+    """Shares from free numbers."""
+    grown = np.exp(free - free.max())
+    return np.asarray(grown / grown.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class VotedForest:
+    """Lattices of some segments in a row, however expanded or pruned, with the votes for their arcs.
+
+    `arcs[h]` is the number of the arc of edge h among the votes, NO_ARC for an edge without votes.
+    """
+
+    forest: Forest
+    votes: Votes
+    arcs: NDArray[np.int64]
+
+    def scores(self, weights: CombinationWeights, threads: int | None = None) -> Scores:
+        """The score of each edge."""
+        linear = self.forest.linear_scores(weights.features)
+        return edge_scores(linear._replace(base=self.voted(weights.sigma)), threads)
+
+    def voted(self, sigma: Vector) -> Scores:
+        """The part of the score of each edge that the votes give."""
+        if sigma.size <= self.votes.systems.max(initial=-1):
+            raise InputError(f"shares of {sigma.size} systems only", remedy="give all systems of the lattices a share")
+        return _gather(_log_confidences(self.votes, sigma), self.arcs)
+
+    def gradient(
+        self, weights: CombinationWeights, advantage: Scores, threads: int | None = None
+    ) -> tuple[Vector, dict[str, float]]:
+        """The derivatives by θ and by the weights of features, from those by the scores of edges."""
+        sigma = weights.sigma
+        slopes = _share_slopes(self.votes, sigma, self.arcs, advantage)
+        named = self.forest.named_gradient(
+            weight_gradient(self.forest.linear_scores(weights.features), advantage, threads)
+        )
+        return sigma * (slopes - float(np.sum(sigma * slopes))), named
+
+    def decided(self, sigma: Vector) -> Forest:
+        """The forest with the votes as base scores: from then on it is a log-linear model like any other."""
+        return replace(self.forest, base=self.voted(sigma))
+
+
+def with_votes(forest: Forest, lattices: Sequence[Lattice]) -> VotedForest:
+    """The votes of some lattices beside a forest that was made from them, segment by segment in the same order."""
+    if len(forest) != len(lattices) or forest.provenance is None:
+        raise ValueError("a forest and lattices of other segments")
+    sizes = np.array([lattice.votes.offsets.size - 1 for lattice in lattices])
+    starts = np.cumsum(sizes) - sizes
+    own = np.repeat(starts, np.diff(edges_of_sentences(forest.shape)))
+    limits = np.repeat(sizes, np.diff(edges_of_sentences(forest.shape)))
+    if np.any(forest.provenance >= limits):
+        raise ValueError("a forest with arcs that its lattice does not have")
+    return VotedForest(forest, _join([lattice.votes for lattice in lattices]), _shifted(forest.provenance, own))
+
+
+def _shifted(arcs: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.where(arcs == NO_ARC, NO_ARC, arcs + starts)
+
+
+def _join(votes: Sequence[Votes]) -> Votes:
+    ends = np.cumsum([0, *(int(part.offsets[-1]) for part in votes)])
+    offsets = [part.offsets[1:] + end for part, end in zip(votes, ends[:-1], strict=True)]
+    return Votes(
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([part.systems for part in votes]),
+        np.concatenate([part.confidences for part in votes]),
+    )
+
+
+@kernel
+def _log_confidences(votes: Votes, sigma: Vector) -> Scores:
+    result = np.empty(votes.offsets.size - 1)
+    for arc in range(result.size):
+        total = 0.0
+        for vote in range(votes.offsets[arc], votes.offsets[arc + 1]):
+            total += sigma[votes.systems[vote]] * votes.confidences[vote]
+        result[arc] = np.log(total)
+    return result
+
+
+@kernel
+def _gather(values: Scores, arcs: NDArray[np.int64]) -> Scores:
+    result = np.zeros(arcs.size)
+    for h in range(arcs.size):
+        if arcs[h] != NO_ARC:
+            result[h] = values[arcs[h]]
+    return result
+
+
+@kernel
+def _share_slopes(votes: Votes, sigma: Vector, arcs: NDArray[np.int64], advantage: Scores) -> Vector:
+    gains, slopes = np.zeros(votes.offsets.size - 1), np.zeros(sigma.size)
+    for h in range(arcs.size):
+        if arcs[h] != NO_ARC:
+            gains[arcs[h]] += advantage[h]
+    for arc in range(gains.size):
+        if gains[arc] == 0.0:
+            continue
+        begin, end = votes.offsets[arc], votes.offsets[arc + 1]
+        total = 0.0
+        for vote in range(begin, end):
+            total += sigma[votes.systems[vote]] * votes.confidences[vote]
+        for vote in range(begin, end):
+            slopes[votes.systems[vote]] += gains[arc] * votes.confidences[vote] / total
+    return slopes
+
+
+References = Sequence[Sequence[Sequence[str]]]  # words of each reference of each segment
+LEAST_SHARE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A point is θ, whose softmax are the shares, and then the weights that are not frozen, by `names`."""
+
+    voted: VotedForest
+    matched: MatchedForest
+    start: CombinationWeights
+    threads: int | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The features whose weights are sought."""
+        forest = self.voted.forest
+        own = dict.fromkeys((*forest.feature_names, *(forest.sparse.names if forest.sparse else ())))
+        return tuple(name for name in own if name not in self.start.features.frozen)
+
+    @cached_property
+    def first(self) -> Vector:
+        """The point of the weights to begin with."""
+        free = np.log(np.maximum(self.start.sigma, LEAST_SHARE))
+        return np.concatenate([free - free.mean(), [self.start.features.get(name, 0.0) for name in self.names]])
+
+    def weights(self, point: Vector) -> CombinationWeights:
+        """The weights at a point."""
+        size = len(self.start.shares)
+        shares = dict(zip(self.start.shares, softmax(point[:size]).tolist(), strict=True))
+        return CombinationWeights(shares, self.start.features.updated(self.names, point[size:]))
+
+    def value_and_gradient(self, objective: Objective, scale: float, l2: float, point: Vector) -> tuple[float, Vector]:
+        """The objective minus penalties at a point, and its derivatives.
+
+        The shares are pulled towards equal ones, the weights towards those at the start.
+        """
+        weights = self.weights(point)
+        scores = self.voted.scores(weights, self.threads)
+        value, advantage = objective.value_and_advantage(self.matched, scale * scores, self.threads)
+        free, named = self.voted.gradient(weights, scale * advantage, self.threads)
+        slopes = np.concatenate([free, [named.get(name, 0.0) for name in self.names]])
+        away = point - np.concatenate([np.zeros(free.size), self.first[free.size :]])
+        return value - 0.5 * l2 * dot(away, away), slopes - l2 * away

@@ -1,0 +1,252 @@
+"""Give the lower-cased words of a combination their case back, as a lattice decoding with a trigram model.
+
+Each word is a column of a confusion network with its casings as alternatives; the best path by
+
+    Σ_i log share(c_i) + λ Σ_i log p(c_i | c_{i−2} c_{i−1})
+
+is the result. Shares come from the systems' own outputs for the segment and from a table,
+p from a language model of cased words (Rosti et al. 2011 use such a model alone). The
+text to train on may be any cased text; the systems' outputs of the whole set should be part of it, so that the model
+knows their words.
+
+In which case a word may stand: votes of the systems' outputs, and of a table from any cased text.
+
+Words that begin a sentence are counted apart from those inside: a capital letter there says nothing about the word.
+
+Written text to words and back: what systems wrote, and how they wrote it.
+
+Words are those of the Moses scripts: punctuation normalised, tokenised, nothing escaped. What tokenisation forgets,
+where blanks stood, is kept beside them, so that the combined words can be written as the systems would write them.
+Japanese and Chinese have no blanks: there each character is a word, but for words in Katakana and other alphabets.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+
+from toledo.forest.constructors import from_confusion_network
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
+from toledo.forest.ngrams import rescore
+from toledo.language_model.estimate import estimate
+from toledo.language_model.model import LanguageModel
+from toledo.text.corpus import sentences_from
+from toledo.text.tokens import sentence_starts
+from toledo.text.vocabulary import Vocabulary, split_words
+
+ELSEWHERE = 0.5  # the weight of a vote from inside a sentence for its beginning, and the other way round
+TABLE = 0.5  # the weight of the whole table, in votes
+USUAL = 0.01  # the same of the usual casing: a capital at the beginning, none inside
+
+
+@dataclass(frozen=True)
+class Casings:
+    """How often a word stands in each case, inside sentences and at their beginning."""
+
+    inside: Counter[str] = field(default_factory=Counter)
+    first: Counter[str] = field(default_factory=Counter)
+
+    def at(self, begins: bool) -> dict[str, float]:
+        """Votes for each casing at the beginning of a sentence, or inside; those from the other place are less sure."""
+        here, there = (self.first, self.inside) if begins else (self.inside, self.first)
+        votes = {form: float(count) for form, count in here.items()}
+        for form, count in there.items():
+            moved = capitalised(form) if begins else form
+            if begins or form != capitalised(form.lower()):
+                votes[moved] = votes.get(moved, 0.0) + ELSEWHERE * count
+        return votes
+
+
+CasingTable = Mapping[str, Casings]  # by the word in lower case
+NOTHING = Casings()
+
+
+def count_casings(texts: Iterable[Sequence[str]]) -> CasingTable:
+    """The casings of all words of some tokenised texts."""
+    table: defaultdict[str, Casings] = defaultdict(Casings)
+    for words in texts:
+        for word, begins in zip(words, sentence_starts(list(words)), strict=True):
+            casings = table[word.lower()]
+            (casings.first if begins else casings.inside)[word] += 1
+    return dict(table)
+
+
+def casing_shares(word: str, begins: bool, own: Casings, known: Casings) -> dict[str, float]:
+    """The share of each casing of a lower-cased word: `own` are those of the segment's outputs, `known` of the table.
+
+    The usual casing is always among them.
+    """
+    votes: defaultdict[str, float] = defaultdict(float)
+    votes[capitalised(word) if begins else word] = USUAL
+    table = known.at(begins)
+    for form, count in own.at(begins).items():
+        votes[form] += count
+    for form, count in table.items():
+        votes[form] += TABLE * count / sum(table.values())
+    total = sum(votes.values())
+    return {form: count / total for form, count in votes.items()}
+
+
+def capitalised(word: str) -> str:
+    """With a capital first letter; the others stay."""
+    return word[:1].upper() + word[1:]
+
+
+ORDER = 3
+SHARE, MODEL = "casing", "lm"
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeTruecaser:
+    """A language model of cased words, its vocabulary, and how often each word of it begins a sentence or does not.
+
+    `model_weight` is λ.
+    """
+
+    model: LanguageModel
+    vocabulary: Vocabulary
+    inside: NDArray[np.int64]
+    first: NDArray[np.int64]
+    model_weight: float = 0.3
+
+    @classmethod
+    def train(cls, texts: Sequence[Sequence[str]], order: int = ORDER) -> LatticeTruecaser:
+        """From cased, tokenised lines."""
+        vocabulary = Vocabulary()
+        words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
+        begins = np.array([begin for text in texts for begin in sentence_starts(list(text))], np.bool_)
+        model = LanguageModel(estimate(sentences_from(words, np.array([len(text) for text in texts], np.int64)), order))
+        inside, first = (np.bincount(words[some], minlength=len(vocabulary)) for some in (~begins, begins))
+        return cls(model, vocabulary, inside, first)
+
+    def restore(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> tuple[str, ...]:
+        """The words in their case; `outputs` are the systems' cased words for the segment."""
+        forest = self.lattice(words, outputs)
+        rescored = rescore(forest, forest.scores({SHARE: 1.0}), 1, self.model, MODEL, self.model_weight, threads=1)
+        scores = rescored.forest.scores({SHARE: 1.0, MODEL: self.model_weight})
+        (best,) = viterbi(rescored.forest, scores)
+        return best.words if best else tuple(words)
+
+    def lattice(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> Forest:
+        """The casings of each word, with the logarithms of their shares as a feature."""
+        own = count_casings(outputs)
+        slots: list[Mapping[str | None, Mapping[str, float]]] = []
+        for word, begins in zip(words, sentence_starts(list(words)), strict=True):
+            shares = casing_shares(word, begins, own.get(word, NOTHING), self._table.get(word, NOTHING))
+            slots.append({form: {SHARE: math.log(share)} for form, share in shares.items()})
+        return from_confusion_network(slots, [SHARE], self.vocabulary)
+
+    @cached_property
+    def _table(self) -> CasingTable:
+        table: dict[str, Casings] = {}
+        spelt = self.vocabulary.words(range(self.inside.size))
+        for word, inside, first in zip(spelt, self.inside.tolist(), self.first.tolist(), strict=True):
+            casings = table.setdefault(word.lower(), Casings(Counter(), Counter()))
+            if inside:
+                casings.inside[word] = inside
+            if first:
+                casings.first[word] = first
+        return table
+
+
+HIDDEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
+UNSPACED = ("ja", "zh")
+CHARACTER = re.compile(
+    "[\u30a0-\u30ff]+|[\u3001-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+    "|[\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # wide punctuation
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The words of a line in their case, and whether a blank stands before each; None where that cannot be said."""
+
+    words: tuple[str, ...]
+    blanks: tuple[bool, ...] | None
+
+    @property
+    def lower(self) -> tuple[str, ...]:
+        """The words in lower case, as they are combined."""
+        return tuple(word.lower() for word in self.words)
+
+
+class RawText:
+    """Reads and writes text of a language (a two-letter code)."""
+
+    def __init__(self, language: str) -> None:
+        self._normaliser = MosesPunctNormalizer(lang=language)
+        self._tokeniser = MosesTokenizer(lang=language)
+        self._detokeniser = MosesDetokenizer(lang=language)
+        self._unspaced = language in UNSPACED
+
+    def read(self, line: str) -> Written:
+        """The words of a line."""
+        plain = self._normaliser.normalize(_visible(line))
+        text = str(self._tokeniser.tokenize(plain, return_str=True, escape=False))
+        words = tuple(split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text))
+        return Written(words, _blanks(plain, words))
+
+    def write(self, words: Sequence[str], outputs: Iterable[Written] = ()) -> str:
+        """Written text. Between two words that outputs have side by side, most of them decide whether a blank stands.
+
+        Elsewhere the rules of the Moses scripts decide.
+        """
+        text = str(self._detokeniser.detokenize(list(words), return_str=True, unescape=False)).strip()
+        blanks = _blanks(text, words)
+        if blanks is None:
+            return text
+        votes = _votes(outputs)
+        parts = list(words[:1])
+        for (left, right), blank in zip(pairwise(words), blanks[1:], strict=True):
+            vote = votes[left.lower(), right.lower()]
+            usual = blank and not (self._unspaced and (CHARACTER.match(left[-1]) or CHARACTER.match(right)))
+            parts.append(" " + right if vote > 0 or (vote == 0 and usual) else right)
+        return "".join(parts)
+
+
+def _visible(line: str) -> str:
+    """Composed characters, and none that only hide: two words that look alike are one word.
+
+    Joiners (U+200C, U+200D) stay, for some scripts spell with them.
+    """
+    composed = unicodedata.normalize("NFC", line)
+    return "".join(
+        character
+        for character in composed
+        if character == "\t" or (unicodedata.category(character) != "Cc" and character not in HIDDEN)
+    )
+
+
+def _blanks(text: str, words: Sequence[str]) -> tuple[bool, ...] | None:
+    """Whether a blank stands before each of the words of a text; None if the text has other characters."""
+    blanks, place = [], 0
+    for word in words:
+        begin = place
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if not text.startswith(word, place):
+            return None
+        blanks.append(place > begin)
+        place += len(word)
+    return None if text[place:].strip() else tuple(blanks)
+
+
+def _votes(outputs: Iterable[Written]) -> Counter[tuple[str, str]]:
+    """How many more outputs have a blank between two words than have none."""
+    votes: Counter[tuple[str, str]] = Counter()
+    for output in outputs:
+        if output.blanks is not None:
+            for pair, blank in zip(pairwise(output.lower), output.blanks[1:], strict=True):
+                votes[pair] += 1 if blank else -1
+    return votes

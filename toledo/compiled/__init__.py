@@ -1,0 +1,1 @@
+"""Compiled code and the data structures that it shares."""

@@ -1,0 +1,226 @@
+"""Fast consensus decoding (DeNero, Chiang and Knight 2009): BLEU with expected counts for a reference.
+
+    argmax_e BLEU(e; E),    matches_n = Σ_g min(c_g(e), E[c_g]),    reference length = E[length]
+
+The expectations are over all derivations of a forest, or over the texts of a list. The hypotheses are the best distinct
+texts, or all texts of the forest. Where MBR compares each hypothesis with each, this compares each with one reference.
+
+Consensus decoding over all texts of a forest, not only those of a list.
+
+BLEU against expected counts is no sum over edges, but near one text it nearly is: by its derivatives there, each
+n-gram g of order n that an edge completes is worth
+
+    ∂BLEU/∂matches_n · min(1, E[c_g]) + ∂BLEU/∂ngrams_n
+
+(the first occurrence of an n-gram; later ones are mostly worth less, so this is generous). The best derivations by
+these sums are found in all of the forest. The best of their texts by true BLEU is the next text, until none is better:
+the result is never worse than the text to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.hashing import find_slot, pair_key
+from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import Sequences, offsets_of
+from toledo.consensus.lattice_mbr import NGramSpace, ngram_space
+from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.texts import WeightedTexts, best_texts
+from toledo.forest.forest import Forest, Scores
+from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, count_text, empty_index, with_room_for_counts
+from toledo.metrics.bleu import BLEU
+
+TEXTS = 20  # by the sum of edges, whose true BLEU is then computed
+ROUNDS = 20
+
+
+def climb(
+    space: NGramSpace,
+    counts: NDArray[np.float64],
+    start: Decision,
+    metric: BLEU,
+    statistics: Callable[[Sequences], NDArray[np.float64]],
+) -> Decision:
+    """A text at least as good as that to start with; `counts` are the expected ones of all n-grams of the space."""
+    best = start
+    for _ in range(ROUNDS):
+        slopes = metric.gradient(statistics(Sequences(best.words, offsets_of([best.words.size])))[0])
+        gains = space.ngrams.edge_sums(_worth(slopes, space.ngrams.orders, counts), threads=1)
+        gains[np.isneginf(space.scores)] = -np.inf
+        texts = best_texts(space.ngrams.forest, gains, TEXTS).texts
+        values = metric.scores(statistics(texts))
+        chosen = int(np.argmax(values))
+        if not values[chosen] > best.value:
+            break
+        best = Decision(texts.symbols[texts.offsets[chosen] : texts.offsets[chosen + 1]], float(values[chosen]))
+    return best
+
+
+def _worth(slopes: NDArray[np.float64], orders: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each n-gram adds to BLEU; `slopes` are laid out as the statistics of BLEU."""
+    order = (slopes.size - 2) // 2
+    matches = np.concatenate([[0.0], slopes[2 : 2 + order]])
+    totals = np.concatenate([[0.0], slopes[2 + order :]])
+    totals[1] += slopes[0]  # each word makes the text longer
+    worth: NDArray[np.float64] = matches[orders] * np.minimum(counts, 1.0) + totals[orders]
+    return worth
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCounts:
+    """The expected count of each n-gram of an index."""
+
+    index: NGramIndex
+    counts: NDArray[np.float64]
+
+    def statistics(self, texts: Sequences, order: int) -> NDArray[np.float64]:
+        """The BLEU statistics of each text with the expected counts for a reference."""
+        numbers = _numbers(texts.symbols, texts.offsets, self.index, order)
+        return _statistics(numbers, texts.offsets, self.counts, self.length)
+
+    @property
+    def length(self) -> float:
+        """The expected number of words."""
+        return float(self.counts[self.index.orders[: self.counts.size] == 1].sum())
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """The one of the `size` best texts with the highest BLEU against expected counts; the value is that BLEU.
+
+    The counts are expected under all derivations of the forest (kept small by a `density` in edges per word, or by a
+    `beam` of edges per node), or, with `from_list`, under the best texts themselves. With `whole_forest` the search for
+    better texts goes on in all of the forest. BLEU is smoothed by adding one to the counts above order 1 (Lin and Och
+    2004).
+    """
+
+    order: int = 4
+    size: int = 1000
+    from_list: bool = False
+    density: float | None = None
+    beam: int | None = None
+    whole_forest: bool = False
+
+    name = "consensus"
+
+    def __post_init__(self) -> None:
+        if self.from_list and self.whole_forest:
+            raise ValueError("consensus looks at a list or at the whole forest, not at both")
+
+    def choose(self, forest: Forest, scores: Scores) -> Decision:
+        """The best text of a segment."""
+        return self.choose_each(forest, scores, [(self, 1.0)])[0]
+
+    @classmethod
+    def choose_each(
+        cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[Consensus, float]]
+    ) -> list[Decision]:
+        """The decisions of several such rules at scales of their own; what they share is done once."""
+        texts_at = cache(lambda size, scale: best_texts(forest, scale * scores, size))
+        space_of = cache(lambda order, density, beam: ngram_space(forest, scores, order, density, beam))
+        decisions = []
+        for rule, scale in candidates:
+            texts = texts_at(rule.size, scale if rule.from_list else 1.0)
+            if rule.from_list:
+                decisions.append(rule.best(texts.texts, list_counts(texts, rule.order)))
+                continue
+            space = space_of(rule.order, rule.density, rule.beam)
+            expected = forest_counts(space, scale)
+            found = rule.best(texts.texts, expected)
+            decisions.append(rule.climb(space, expected, found) if rule.whole_forest and len(texts) else found)
+        return decisions
+
+    def climb(self, space: NGramSpace, expected: ExpectedCounts, found: Decision) -> Decision:
+        """A better text, if there is one in the forest that is easily found."""
+        return climb(space, expected.counts, found, self._metric, lambda texts: expected.statistics(texts, self.order))
+
+    @property
+    def _metric(self) -> BLEU:
+        return BLEU(self.order, smoothing="add-k", value=1.0)
+
+    def best(self, texts: Sequences, expected: ExpectedCounts) -> Decision:
+        """The best of some texts; of equal ones the first."""
+        if not len(texts):
+            return NOTHING
+        values = self._metric.scores(expected.statistics(texts, self.order))
+        chosen = int(np.argmax(values))
+        words = texts.symbols[texts.offsets[chosen] : texts.offsets[chosen + 1]]
+        return Decision(words, float(values[chosen]))
+
+
+def forest_counts(space: NGramSpace, scale: float) -> ExpectedCounts:
+    """Expected under all derivations of a forest."""
+    counts = space.ngrams.expected_counts(space.distribution(scale), threads=1)
+    return ExpectedCounts(space.ngrams.indexes[0], counts)
+
+
+def list_counts(texts: WeightedTexts, order: int) -> ExpectedCounts:
+    """Expected under some texts with probabilities."""
+    found = _count(texts.texts.symbols, texts.texts.offsets, texts.probabilities, order, empty_index())
+    return ExpectedCounts(*found)
+
+
+@kernel
+def _count(
+    words: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    order: int,
+    index: NGramIndex,
+) -> tuple[NGramIndex, NDArray[np.float64]]:
+    counts = np.zeros(64)
+    for text in range(offsets.size - 1):
+        begin, end = offsets[text], offsets[text + 1]
+        index, counts = with_room_for_counts(index, counts, (end - begin) * order)
+        count_text(index, counts, words, begin, end, order, probabilities[text])
+    return index, counts[: index.used[0]]
+
+
+@kernel
+def _numbers(words: NDArray[np.int32], offsets: NDArray[np.int64], index: NGramIndex, order: int) -> NDArray[np.int32]:
+    """The numbers of the n-grams that begin at each word; none after one that the index does not know."""
+    keys, slots = index.keys, index.slots
+    numbers = np.full((words.size, order), NO_NGRAM, np.int32)
+    for text in range(offsets.size - 1):
+        for start in range(offsets[text], offsets[text + 1]):
+            number = NO_NGRAM
+            for n in range(min(order, offsets[text + 1] - start)):
+                key = pair_key(number + 1, words[start + n])
+                slot = find_slot(keys, key)
+                if keys[slot] != key:
+                    break
+                number = int(slots[slot])
+                numbers[start, n] = number
+    return numbers
+
+
+@kernel
+def _statistics(
+    numbers: NDArray[np.int32], offsets: NDArray[np.int64], counts: NDArray[np.float64], length: float
+) -> NDArray[np.float64]:
+    """As `toledo.metrics.BLEU` lays them out."""
+    order = numbers.shape[1]
+    result = np.zeros((offsets.size - 1, 2 + 2 * order))
+    left = counts.copy()  # what of each count is not matched yet
+    for text in range(offsets.size - 1):
+        begin, end = offsets[text], offsets[text + 1]
+        result[text, 0], result[text, 1] = end - begin, length
+        for n in range(order):
+            result[text, 2 + order + n] = max(end - begin - n, 0)
+            for place in range(begin, end):
+                number = numbers[place, n]
+                if number != NO_NGRAM:
+                    matched = min(left[number], 1.0)
+                    left[number] -= matched
+                    result[text, 2 + n] += matched
+        for n in range(order):
+            for place in range(begin, end):
+                if numbers[place, n] != NO_NGRAM:
+                    left[numbers[place, n]] = counts[numbers[place, n]]
+    return result

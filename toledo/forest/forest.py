@@ -1,0 +1,192 @@
+"""The one search space: a packed set of derivations as flat arrays.
+
+Nodes are numbered so that children come before parents; the last node is the goal. The edges of node v are
+`head_edges[v]:head_edges[v + 1]`. Edge h joins the nodes `tails[tail_offsets[h]:tail_offsets[h + 1]]` (none, one or
+several, in target order; the same node may appear twice) and writes the words of its yield: word ids, and −1 − k for
+the text of its k-th tail. A derivation scores the sum over its edges of `base + features · weights`.
+
+An n-best list is one node whose edges have no tails. A lattice has one tail per edge. A forest has up to two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.forest.linear import Gradient, LinearScores, SparseFeatures, edge_scores, linear_scores
+from toledo.text.vocabulary import Vocabulary
+from toledo.weights import Weights
+
+Scores = NDArray[np.float64]
+
+PIECES, FEWEST_EDGES, MOST_EDGES = 16, 8_192, 131_072  # work for threads: neither too small nor too uneven
+
+
+class Shape(NamedTuple):
+    """What inference sees of one forest or of several: sentence i has nodes `sentences[i]:sentences[i + 1]`."""
+
+    sentences: NDArray[np.int64]
+    head_edges: NDArray[np.int32]
+    tail_offsets: NDArray[np.int32]
+    tails: NDArray[np.int32]
+
+
+class Yields(NamedTuple):
+    """What kernels see of the target side."""
+
+    offsets: NDArray[np.int32]
+    words: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The derivations of one segment, or of several in a row."""
+
+    shape: Shape
+    yields: Yields
+    features: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    vocabulary: Vocabulary
+    base: Scores | None = None
+    sparse: SparseFeatures | None = None
+    provenance: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        _check_shape(self.shape)
+        _check_yields(self.shape, self.yields, len(self.vocabulary))
+        _check_features(self)
+
+    def __len__(self) -> int:
+        """The number of segments."""
+        return self.shape.sentences.size - 1
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return self.shape.head_edges.size - 1
+
+    @property
+    def edges(self) -> int:
+        """The number of edges."""
+        return self.shape.tail_offsets.size - 1
+
+    def __repr__(self) -> str:
+        segments = "" if len(self) == 1 else f"{len(self)} segments, "
+        sparse = f" and {len(self.sparse.names)} sparse" if self.sparse else ""
+        features = f"{len(self.feature_names)} dense{sparse} features"
+        return f"Forest({segments}{self.nodes} nodes, {self.edges} edges, {features})"
+
+    def scores(self, weights: Weights | Mapping[str, float], threads: int | None = None) -> Scores:
+        """The score of each edge: its base score plus features times weights, in one product."""
+        return edge_scores(self.linear_scores(weights), threads)
+
+    def linear_scores(self, weights: Weights | Mapping[str, float]) -> LinearScores:
+        """What kernels need to score edges."""
+        named = weights if isinstance(weights, Weights) else Weights(weights)
+        return linear_scores(self.base, self.features, self.feature_names, self.sparse, named)
+
+    def named_gradient(self, gradient: Gradient) -> dict[str, float]:
+        """A gradient by name; a name may have a dense and a sparse part."""
+        dense, sparse = gradient
+        named = dict(zip(self.feature_names, dense.tolist(), strict=True))
+        for name, slope in zip(self.sparse.names if self.sparse else (), sparse.tolist(), strict=True):
+            named[name] = named.get(name, 0.0) + slope
+        return named
+
+
+def sentences_at_once(shape: Shape) -> int:
+    """How many sentences make a good piece of work for a thread; the number of threads has no say in it."""
+    sentences, edges = shape.sentences.size - 1, shape.tail_offsets.size - 1
+    piece = min(max(edges // PIECES, FEWEST_EDGES), MOST_EDGES)
+    return max(1, piece * sentences // max(edges, 1))
+
+
+def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:
+    """Where the edges of each sentence begin, and the end."""
+    return shape.head_edges[shape.sentences].astype(np.int64)
+
+
+def check_scores(shape: Shape, scores: Scores, name: str = "scores") -> None:
+    """Refuse scores that kernels could not read safely, or that mean nothing. −inf is an impossible edge."""
+    edges = shape.tail_offsets.size - 1
+    if scores.shape != (edges,):
+        raise ValueError(f"{name} of shape {scores.shape} for {edges} edges")
+    useless = np.isnan(scores) | np.isposinf(scores)
+    if useless.any():
+        raise ValueError(f"{name}: that of edge {int(np.argmax(useless))} is NaN or +inf")
+
+
+def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
+    """Refuse offsets that do not rise from 0 to `end`. (Differences could wrap around, so neighbours are compared.)"""
+    _check_numbers(name, offsets)
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
+        raise InputError(f"{name} of a forest must rise from 0 to {end}", remedy="make the forest again")
+
+
+def _check_numbers(name: str, numbers: NDArray[Any]) -> None:
+    if numbers.ndim != 1 or numbers.dtype.kind != "i":
+        raise InputError(
+            f"{name} of a forest are no whole numbers in a row, but {numbers.dtype} of shape {numbers.shape}",
+            remedy="use arrays of int32, and int64 for sentences",
+        )
+
+
+def _check_shape(shape: Shape) -> None:
+    nodes, edges = shape.head_edges.size - 1, shape.tail_offsets.size - 1
+    check_offsets("sentences", shape.sentences, nodes)
+    check_offsets("head_edges", shape.head_edges, edges)
+    check_offsets("tail_offsets", shape.tail_offsets, shape.tails.size)
+    _check_numbers("tails", shape.tails)
+    if np.any(shape.sentences[1:] == shape.sentences[:-1]):
+        raise InputError("a segment of a forest has no node", remedy="give it a goal, if need be one without edges")
+    heads = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(shape.head_edges))
+    arity = np.diff(shape.tail_offsets)
+    starts = np.repeat(shape.sentences[:-1], np.diff(shape.sentences))
+    tail_heads = np.repeat(heads, arity)
+    if shape.tails.size and (np.any(shape.tails >= tail_heads) or np.any(shape.tails < starts[tail_heads])):
+        raise InputError(
+            "a forest's tail is not an earlier node of its sentence",
+            remedy="number the nodes so that children come first",
+        )
+
+
+def _check_yields(shape: Shape, yields: Yields, vocabulary: int) -> None:
+    edges = shape.tail_offsets.size - 1
+    if yields.offsets.size != edges + 1:
+        raise InputError(f"{yields.offsets.size - 1} yields for {edges} edges", remedy="give one per edge")
+    check_offsets("yields", yields.offsets, yields.words.size)
+    _check_numbers("words", yields.words)
+    if np.any(yields.words >= vocabulary):
+        raise InputError("a forest's word is not in its vocabulary", remedy="add the word first")
+    places = yields.words < 0
+    edge_of = np.repeat(np.arange(edges), np.diff(yields.offsets))[places]
+    counts = np.bincount(edge_of, minlength=edges)
+    if not np.array_equal(counts, np.diff(shape.tail_offsets)) or not np.array_equal(
+        -1 - yields.words[places], np.arange(edge_of.size) - shape.tail_offsets[edge_of]
+    ):
+        raise InputError("a yield must name each tail of its edge once, in order", remedy="write -1, -2, … in it")
+
+
+def _check_features(forest: Forest) -> None:
+    expected = (forest.edges, len(forest.feature_names))
+    if forest.features.shape != expected:
+        raise InputError(f"features of shape {forest.features.shape}", remedy=f"this forest needs {expected}")
+    if len(set(forest.feature_names)) != len(forest.feature_names):
+        raise InputError("a feature has two columns", remedy="give each dense feature a name of its own")
+    if not np.isfinite(forest.features).all():
+        edge = int(np.argmin(np.isfinite(forest.features).all(axis=1)))
+        raise InputError(f"a feature of edge {edge} is not finite", remedy="use a large negative number")
+    for name, values in (("base", forest.base), ("provenance", forest.provenance)):
+        if values is not None and values.shape != (forest.edges,):
+            raise InputError(
+                f"{name} has shape {values.shape}", remedy=f"give one value for each of {forest.edges} edges"
+            )
+    if forest.base is not None and (np.isnan(forest.base).any() or np.isposinf(forest.base).any()):
+        raise InputError("a base score is NaN or +inf", remedy="use finite numbers, or -inf for impossible")
+    if forest.sparse is not None:
+        forest.sparse.check(forest.edges)

@@ -1,0 +1,141 @@
+"""Word alignments in the format of Pharaoh and Moses: a line for each sentence pair, source-target links: `0-0 1-2`.
+
+Derivations as Moses writes them with `-report-segmentation`: `the house |0-1| is |2-2|`, source words from 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.files import display_name, read_bytes_lines, read_lines, write_lines
+from toledo.phrases.table import Alignments
+from toledo.text.corpus import ParallelCorpus
+from toledo.text.vocabulary import split_words
+
+LINES_AT_ONCE = 20_000
+
+_LINE = re.compile(rb"\s*(?:[0-9]{1,9}-[0-9]{1,9}(?:\s+|$))*")
+_LINK = re.compile(rb"[0-9]{1,9}-[0-9]{1,9}")
+
+
+def read_alignments(path: str | Path, corpus: ParallelCorpus) -> Alignments:
+    """Read the alignments of a corpus; links may come in any order, a line without links is empty."""
+    links, counts = [np.empty((0, 2), np.int32)], [np.empty(0, np.int64)]
+    lines, done = read_bytes_lines(path), 0
+    while block := list(islice(lines, LINES_AT_ONCE)):
+        _check_syntax(path, done, block)
+        counts.append(np.array([line.count(b"-") for line in block], np.int64))
+        numbers = b" ".join(block).replace(b"-", b" ").split()
+        links.append(np.array(numbers, "S9").astype(np.int32).reshape(-1, 2))
+        done += len(block)
+    if done != len(corpus):
+        raise InputError(
+            f"{done} lines of alignments for {len(corpus)} sentence pairs",
+            file=display_name(path),
+            remedy="align the same text, one line for each sentence pair",
+        )
+    offsets = np.zeros(done + 1, np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    alignments = _sorted(offsets, np.concatenate(links))
+    _check_range(path, alignments, corpus)
+    return alignments
+
+
+def write_alignments(path: str | Path, alignments: Alignments) -> None:
+    """Write alignments; `-` is standard output, `.gz` is packed."""
+    write_lines(path, alignment_lines(alignments))
+
+
+def alignment_lines(alignments: Alignments) -> Iterator[str]:
+    """The line of each sentence pair."""
+    for first in range(0, len(alignments), LINES_AT_ONCE):
+        offsets = alignments.offsets[first : first + LINES_AT_ONCE + 1]
+        links = [f"{source}-{target}" for source, target in alignments.links[offsets[0] : offsets[-1]].tolist()]
+        bounds = (offsets - offsets[0]).tolist()
+        for begin, end in pairwise(bounds):
+            yield " ".join(links[begin:end])
+
+
+def _check_syntax(path: str | Path, done: int, lines: list[bytes]) -> None:
+    for number, line in enumerate(lines, start=done + 1):
+        if _LINE.fullmatch(line) is None:
+            bad = next(text for text in line.split() if _LINK.fullmatch(text) is None)
+            raise InputError(
+                f"{bad.decode()!r} is not a link",
+                file=display_name(path),
+                line=number,
+                remedy="write links as source-target, positions counted from 0, for example: 0-0 1-2",
+            )
+
+
+def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> Alignments:
+    """Links in order, each one once."""
+    pairs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    order = np.lexsort((links[:, 1], links[:, 0], pairs))
+    pairs, links = pairs[order], links[order]
+    new = np.ones(pairs.size, np.bool_)
+    new[1:] = (np.diff(pairs) > 0) | (np.diff(links, axis=0) != 0).any(axis=1)
+    distinct = np.zeros(offsets.size, np.int64)
+    np.cumsum(np.bincount(pairs[new], minlength=offsets.size - 1), out=distinct[1:])
+    return Alignments(distinct, np.ascontiguousarray(links[new]))
+
+
+def _check_range(path: str | Path, alignments: Alignments, corpus: ParallelCorpus) -> None:
+    bad = alignments.first_outside(corpus)
+    if bad is None:
+        return
+    source, target = int(corpus.source.lengths[bad]), int(corpus.target.lengths[bad])
+    link = next(link for link in alignments[bad].tolist() if link[0] >= source or link[1] >= target)
+    raise InputError(
+        f"the link {link[0]}-{link[1]} leads out of a sentence pair of {source} and {target} words",
+        file=display_name(path),
+        line=bad + 1,
+        remedy="align the same text, and give source and target in the same order",
+    )
+
+
+SPAN = re.compile(r"\|(\d+)-(\d+)(?:,[^|]*)?\|")  # with -report-segmentation-enriched, more follows a comma
+
+
+@dataclass(frozen=True)
+class SegmentedPhrase:
+    """Target words for the source words from `begin` up to `end`."""
+
+    begin: int
+    end: int
+    words: tuple[str, ...]
+
+
+def read_segmentation(path: str | Path) -> list[list[SegmentedPhrase]]:
+    """The phrases of each line in target order."""
+    return [_phrases(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+
+
+def _phrases(line: str, path: str | Path, number: int) -> list[SegmentedPhrase]:
+    found, words = [], list[str]()
+    for token in split_words(line):
+        span = SPAN.fullmatch(token)
+        if span is None:
+            words.append(token)
+            continue
+        begin, last = int(span[1]), int(span[2])
+        if last < begin:
+            raise _error(f"the span {token} ends before it begins", path, number)
+        found.append(SegmentedPhrase(begin, last + 1, tuple(words)))
+        words = []
+    if words:
+        raise _error(f"no source span follows {' '.join(words)!r}", path, number)
+    return found
+
+
+def _error(message: str, path: str | Path, number: int) -> InputError:
+    remedy = "write the source span |first-last| after each phrase, as Moses does with -report-segmentation"
+    return InputError(message, file=display_name(path), line=number, remedy=remedy)

@@ -1,0 +1,171 @@
+"""Features as text formats have them: named numbers on edges, written with as few digits as read back the same.
+
+Segments by number: files that name them by number, and what to do where a number is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from toledo.errors import InputError
+from toledo.forest.forest import Forest
+
+BASE = "base"  # the name under which formats keep an edge's own score, which no weight changes
+MOST_DENSE = 100
+LARGEST = 3.0e38  # what single precision holds
+
+ASCII_SPACE = re.compile(r"[ \t\r\n\f\v]")
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class EdgeText:
+    """What text formats say of an edge: word strings with −1 − k for the k-th tail, and features.
+
+    All dense features are there if one of them is not 0, so that a file names them in order.
+    """
+
+    head: int
+    tails: tuple[int, ...]
+    content: tuple[str | int, ...]
+    features: Mapping[str, float]
+
+
+def parse_number(text: str) -> float:
+    """The value of a finite decimal number; ValueError for anything else, `nan` and `inf` included."""
+    if not DECIMAL.fullmatch(text):
+        raise ValueError(f"{text!r} is not a number")
+    value = float(text)
+    if abs(value) > LARGEST:
+        raise ValueError(f"{text} is too large")
+    return value
+
+
+def number_text(value: float) -> str:
+    """The fewest digits that give the same number: in single precision if the number fits into it."""
+    if abs(value) <= LARGEST:
+        single = np.float32(value)
+        if float(single) == value:
+            return str(single).removesuffix(".0")
+    return repr(value)
+
+
+def dense_names(rows: Iterable[Mapping[str, float]]) -> tuple[str, ...]:
+    """Which features to keep dense: all, or of more than 100 those that more than half of the rows have."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for row in rows:
+        counts.update(row.keys())
+        total += 1
+    counts.pop(BASE, None)
+    if len(counts) <= MOST_DENSE:
+        return tuple(counts)
+    return tuple(name for name, count in counts.items() if 2 * count > total)
+
+
+def without_base(features: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
+    """Features and the base score apart."""
+    if BASE not in features:
+        return features, 0.0
+    return {name: value for name, value in features.items() if name != BASE}, features[BASE]
+
+
+def edge_texts(forest: Forest) -> Iterator[EdgeText]:
+    """The edges of a forest in order."""
+    shape, yields, words = forest.shape, forest.yields, list(forest.vocabulary)
+    heads = np.repeat(np.arange(forest.nodes), np.diff(shape.head_edges)).tolist()
+    tail_offsets, tails = shape.tail_offsets.tolist(), shape.tails.tolist()
+    offsets, parts = yields.offsets.tolist(), yields.words.tolist()
+    for edge, features in enumerate(_edge_features(forest)):
+        content = [part if part < 0 else words[part] for part in parts[offsets[edge] : offsets[edge + 1]]]
+        children = tails[tail_offsets[edge] : tail_offsets[edge + 1]]
+        yield EdgeText(heads[edge], tuple(children), tuple(content), features)
+
+
+def words_text(words: Iterable[str], kind: str, forbidden: re.Pattern[str]) -> str:
+    """Words with spaces between them; refuses words that would be read back as something else."""
+    listed = list(words)
+    text = " ".join(listed)
+    if text.split() == listed and not forbidden.search(text):  # the usual case, checked as a whole
+        return text
+    for word in listed:
+        if not word or ASCII_SPACE.search(word) or forbidden.search(word):
+            raise InputError(
+                f"{word!r} cannot be written in {kind}", remedy="replace such words, or write another format: JSONL"
+            )
+    return text
+
+
+def _edge_features(forest: Forest) -> Iterator[dict[str, float]]:
+    base = None if forest.base is None else forest.base.tolist()
+    sparse = forest.sparse
+    offsets, ids, values = (array.tolist() for array in sparse.arrays) if sparse else ([], [], [])
+    for edge in range(forest.edges):
+        row = forest.features[edge].tolist()
+        features = dict(zip(forest.feature_names, row, strict=True)) if any(row) else {}
+        if sparse:
+            for place in range(offsets[edge], offsets[edge + 1]):
+                features[sparse.names[ids[place]]] = features.get(sparse.names[ids[place]], 0.0) + values[place]
+        if base and base[edge]:
+            features[BASE] = base[edge]
+        if not all(math.isfinite(value) for value in features.values()):
+            raise InputError(f"edge {edge} is impossible (−inf)", remedy="prune the forest first")
+        yield features
+
+
+log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+
+LARGEST_GAP = 100_000
+NAME = re.compile(r"(\d{1,9})((\.[A-Za-z]+)*)", re.ASCII)
+
+
+def fill_gaps(numbered: Iterable[tuple[int, Item]], empty: Callable[[int], Item], file: str | Path) -> Iterator[Item]:
+    """One item for each number from 0 up, `empty(number)` where there is none; numbers must rise."""
+    expected = missing = 0
+    first: int | None = None
+    for number, item in numbered:
+        if number - expected > LARGEST_GAP:
+            raise InputError(
+                f"segment {number} follows segment {expected - 1}", file=file, remedy="number the segments 0, 1, 2, …"
+            )
+        for absent in range(expected, number):
+            first = absent if first is None else first
+            missing += 1
+            yield empty(absent)
+        yield item
+        expected = number + 1
+    if missing:
+        log.warning("%s: %d segments without a hypothesis, the first is %s (counted from 0)", file, missing, first)
+
+
+def numbered_files(directory: str | Path) -> list[tuple[int, Path]]:
+    """The files `0`, `1.gz`, `2.slf.gz` … of a directory, by number."""
+    found: dict[int, Path] = {}
+    for path in sorted(Path(directory).iterdir()):
+        match = NAME.fullmatch(path.name)
+        if not match or not path.is_file():
+            continue
+        number = int(match[1])
+        if number in found:
+            raise InputError(
+                f"segment {number} is there twice, as {found[number].name} and {path.name}",
+                file=directory,
+                remedy="keep one of them",
+            )
+        found[number] = path
+    if not found:
+        raise InputError(
+            "has no files named by segment", file=directory, remedy="name them 0.gz, 1.gz, … or give one file"
+        )
+    return sorted(found.items())

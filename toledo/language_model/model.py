@@ -1,0 +1,257 @@
+"""Scoring text with a language model.
+
+A language model as a directory: its arrays and those of its vocabulary.
+
+Scoring lines of text as they stand in a file, from bytes to log10 probabilities in one piece of compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.errors import InputError
+from toledo.files import display_name, read_blocks
+from toledo.language_model.automaton import (
+    NOT_A_WORD,
+    Automaton,
+    begin_state,
+    build_automaton,
+    known_tokens,
+    sentence_scores,
+    token_scores,
+)
+from toledo.language_model.backoff import BackoffModel, count_boundaries, refuse_boundaries
+from toledo.progress import Progress, silent
+from toledo.text.corpus import Sentences, refuse_reserved_words
+from toledo.text.encoding import Encoder, Text, WordIndex, build_word_index, encode_text, padded
+from toledo.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+SENTENCES_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """How well a model predicts a text: sums of log10 probabilities and numbers of tokens, sentence ends among them."""
+
+    log10: float
+    tokens: int
+    unknown_log10: float
+    unknown: int
+
+    def __add__(self, other: Perplexity) -> Perplexity:
+        """Of two texts together."""
+        return Perplexity(
+            self.log10 + other.log10,
+            self.tokens + other.tokens,
+            self.unknown_log10 + other.unknown_log10,
+            self.unknown + other.unknown,
+        )
+
+    @property
+    def including_unknown(self) -> float:
+        """Perplexity where an unknown word has the probability of `<unk>`."""
+        return float(10 ** (-self.log10 / max(self.tokens, 1)))
+
+    @property
+    def excluding_unknown(self) -> float:
+        """Perplexity of the known words and sentence ends alone."""
+        return float(10 ** (-(self.log10 - self.unknown_log10) / max(self.tokens - self.unknown, 1)))
+
+
+class LanguageModel:
+    """A back-off model ready for look-ups.
+
+    Compiled code uses `automaton` with `toledo.language_model.automaton.advance`; a state is a number, 0 is no context,
+    `begin` is the state after `<s>`, and a sentence ends with the word `</s>`.
+    """
+
+    def __init__(self, ngrams: BackoffModel) -> None:
+        self.ngrams = ngrams
+
+    @property
+    def order(self) -> int:
+        """The length of the longest n-grams."""
+        return self.ngrams.order
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The look-up tables."""
+        return build_automaton(self.ngrams)
+
+    @property
+    def begin(self) -> int:
+        """The state at the beginning of a sentence."""
+        return begin_state(self.automaton)
+
+    def score(
+        self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
+    ) -> NDArray[np.float64]:
+        """The log10 probability of each sentence, its end included."""
+        refuse_boundaries(sentences)
+        automaton = self.automaton
+
+        def work(begin: int, end: int) -> NDArray[np.float64]:
+            return sentence_scores(automaton, *_known(automaton, sentences, begin, end))
+
+        parts = map_chunks(
+            work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
+        )
+        return np.concatenate([np.empty(0), *parts])
+
+    def perplexity(self, sentences: Sentences, threads: int | None = None, progress: Progress = silent) -> Perplexity:
+        """How well the model predicts a text."""
+        refuse_boundaries(sentences)
+        automaton = self.automaton
+
+        def work(begin: int, end: int) -> Perplexity:
+            tokens, scores = _tokens_and_scores(automaton, sentences, begin, end)
+            unknown = tokens == UNKNOWN
+            return Perplexity(
+                float(scores.sum()), tokens.size, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
+            )
+
+        parts = map_chunks(
+            work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
+        )
+        return sum(parts, start=Perplexity(0.0, 0, 0.0, 0))
+
+    def word_scores(self, sentences: Sentences) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """All words and sentence ends of a text as the model sees them (unknown ones as UNKNOWN), and their log10."""
+        refuse_boundaries(sentences)
+        return _tokens_and_scores(self.automaton, sentences, 0, len(sentences))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Named arrays, for saving."""
+        return self.ngrams.to_arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], vocabulary_size: int) -> LanguageModel:
+        """What `to_arrays` gave; arrays that do not fit together or the vocabulary are refused."""
+        return cls(BackoffModel.from_arrays(arrays, vocabulary_size))
+
+
+def _known(
+    automaton: Automaton, sentences: Sentences, begin: int, end: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Some sentences as the model sees them, with their ends."""
+    first, last = sentences.offsets[begin], sentences.offsets[end]
+    return known_tokens(automaton, sentences.words[first:last], sentences.offsets[begin : end + 1] - first)
+
+
+def _tokens_and_scores(
+    automaton: Automaton, sentences: Sentences, begin: int, end: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The words and ends of some sentences as the model sees them, and their scores."""
+    tokens, starts = _known(automaton, sentences, begin, end)
+    return tokens, token_scores(automaton, tokens, starts)
+
+
+DESCRIPTION = "language_model.toml"
+FORMAT = 1
+
+
+def save_language_model(directory: str | Path, model: LanguageModel, vocabulary: Vocabulary) -> None:
+    """Write a directory atomically; one that is there already is replaced whole."""
+    arrays = {f"vocabulary.{name}": array for name, array in vocabulary.to_arrays().items()}
+    arrays.update({f"ngrams.{name}": array for name, array in model.to_arrays().items()})
+    storage.save(directory, DESCRIPTION, {"format": FORMAT, "order": model.order}, arrays)
+
+
+def load_language_model(directory: str | Path, vocabulary: Vocabulary) -> LanguageModel:
+    """Read what `save_language_model` wrote; words that are new join the vocabulary."""
+    content, arrays = storage.load(directory, DESCRIPTION)
+    file = Path(directory) / DESCRIPTION
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="make it again"
+        )
+    if not {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys():
+        raise InputError("lacks the vocabulary", file=file, remedy="restore the directory or make it again")
+    own = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
+    ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
+    model = LanguageModel.from_arrays(ngrams, len(own))
+    ids = np.array([vocabulary.add(word) for word in own], np.int32)
+    if np.array_equal(ids, np.arange(ids.size)):
+        return model
+    return LanguageModel(model.ngrams.renumber_words(ids))
+
+
+BYTES_AT_ONCE = 1 << 18  # what becomes of them fits into a processor's own cache
+
+
+class LineScores(NamedTuple):
+    """What a model says of each line: its log10 probability, its number of words, and how many of them are unknown."""
+
+    log10: NDArray[np.float64]
+    words: NDArray[np.int64]
+    unknown: NDArray[np.int64]
+
+
+class LineScorer:
+    """A language model and the words of a vocabulary, made ready once for scoring any number of lines."""
+
+    def __init__(self, model: LanguageModel, vocabulary: Vocabulary) -> None:
+        self._automaton = model.automaton
+        self._vocabulary = vocabulary
+        known = model.automaton.unigrams["next"][: len(vocabulary)] != NOT_A_WORD
+        known[UNKNOWN] = False  # `<unk>` in a text is no word that the model knows
+        self._index = build_word_index(vocabulary, known)
+
+    def score(self, lines: Sequence[str], threads: int | None = None) -> NDArray[np.float64]:
+        """The log10 probability of each line as a sentence, its end included."""
+        scores = self.score_block("\n".join([*lines, ""]).encode(), threads).log10
+        if scores.size != len(lines):
+            raise ValueError("a line holds a line end")
+        return scores
+
+    def score_file(self, path: str | Path, threads: int | None = None) -> Iterator[LineScores]:
+        """All lines of a file, block by block, for files that need not fit in memory."""
+        done = 0
+        for block in read_blocks(path):
+            scores = self.score_block(block, threads, display_name(path), done)
+            yield scores
+            done += scores.log10.size
+
+    def score_block(
+        self, block: bytes, threads: int | None = None, file: str | None = None, done: int = 0
+    ) -> LineScores:
+        """All lines of some bytes; `file` and the number of lines `done` before them are for messages."""
+        bounds = _chunk_bounds(block)
+
+        def work(chunk: int, _: int) -> tuple[LineScores, int]:
+            content = block[bounds[chunk] : bounds[chunk + 1]]
+            return _score_text(self._index, self._automaton, padded(content), len(content))
+
+        parts = map_chunks(work, len(bounds) - 1, chunk=1, threads=threads)
+        if any(boundaries for _, boundaries in parts):
+            words, lengths = Encoder(self._vocabulary, grow=False).encode(block)
+            refuse_reserved_words(file, done, words, lengths, BEGIN)
+        if len(parts) == 1:
+            return parts[0][0]
+        return LineScores(*(np.concatenate(column) for column in zip(*(scores for scores, _ in parts), strict=True)))
+
+
+def _chunk_bounds(block: bytes) -> list[int]:
+    """Where chunks of whole lines of about BYTES_AT_ONCE begin and end; one chunk at least."""
+    bounds = [0]
+    while len(block) - bounds[-1] > BYTES_AT_ONCE:
+        bounds.append(block.find(b"\n", bounds[-1] + BYTES_AT_ONCE) + 1 or len(block))
+    return bounds if bounds[-1] == len(block) and len(bounds) > 1 else [*bounds, len(block)]
+
+
+@kernel
+def _score_text(index: WordIndex, automaton: Automaton, text: Text, size: int) -> tuple[LineScores, int]:
+    """The scores of all lines, and how often `<s>` or `</s>` stands in them, which makes the scores worthless."""
+    encoded = encode_text(index, text, size, UNKNOWN, END)
+    lines = encoded.lacking.size
+    scores = sentence_scores(automaton, encoded.words, encoded.offsets)
+    return LineScores(scores, np.diff(encoded.offsets) - 1, encoded.lacking), count_boundaries(encoded.words) - lines

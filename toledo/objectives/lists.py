@@ -1,0 +1,115 @@
+"""Expected gain of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
+
+The score of expected statistics: corpus BLEU, TER or chrF of n-best lists and samples (Smith and Eisner 2006).
+
+    J = score(Σ_i Σ_e P_i(e) · s(e)),    ∂J/∂P_i(e) = ∇score · s(e)
+
+with the statistics s(e) of hypothesis e. For BLEU the matches are clipped hypothesis by hypothesis before the
+expectation is taken, in CoBLEU after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.ragged import row_products, sum_of_products
+from toledo.errors import InputError
+from toledo.forest.forest import Forest, Scores, edges_of_sentences
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
+from toledo.metrics.references import prepare_references
+from toledo.objectives.objective import Objective, Situation
+
+SENTENCE_BLEU = BLEU(smoothing="add-k", value=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedGain(Objective):
+    """Σ_i Σ_e P(e) · gain(e): `gains` has one number per edge of the matched forest.
+
+    `sentence_bleu_gains` gives them for sentence BLEU.
+    """
+
+    gains: Scores
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Each hypothesis is rewarded by its gain."""
+        forest = situation.matched.ngrams.forest
+        _require_lists(forest)
+        if self.gains.shape != (forest.edges,):
+            raise InputError(f"{self.gains.size} gains for {forest.edges} hypotheses", remedy="give one each")
+        return float(sum_of_products(self.gains, situation.distribution.posteriors)), self.gains
+
+
+def sentence_bleu_gains(
+    forest: Forest,
+    references: Sequence[Sequence[Sequence[str]]],
+    metric: BLEU = SENTENCE_BLEU,
+    threads: int | None = None,
+) -> Scores:
+    """The sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
+    _require_lists(forest)
+    if len(references) != len(forest):
+        raise InputError(
+            f"references for {len(references)} segments, but {len(forest)} lists", remedy="give one set each"
+        )
+    vocabulary = forest.vocabulary
+    # A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
+    encoded = [
+        [
+            np.array([vocabulary.id(w) if w in vocabulary else len(vocabulary) for w in reference], np.int32)
+            for reference in some
+        ]
+        for some in references
+    ]
+    segments = np.repeat(np.arange(len(forest)), np.diff(edges_of_sentences(forest.shape)))
+    prepared = prepare_references(metric, encoded)
+    return metric.scores(
+        prepared.statistics(forest.yields.words, forest.yields.offsets.astype(np.int64), segments, threads)
+    )
+
+
+@dataclass(frozen=True)
+class Entropy(Objective):
+    """The entropy of the distributions, summed over segments: H = log Z − E[Σ s_h], so an edge's reward is −s_h."""
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """An impossible edge has no reward: nothing uses it."""
+        value = float(situation.distribution.entropy().sum())
+        return value, np.where(np.isfinite(situation.scores), -situation.scores, 0.0)
+
+
+def _require_lists(forest: Forest) -> None:
+    if forest.shape.tails.size:
+        raise InputError(
+            "gains of whole translations need n-best lists or samples, not a lattice or forest",
+            remedy="use CoBLEU or xBLEU there, or take k-best lists",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedStatistics(Objective):
+    """A metric of expected statistics, 0 to 1 as a rule and more is better: error rates have a minus sign.
+
+    `statistics` has one row per edge of the matched forest.
+    """
+
+    statistics: NDArray[np.float64]
+    metric: Metric
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Each hypothesis is rewarded by what its statistics add."""
+        forest = situation.matched.ngrams.forest
+        if forest.shape.tails.size or self.statistics.shape != (forest.edges, self.metric.size):
+            raise InputError(
+                f"statistics of shape {self.statistics.shape} for {forest.edges} edges",
+                remedy="give a row of the metric's statistics for each hypothesis of n-best lists",
+            )
+        factor = (1.0 if self.metric.higher_is_better else -1.0) / 100.0
+        expected = sum_of_products(situation.distribution.posteriors, self.statistics)
+        slopes = factor * self.metric.gradient(expected)
+        return factor * self.metric.score(expected), row_products(self.statistics, slopes)

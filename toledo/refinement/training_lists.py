@@ -1,0 +1,424 @@
+"""From a text to lists (or lattices) that know their phrase pairs, in parts, by threads or by processes.
+
+Lists of what document chains went through: samples of the model's whole distribution, not its best translations.
+
+A list of the best translations of beam search has many that are nearly the same; samples differ more. They are drawn as
+sharp as the distribution is whose expected BLEU is to be raised. Each derivation is kept once: how much it counts is
+known from its score.
+
+Held-out folds: each part of a training text is translated by a model that was trained without it.
+
+A model knows its own training text by heart: it has long phrases that occur there alone, and nearly perfect
+translations teach nothing about others. Phrase pairs of a fold's model that the whole model does not have are dropped,
+and the others numbered as there. Language models that came from elsewhere (`toledo train --lm-text` or
+`--language-model`) have not seen the text in the first place: all folds have those of the model.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo import storage
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of, row_products
+from toledo.errors import InputError
+from toledo.forest.derivations import texts_of_derivations
+from toledo.forest.forest import Forest
+from toledo.forest.kbest import k_best
+from toledo.forest.saving import save_forest
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.references import prepare_references
+from toledo.model import Model
+from toledo.phrases.pruning import select_pairs
+from toledo.phrases.table import Alignments, PhraseTable
+from toledo.phrases.training import PhraseTraining
+from toledo.phrases.trie import build_trie, find_pairs, find_phrases
+from toledo.phrases.word_alignment.aligner import AlignmentTraining
+from toledo.progress import Progress, silent
+from toledo.refinement.expected_bleu import COLUMNS, ListArrays, PhraseLists, edge_pairs, normalised, pruned_lattices
+from toledo.refinement.refined import has_word_sums
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.text.corpus import Document, ParallelCorpus, Segment
+from toledo.training import GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL, Training, train
+from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
+from toledo.weights import Weights
+
+SENTENCES_IN_CHAIN = 30  # any number will do: without document models the sentences of a chain are independent
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """States that a chain keeps (each a text of all its sentences), and the L1 norm of the weights that it samples by.
+
+    `every` is the number of steps per source word between states, `first` that before the first one.
+    """
+
+    states: int = 40
+    scale: float = 20.0
+    every: float = 2.0
+    first: float = 60.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.scale > 0.0:
+            raise ValueError("the scale must be positive")
+        self.chains()
+
+    def chains(self) -> ChainSettings:
+        """The same for document chains; they start at random, and so owe nothing to beam search."""
+        return ChainSettings(self.states, self.every, self.first, start="random", seed=self.seed)
+
+
+def sampled_lists(
+    model: Model,
+    weights: Weights,
+    sources: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    settings: SampleSettings,
+    rows: NDArray[np.int32] | None,
+    table_size: int,
+    threads: int | None = None,
+) -> PhraseLists:
+    """The different derivations of each sentence, the best one first.
+
+    `rows` has the number of each phrase pair of this model in the trained table, of `table_size` pairs.
+    """
+    sharp = replace(weights, values_by_name=normalised(weights, model.feature_names, settings.scale))
+    chains = Chains(model.with_weights(sharp), _documents(sources, references), (), settings.chains())
+    samples = chains.sample(range(len(chains.documents)), sharp, threads)
+    parts = [_distinct(one, sharp.array(model.feature_names), rows) for one in samples]
+    arrays = ListArrays(
+        offsets_of(np.concatenate([one.hypotheses for one in parts])),
+        offsets_of(np.concatenate([one.lengths for one in parts])),
+        np.concatenate([one.pairs for one in parts]),
+        np.concatenate([one.features for one in parts]),
+        np.concatenate([one.statistics for one in parts]),
+    )
+    return PhraseLists(arrays, model.feature_names, table_size)
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The lists of a document: hypotheses of each sentence; of each hypothesis the number of pairs, and the rest."""
+
+    hypotheses: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    pairs: NDArray[np.int32]
+    features: NDArray[np.float32]
+    statistics: NDArray[np.int32]
+
+
+def _distinct(samples: DocumentSamples, weights: NDArray[np.float64], rows: NDArray[np.int32] | None) -> _Lists:
+    features, offsets = samples.rows.dense, samples.pair_offsets
+    scores, chosen, sizes = row_products(features.astype(np.float64), weights), list[int](), list[int]()
+    for first in range(0, features.shape[0], samples.states):
+        # Pairs alone do not tell: the same phrases may stand in another order.
+        found = {
+            (samples.pairs[offsets[row] : offsets[row + 1]].tobytes(), features[row].tobytes()): row
+            for row in range(first, first + samples.states)
+        }
+        chosen += sorted(found.values(), key=lambda row: (-scores[row], row))
+        sizes.append(len(found))
+    known = [pairs[pairs >= 0] for pairs in (samples.pairs[offsets[row] : offsets[row + 1]] for row in chosen)]
+    pairs = np.concatenate([np.empty(0, np.int32), *known])
+    return _Lists(
+        np.array(sizes, np.int64),
+        np.array([one.size for one in known], np.int64),
+        (pairs if rows is None else rows[pairs]).astype(np.int32),
+        features[chosen],
+        samples.statistics[chosen, :COLUMNS].astype(np.int32),
+    )
+
+
+def _documents(sources: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> list[Document]:
+    segments = [
+        Segment(number, tuple(words), (tuple(reference),))
+        for number, (words, reference) in enumerate(zip(sources, references, strict=True))
+    ]
+    cuts = range(0, len(segments), SENTENCES_IN_CHAIN)
+    return [Document(str(cut), tuple(segments[cut : cut + SENTENCES_IN_CHAIN])) for cut in cuts]
+
+
+FORESTS_AT_ONCE = 16
+ROWS = "rows.toml"
+
+Texts = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some lines to translate, by which model, and where the lists go.
+
+    `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
+    it is that table. With a `density` whole lattices are kept, of so many edges per word; with `samples` what document
+    chains went through.
+    """
+
+    directory: Path
+    model: Path
+    rows: Path | None
+    weights: Weights
+    sources: Texts
+    references: Texts
+    n_best: int
+    pop_limit: int
+    table_size: int
+    density: float | None = None
+    samples: SampleSettings | None = None
+
+
+def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
+    """Make the lists of all parts that are not there yet."""
+    missing = [part for part in parts if not part.directory.exists()]
+    with progress("translating the training text", sum(len(part.sources) for part in parts)) as advance:
+        advance(sum(len(part.sources) for part in parts) - sum(len(part.sources) for part in missing))
+        if processes == 1:
+            for part in missing:
+                _make(part, threads)
+                advance(len(part.sources))
+            return
+        with ProcessPoolExecutor(processes, get_context("spawn"), _leave_signals) as pool, _ended_with_us(pool):
+            for part, _ in zip(missing, pool.map(_make, missing, [1] * len(missing)), strict=True):
+                advance(len(part.sources))
+
+
+def _leave_signals() -> None:
+    """Ctrl-C goes to all processes; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """An error or an interruption does not wait for parts that others make or would make."""
+    others = active_children()  # of whoever calls us; a pool has none before it has work
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            if process not in others:
+                process.terminate()
+        raise
+
+
+def _make(part: Part, threads: int | None) -> None:
+    """Search, take the best texts, and write them."""
+    model, rows = _load(part.model, part.rows)
+    if part.samples is not None:
+        sampled_lists(
+            model, part.weights, part.sources, part.references, part.samples, rows, part.table_size, threads
+        ).save(part.directory)
+        return
+    search = BeamSearch(model.with_weights(part.weights), BeamSettings(part.pop_limit))
+    forests = search.forests(part.sources, threads)
+    if part.density is not None:
+        save_forest(pruned_lattices(forests, part.weights, part.density, rows, threads), part.directory)
+        return
+    lists = phrase_lists(forests, part.weights, part.references, part.n_best, rows, part.table_size, threads)
+    lists.save(part.directory)
+
+
+@lru_cache(maxsize=1)  # parts of one model come in a row
+def _load(model: Path, rows: Path | None) -> tuple[Model, NDArray[np.int32] | None]:
+    return Model.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
+
+
+def phrase_lists(
+    forests: Sequence[Forest],
+    weights: Weights,
+    references: Texts,
+    n_best: int,
+    rows: NDArray[np.int32] | None,
+    table_size: int,
+    threads: int | None = None,
+) -> PhraseLists:
+    """The best derivations of the `n_best` best texts of each sentence, beside its reference.
+
+    `rows` has the number of each phrase pair of the searched table in the trained one, of `table_size` pairs.
+    """
+
+    def work(begin: int, end: int) -> list[_List]:
+        return [_best(forest, weights, n_best, rows) for forest in forests[begin:end]]
+
+    chunks = map_chunks(work, len(forests), chunk=FORESTS_AT_ONCE, threads=threads)
+    lists = [one for chunk in chunks for one in chunk]
+    sizes = np.array([one.features.shape[0] for one in lists], np.int64)
+    vocabulary = forests[0].vocabulary
+    encoded = [[np.array([vocabulary.add(word) for word in words], np.int32)] for words in references]
+    words = np.concatenate([one.words for one in lists])
+    statistics = prepare_references(BLEU(), encoded).statistics(
+        words,
+        offsets_of(np.concatenate([one.lengths for one in lists])),
+        np.repeat(np.arange(len(lists)), sizes),
+        threads,
+    )
+    arrays = ListArrays(
+        offsets_of(sizes),
+        offsets_of(np.concatenate([one.counts for one in lists])),
+        np.concatenate([one.pairs for one in lists]),
+        np.concatenate([one.features for one in lists]),
+        statistics[:, :COLUMNS].astype(np.int32),
+    )
+    return PhraseLists(arrays, forests[0].feature_names, table_size)
+
+
+@dataclass(frozen=True)
+class _List:
+    """The hypotheses of one sentence: texts, phrase pairs and features."""
+
+    words: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    pairs: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    features: NDArray[np.float32]
+
+
+def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32] | None) -> _List:
+    if forest.provenance is None:
+        raise ValueError("the forest does not know where its edges came from")
+    found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
+    offsets = offsets_of(np.array([derivation.edges.size for derivation in found], np.int64))
+    edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
+    words, ends = texts_of_derivations(forest.yields, edges, offsets)
+    used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
+    return _List(words, np.diff(ends), used, counts, _sum_features(forest.features, edges, offsets))
+
+
+@kernel
+def _used(
+    pairs: NDArray[np.int64], edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The phrase pairs of all derivations in a row, and their numbers."""
+    used, counts, size = np.empty(edges.size, np.int32), np.zeros(offsets.size - 1, np.int64), 0
+    for d in range(counts.size):
+        for k in range(offsets[d], offsets[d + 1]):
+            if pairs[edges[k]] >= 0:
+                used[size] = pairs[edges[k]]
+                size += 1
+                counts[d] += 1
+    return used[:size].copy(), counts
+
+
+@kernel
+def _sum_features(
+    features: NDArray[np.float32], edges: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    sums = np.empty((offsets.size - 1, features.shape[1]), np.float32)
+    total = np.empty(features.shape[1])
+    for d in range(sums.shape[0]):
+        total[:] = 0.0
+        for k in range(offsets[d], offsets[d + 1]):
+            for f in range(total.size):
+                total[f] += features[edges[k], f]
+        sums[d] = total
+    return sums
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A model on disk, the numbers of its phrase pairs (None: as they are), and the lines that it has to translate."""
+
+    model: Path
+    rows: Path | None
+    lines: NDArray[np.int64]
+
+
+def make_folds(
+    model: Model,
+    corpus: ParallelCorpus,
+    count: int,
+    directory: Path,
+    *,
+    alignments: Alignments | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Fold]:
+    """Train the models of all folds that are not there yet. Fold f has the lines f, f + count, …"""
+    require_folds(model, corpus, count, alignments)
+    config, given = training_of(model), _given(model)
+    if has_word_sums(model):  # also where those came later than training
+        config = replace(config, phrases=replace(config.phrases, lexical="model1"))
+    number = np.arange(len(corpus)) % count
+    folds = []
+    for fold in range(count):
+        home, rows_home = directory / f"{fold}-model", directory / f"{fold}-rows"
+        folds.append(Fold(home, rows_home, np.flatnonzero(number == fold)))
+        if home.exists() and rows_home.exists():
+            continue
+        keep = number != fold
+        trained = train(
+            corpus.select(keep),
+            config,
+            alignments=None if alignments is None else alignments.select(keep),
+            word_lexicons=None if alignments is None else model.word_lexicons,
+            language_models=model.language_models if GIVEN_LANGUAGE_MODEL in given else (),
+            threads=threads,
+            progress=progress,
+        )
+        rows = rows_in(model.table, trained.table)
+        known = replace(trained, table=select_pairs(trained.table, rows >= 0), settings=model.settings)
+        storage.save(rows_home, ROWS, {}, {"rows": rows[rows >= 0]})
+        known.save(home)
+    return folds
+
+
+def require_folds(model: Model, corpus: ParallelCorpus, count: int, alignments: Alignments | None) -> None:
+    """Refuse folds that could not be trained as the model was."""
+    if not 2 <= count <= len(corpus):
+        raise InputError(
+            f"{count} folds of {len(corpus)} lines", remedy="choose fewer folds: 2 to 20 are usual, 1 is for none"
+        )
+    training_of(model)
+    if alignments is None and (GIVEN_ALIGNMENTS in _given(model) or model.word_lexicons is None):
+        raise InputError(
+            "the model was trained on given word alignments, and folds need those of their lines",
+            remedy="give the same file (--alignments), or translate the text with the model itself (--folds 1)",
+        )
+
+
+def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
+    """The number in `table` of each phrase pair of `other`, or -1; both must have the same vocabularies."""
+    sources = find_phrases(table.trie, other.pairs.sources.words, other.pairs.sources.offsets)
+    targets = find_phrases(build_trie(table.pairs.targets), other.pairs.targets.words, other.pairs.targets.offsets)
+    return find_pairs(
+        table.option_offsets, table.pairs.target, sources[other.pairs.source], targets[other.pairs.target]
+    )
+
+
+def training_of(model: Model) -> Training:
+    """How a model was trained."""
+    config = model.training.get("config")
+    own = GIVEN_LANGUAGE_MODEL not in _given(model)
+    if not isinstance(config, dict) or (own and len(model.language_models) != 1):
+        raise InputError(
+            "it is not known how this model was trained, so there can be no others like it for folds",
+            remedy="train it with toledo train, or translate the text with the model itself (--folds 1)",
+        )
+    try:
+        return _training(config)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
+
+
+def _given(model: Model) -> list[str]:
+    """What a model was given, and did not learn from its training text."""
+    return str(model.training.get("given", "")).split("+")
+
+
+def _training(config: Mapping[str, Any]) -> Training:
+    parts = {"alignment": AlignmentTraining(**config["alignment"]), "phrases": PhraseTraining(**config["phrases"])}
+    pruning = tuple(config["lm_prune"])
+    limit = config.get("distortion_limit")
+    return Training(**{**config, **parts, "lm_prune": pruning, "distortion_limit": limit})

@@ -1,0 +1,236 @@
+"""The state of a chain: phrases in target order, with everything that is needed to score a change of some of them.
+
+The score of a derivation is the sum over its phrases of what an option scores by itself, of the junctions between
+neighbours (jump and orientation), and of the language models. A change of some phrases is scored with what is near: the
+models are asked again only until their states are what they were before, which is an n-gram's length away.
+
+Drawing one of several possibilities by their scores.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
+from toledo.compiled.random import RandomState, next_uniform
+from toledo.language_model.automaton import begin_state
+from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring
+from toledo.search.options import SentenceOptions, after_span
+from toledo.search.phrase_scores import PhraseScores, same_states, step
+
+OPERATORS = ("retrans", "merge-split", "reorder", "move", "resegment")
+RETRANS, MERGE_SPLIT, REORDER, MOVE, RESEGMENT = range(5)
+OPEN, MOVED = 0, 1  # columns of `Chain.tally`
+
+
+class Sentence(NamedTuple):
+    """What does not change: options, models, the longest jump, and the longest source phrase."""
+
+    options: SentenceOptions
+    scoring: Scoring
+    limit: int
+    longest: int
+
+
+class Chain(NamedTuple):
+    """Phrases have the places 1 to `size[0]`; the start has place 0, the end of the sentence the place after them.
+
+    `chosen[i]` is the option at a place (NONE for the start, one past the last option for the end), `model_scores[i]`
+    its weighted language-model score, `rows[i]` the models' states after it; more rows are for trying things. `gaps[i]`
+    and `masks[i]` are the words translated before a place, `place[s]` is that of the phrase of source word s.
+    `tally[operator]` counts draws from more than one possibility, and those that changed something.
+    """
+
+    size: NDArray[np.int64]
+    chosen: NDArray[np.int32]
+    model_scores: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    gaps: NDArray[np.int32]
+    masks: NDArray[np.uint64]
+    place: NDArray[np.int64]
+    known: PhraseScores
+    random: NDArray[np.uint64]
+    tally: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    new: NDArray[np.int32]
+    new_scores: NDArray[np.float64]
+
+
+@inlined
+def trial_row(chain: Chain) -> int:
+    """A row for trying things; those after it are free, too."""
+    return int(chain.chosen.size)
+
+
+@kernel
+def room_for_chain(sentence: Sentence, known: PhraseScores, random: NDArray[np.uint64]) -> Chain:
+    """A chain without a derivation."""
+    length, models = sentence.options.first.shape[0], len(sentence.scoring.models)
+    most = widest = 1
+    for b in range(length):
+        for n in range(sentence.longest):
+            count = sentence.options.stop[b, n] - sentence.options.first[b, n]
+            widest = max(widest, count)
+            for k in range(n if count else 0):
+                left = sentence.options.stop[b, k] - sentence.options.first[b, k]
+                middle = b + k + 1
+                right = sentence.options.stop[middle, n - k - 1] - sentence.options.first[middle, n - k - 1]
+                most = max(most, count + left * right)
+    places = length + 2
+    chain = Chain(
+        np.zeros(1, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
+        np.zeros((2 * places + 2 + widest, models), np.int32), np.zeros(places, np.int32),
+        np.zeros(places, np.uint64), np.zeros(length, np.int64), known, random,
+        np.zeros((len(OPERATORS), 2), np.int64), np.empty(max(most, widest, places)), np.full(places, NONE, np.int32),
+        np.zeros(places),
+    )  # fmt: skip
+    for m in range(models):
+        chain.rows[0, m] = begin_state(sentence.scoring.models[m])
+    return chain
+
+
+@kernel
+def set_derivation(sentence: Sentence, chain: Chain, derivation: NDArray[np.int32]) -> None:
+    """Put the chain into the state of a derivation, options in target order."""
+    chain.size[0] = 0
+    chain.chosen[1] = sentence.options.begin.size
+    for i in range(derivation.size):
+        chain.new[i] = derivation[i]
+    replace_phrases(sentence, chain, 1, 0, derivation.size)
+
+
+@inner_kernel
+def replace_phrases(sentence: Sentence, chain: Chain, first: int, old: int, new: int) -> None:
+    """Put the first `new` options of `chain.new` in place of `old` phrases from the place `first` on."""
+    size = chain.size[0]
+    shift = new - old
+    if shift > 0:
+        for i in range(size + 1, first + old - 1, -1):
+            _shift(chain, i, shift)
+    elif shift < 0:
+        for i in range(first + old, size + 2):
+            _shift(chain, i, shift)
+    chain.size[0] = size + shift
+    for k in range(new):
+        chain.chosen[first + k] = chain.new[k]
+    refresh(sentence, chain, first, first + new)
+
+
+@inlined
+def _shift(chain: Chain, i: int, shift: int) -> None:
+    chain.chosen[i + shift], chain.model_scores[i + shift] = chain.chosen[i], chain.model_scores[i]
+    for m in range(chain.rows.shape[1]):
+        chain.rows[i + shift, m] = chain.rows[i, m]
+
+
+@inner_kernel
+def refresh(sentence: Sentence, chain: Chain, first: int, stop: int) -> None:
+    """Score phrases again that were put at the places from `first` up to `stop`, and what they change after them."""
+    options, scoring, known, rows, size = sentence.options, sentence.scoring, chain.known, chain.rows, chain.size[0]
+    trial = trial_row(chain)
+    for i in range(first, size + 2):
+        chain.model_scores[i] = step(options, scoring, known, rows, i - 1, chain.chosen[i], trial)
+        if i >= stop and same_states(rows, trial, i):
+            break
+        for m in range(rows.shape[1]):
+            rows[i, m] = rows[trial, m]
+    gap, mask = chain.gaps[first], chain.masks[first]
+    for i in range(first, size + 1):
+        option = chain.chosen[i]
+        chain.gaps[i], chain.masks[i] = gap, mask
+        gap, mask = after_span(gap, mask, options.begin[option], options.end[option])
+        for s in range(options.begin[option], options.end[option]):
+            chain.place[s] = i
+    chain.gaps[size + 1], chain.masks[size + 1] = gap, mask
+
+
+@inlined
+def junction(sentence: Sentence, previous: int, option: int) -> float:
+    """What two neighbours score together: the jump, and how they lie to each other."""
+    options, scoring, score = sentence.options, sentence.scoring, 0.0
+    if option != options.begin.size:
+        begin, last_begin, last_end = options.begin[option], 0, 0
+        if previous != NONE:
+            last_begin, last_end = options.begin[previous], options.end[previous]
+        score = -scoring.distortion_weight * abs(begin - last_end)
+        if scoring.reordering.shape[0]:
+            orientation = DISCONTINUOUS
+            if begin == last_end:
+                orientation = MONOTONE
+            elif options.end[option] == last_begin:
+                orientation = SWAP
+            score += orientation_score(sentence, option, orientation)
+            score += orientation_score(sentence, previous, 3 + orientation)
+    return score
+
+
+@inlined
+def orientation_score(sentence: Sentence, option: int, column: int) -> float:
+    """What the reordering model says of an option (or NONE), towards the previous phrase or, from 3, the following."""
+    score = 0.0
+    if sentence.scoring.reordering.shape[0] and option != NONE and sentence.options.pairs[option] >= 0:
+        score = float(sentence.scoring.reordering[sentence.options.pairs[option], column])
+    return score
+
+
+@inlined
+def ripple(sentence: Sentence, chain: Chain, row: int, place: int, trial: int) -> float:
+    """How the models' scores from a place on change if the states before it are those of `row`."""
+    change = 0.0
+    if not same_states(chain.rows, row, place - 1):
+        before, end = row, chain.size[0] + 1
+        while True:
+            option = chain.chosen[place]
+            change += step(sentence.options, sentence.scoring, chain.known, chain.rows, before, option, trial)
+            change -= chain.model_scores[place]
+            if place == end or same_states(chain.rows, trial, place):
+                break
+            before = trial
+            place += 1
+    return change
+
+
+@inner_kernel
+def total_score(sentence: Sentence, chain: Chain) -> float:
+    """The model score of the state."""
+    total = chain.model_scores[chain.size[0] + 1]
+    for i in range(1, chain.size[0] + 1):
+        option = chain.chosen[i]
+        total += chain.model_scores[i] + sentence.options.static[option]
+        total += junction(sentence, chain.chosen[i - 1], option)
+    return float(total)
+
+
+NEGLIGIBLE = -40.0  # e^−40 of the largest is lost in the rounding of the sum
+
+
+@inlined
+def to_probabilities(weights: NDArray[np.float64], count: int, sharpness: float) -> None:
+    """Turn the first scores into probabilities ∝ exp(sharpness · score)."""
+    highest, total = -math.inf, 0.0
+    for k in range(count):
+        highest = max(highest, weights[k])
+    for k in range(count):
+        relative = sharpness * (weights[k] - highest)
+        weights[k] = math.exp(relative) if relative > NEGLIGIBLE else 0.0
+        total += weights[k]
+    share = 1.0 / total
+    for k in range(count):
+        weights[k] *= share
+
+
+@inner_kernel
+def draw(weights: NDArray[np.float64], count: int, random: RandomState) -> int:
+    """One of the first possibilities by its probability."""
+    uniform, chosen = next_uniform(random), 0
+    for k in range(count):
+        if weights[k] > 0.0:
+            chosen = k  # the last possible one takes what rounding leaves over
+            uniform -= weights[k]
+            if uniform < 0.0:
+                break
+    return chosen

@@ -1,0 +1,352 @@
+"""RETRANS and MERGE-SPLIT: other translations for a source span, as one phrase or as two (Arun et al. 2009).
+
+Both leave the order of what they do not touch alone, and begin and end of the span in its place: the distortion rule
+has no say in them. All possibilities are weighed together, so the draw is from the exact conditional.
+
+REORDER and MOVE: other target positions for phrases, within the distortion rule.
+
+REORDER swaps two phrases (Arun et al. 2009). MOVE takes one phrase out and puts it back anywhere; that connects all
+orders that the distortion rule allows: let p be the phrase at the first gap, where all that comes before is in source
+order. If it does not come next, move it there. What came between comes later with a gap that lies further on, so the
+second rule still holds; the jump to the first of it is shorter than the one from before the gap; and the jump over the
+place where p was leads from a phrase that ends after p, not more than the limit after the gap, to one that begins after
+the gap: no further than the limit. So step by step every derivation comes into source order, and the way back is as
+open. (Swaps alone connected all orders of up to six phrases that were tried; a proof is not known.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import inlined, inner_kernel
+from toledo.compiled.random import next_uniform
+from toledo.search.beam.cubes import MONOTONE, NONE
+from toledo.search.chain import (
+    MERGE_SPLIT,
+    MOVE,
+    MOVED,
+    OPEN,
+    REORDER,
+    RETRANS,
+    Chain,
+    Sentence,
+    draw,
+    junction,
+    orientation_score,
+    refresh,
+    replace_phrases,
+    ripple,
+    to_probabilities,
+    trial_row,
+)
+from toledo.search.options import after_span, may_follow
+from toledo.search.phrase_scores import same_states, step
+
+
+@inner_kernel
+def weigh_options(sentence: Sentence, chain: Chain, first: int, following: int, begin: int, end: int) -> int:
+    """Score all options of a span between the places before `first` and `following`; gives their number."""
+    options, trial = sentence.options, trial_row(chain)
+    before, after = chain.chosen[first - 1], chain.chosen[following]
+    start, stop = options.first[begin, end - begin - 1], options.stop[begin, end - begin - 1]
+    for option in range(start, stop):
+        score = options.static[option] + junction(sentence, before, option) + junction(sentence, option, after)
+        score += step(options, sentence.scoring, chain.known, chain.rows, first - 1, option, trial)
+        chain.weights[option - start] = score + ripple(sentence, chain, trial, following, trial + 1)
+    return int(stop - start)
+
+
+@inner_kernel
+def weigh_pairs(
+    sentence: Sentence, chain: Chain, first: int, following: int, begin: int, middle: int, end: int, count: int
+) -> int:
+    """Score all pairs of options of two spans in order; `count` scores are there already. Gives their number.
+
+    The pair of the i-th and the k-th option is at `count + k · options of the first span + i`.
+    """
+    options, scoring, known, rows = sentence.options, sentence.scoring, chain.known, chain.rows
+    trial, base = trial_row(chain), trial_row(chain) + 2
+    before, after = chain.chosen[first - 1], chain.chosen[following]
+    left, left_stop = options.first[begin, middle - begin - 1], options.stop[begin, middle - begin - 1]
+    right, right_stop = options.first[middle, end - middle - 1], options.stop[middle, end - middle - 1]
+    width = left_stop - left
+    if width == 0 or right == right_stop:
+        return count
+    for option in range(left, left_stop):
+        score = options.static[option] + junction(sentence, before, option)
+        score += orientation_score(sentence, option, 3 + MONOTONE)
+        score += step(options, scoring, known, rows, first - 1, option, base + option - left)
+        for k in range(right_stop - right):
+            chain.weights[count + k * width + option - left] = score
+    for option in range(right, right_stop):
+        score = options.static[option] + junction(sentence, option, after)
+        score += orientation_score(sentence, option, MONOTONE)
+        place, change, asked = count + (option - right) * width, 0.0, False
+        for i in range(width):
+            added = step(options, scoring, known, rows, base + i, option, trial)
+            if not asked or not same_states(rows, trial, trial + 1):  # the states are often those of the last pair
+                for m in range(rows.shape[1]):
+                    rows[trial + 1, m] = rows[trial, m]
+                change, asked = ripple(sentence, chain, trial + 1, following, trial), True
+            chain.weights[place + i] += score + added + change
+    return int(count + width * (right_stop - right))
+
+
+@inner_kernel
+def retrans(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> None:
+    """Draw the translation of the phrase at a place."""
+    options, old = sentence.options, chain.chosen[place]
+    begin, end = options.begin[old], options.end[old]
+    count = weigh_options(sentence, chain, place, place + 1, begin, end)
+    if count < 2:
+        return
+    to_probabilities(chain.weights, count, sharpness)
+    new = options.first[begin, end - begin - 1] + draw(chain.weights, count, chain.random)
+    chain.tally[RETRANS, OPEN] += 1
+    if new != old:
+        chain.tally[RETRANS, MOVED] += 1
+        chain.new[0] = new
+        replace_phrases(sentence, chain, place, 1, 1)
+
+
+@inlined
+def window_at(sentence: Sentence, chain: Chain, middle: int) -> tuple[int, int, int, int]:
+    """The phrases that meet at a source boundary, or the one across it: place, number, begin and end.
+
+    The number is 0 if they are not neighbours in order, or if no option of the table spans both.
+    """
+    options, place, number = sentence.options, chain.place[middle - 1], 0
+    begin, end = options.begin[chain.chosen[place]], options.end[chain.chosen[place]]
+    if chain.place[middle] == place:
+        number = 1
+    elif chain.place[middle] == place + 1:
+        number, end = 2, options.end[chain.chosen[place + 1]]
+    if number and (
+        end - begin > sentence.longest or options.stop[begin, end - begin - 1] == options.first[begin, end - begin - 1]
+    ):
+        number = 0
+    return place, number, begin, end
+
+
+@inner_kernel
+def weigh_merge_split(sentence: Sentence, chain: Chain, middle: int) -> int:
+    """Score all options of the window at a boundary, then all pairs that meet there; gives their number."""
+    place, number, begin, end = window_at(sentence, chain, middle)
+    if number == 0:
+        return 0
+    merged = weigh_options(sentence, chain, place, place + number, begin, end)
+    return weigh_pairs(sentence, chain, place, place + number, begin, middle, end, merged)
+
+
+@inner_kernel
+def merge_split(sentence: Sentence, chain: Chain, middle: int, sharpness: float) -> None:
+    """Draw one phrase or two for the window at a source boundary."""
+    count = weigh_merge_split(sentence, chain, middle)
+    if count < 2:
+        return
+    to_probabilities(chain.weights, count, sharpness)
+    drawn = draw(chain.weights, count, chain.random)
+    place, number, begin, end = window_at(sentence, chain, middle)
+    size = put_window(sentence, chain, begin, middle, end, drawn)
+    chain.tally[MERGE_SPLIT, OPEN] += 1
+    if size != number or chain.new[0] != chain.chosen[place] or (size == 2 and chain.new[1] != chain.chosen[place + 1]):
+        chain.tally[MERGE_SPLIT, MOVED] += 1
+        replace_phrases(sentence, chain, place, number, size)
+
+
+@inlined
+def put_window(sentence: Sentence, chain: Chain, begin: int, middle: int, end: int, drawn: int) -> int:
+    """The options of a possibility of MERGE-SPLIT into `chain.new`; gives their number."""
+    options, size = sentence.options, 1
+    merged = options.stop[begin, end - begin - 1] - options.first[begin, end - begin - 1]
+    chain.new[0] = options.first[begin, end - begin - 1] + drawn
+    if drawn >= merged:
+        left = options.first[begin, middle - begin - 1]
+        width = options.stop[begin, middle - begin - 1] - left
+        chain.new[0] = left + (drawn - merged) % width
+        chain.new[1] = options.first[middle, end - middle - 1] + (drawn - merged) // width
+        size = 2
+    return size
+
+
+@inlined
+def _end_of(sentence: Sentence, option: int) -> int:
+    """Where the jump after an option (or NONE, the start) begins."""
+    return 0 if option == NONE else int(sentence.options.end[option])
+
+
+@inlined
+def jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
+    """The first rule alone; nothing is asked of the end of the sentence."""
+    allowed = True
+    if option != sentence.options.begin.size:
+        distance = abs(sentence.options.begin[option] - _end_of(sentence, previous))
+        allowed = distance <= sentence.limit
+    return bool(allowed)
+
+
+@inlined
+def follows(sentence: Sentence, gap: int, previous: int, option: int) -> bool:
+    """Whether both rules allow an option after another one (or NONE), where `gap` is the first word not translated."""
+    options = sentence.options
+    return may_follow(gap, _end_of(sentence, previous), options.begin[option], options.end[option], sentence.limit)
+
+
+@inner_kernel
+def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
+    """Whether the distortion rule allows to swap the phrases at the places i < j."""
+    options, chosen = sentence.options, chain.chosen
+    gap, mask, previous = chain.gaps[i], chain.masks[i], chosen[i - 1]
+    for k in range(i, j + 1):
+        option = _swapped(chosen, i, j, k)
+        if not follows(sentence, gap, previous, option):
+            return False
+        gap, mask = after_span(gap, mask, options.begin[option], options.end[option])
+        previous = option
+    return jump_allowed(sentence, previous, chosen[j + 1])  # what is translated by then is the same as before
+
+
+@inner_kernel
+def swap_gain(sentence: Sentence, chain: Chain, i: int, j: int) -> float:
+    """How much the score changes if the phrases at the places i < j are swapped."""
+    chosen, rows, trial, gain = chain.chosen, chain.rows, trial_row(chain), 0.0
+    for k in range(i, j + 2):
+        if k < i + 2 or k >= j:
+            gain += junction(sentence, _swapped(chosen, i, j, k - 1), _swapped(chosen, i, j, k))
+            gain -= junction(sentence, chosen[k - 1], chosen[k])
+    k, before = i, i - 1
+    while k < chain.size[0] + 2:
+        option = _swapped(chosen, i, j, k)
+        gain += step(sentence.options, sentence.scoring, chain.known, rows, before, option, trial)
+        gain -= chain.model_scores[k]
+        before = trial
+        if same_states(rows, trial, k):
+            if k >= j:
+                break
+            k = j - 1  # up to there nothing changes
+            before = k
+        k += 1
+    return float(gain)
+
+
+@inlined
+def _swapped(chosen: NDArray[np.int32], i: int, j: int, k: int) -> int:
+    """The option at a place once those at i and j are swapped."""
+    return int(chosen[j] if k == i else chosen[i] if k == j else chosen[k])
+
+
+@inner_kernel
+def reorder(sentence: Sentence, chain: Chain, i: int, j: int, sharpness: float) -> None:
+    """Draw whether to swap the phrases at the places i < j."""
+    if not may_swap(sentence, chain, i, j):
+        return
+    chain.tally[REORDER, OPEN] += 1
+    odds = math.exp(min(-sharpness * swap_gain(sentence, chain, i, j), 700.0))
+    if next_uniform(chain.random) * (1.0 + odds) < 1.0:
+        chain.tally[REORDER, MOVED] += 1
+        chain.chosen[i], chain.chosen[j] = chain.chosen[j], chain.chosen[i]
+        refresh(sentence, chain, i, j + 1)
+
+
+@inner_kernel
+def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
+    """Score all places for the phrase at a place; gives how many are allowed.
+
+    `chain.weights[k]` is the score if k other phrases come before it, −inf if that is not allowed.
+    """
+    size, rows, phrase = chain.size[0], chain.rows, chain.chosen[place]
+    rest = trial_row(chain) + 2  # rows after each of the other phrases
+    options, scoring = sentence.options, sentence.scoring
+    _take_out(sentence, chain, place)
+    chosen, allowed = chain.new, 0
+    gap, mask = 0, chain.masks[1]
+    for k in range(size):  # so many of the other phrases come before
+        chain.weights[k] = -math.inf
+        if k == place - 1 or _may_insert(sentence, chain, place, phrase, k, gap):
+            allowed += 1
+            score = junction(sentence, chosen[k], phrase) + junction(sentence, phrase, chosen[k + 1])
+            score -= junction(sentence, chosen[k], chosen[k + 1])
+            score += step(options, scoring, chain.known, rows, rest + k, phrase, trial_row(chain))
+            chain.weights[k] = score + _ripple_rest(sentence, chain, k + 1, rest)
+        if k + 1 < size:
+            if not follows(sentence, gap, chosen[k], chosen[k + 1]):
+                for later in range(k + 1, size):
+                    chain.weights[later] = -math.inf
+                break
+            gap, mask = after_span(gap, mask, options.begin[chosen[k + 1]], options.end[chosen[k + 1]])
+    return allowed
+
+
+@inlined
+def _take_out(sentence: Sentence, chain: Chain, place: int) -> None:
+    """The other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
+    size, rows, rest, known = chain.size[0], chain.rows, trial_row(chain) + 2, chain.known
+    converged = True
+    for k in range(size + 1):
+        old = k if k < place else k + 1
+        chain.new[k] = chain.chosen[old]
+        if k == place:
+            converged = same_states(rows, place - 1, place)
+        if k < place or converged:
+            chain.new_scores[k] = chain.model_scores[old]
+            for m in range(rows.shape[1]):
+                rows[rest + k, m] = rows[old, m]
+        else:
+            chain.new_scores[k] = step(
+                sentence.options, sentence.scoring, known, rows, rest + k - 1, chain.new[k], rest + k
+            )
+            converged = same_states(rows, rest + k, old)
+
+
+@inlined
+def _ripple_rest(sentence: Sentence, chain: Chain, k: int, rest: int) -> float:
+    """How the models' scores of the other phrases from the k-th on change by the states in the trial row."""
+    change, trial = 0.0, trial_row(chain)
+    while not same_states(chain.rows, trial, rest + k - 1):
+        option = chain.new[k]
+        change += step(sentence.options, sentence.scoring, chain.known, chain.rows, trial, option, trial)
+        change -= chain.new_scores[k]
+        if k == chain.size[0]:
+            break
+        k += 1
+    return change
+
+
+@inlined
+def _may_insert(sentence: Sentence, chain: Chain, place: int, phrase: int, k: int, gap: int) -> bool:
+    """Whether a phrase may come after k others, which are allowed; `gap` is the first word that they leave."""
+    chosen, options = chain.new, sentence.options
+    allowed = follows(sentence, gap, chosen[k], phrase)
+    if allowed and k >= place:
+        allowed = jump_allowed(sentence, phrase, chosen[k + 1])
+    elif allowed:
+        now, mask = after_span(chain.gaps[k + 1], chain.masks[k + 1], options.begin[phrase], options.end[phrase])
+        previous = phrase
+        for later in range(k + 1, place):
+            if not follows(sentence, now, previous, chosen[later]):
+                allowed = False
+                break
+            now, mask = after_span(now, mask, options.begin[chosen[later]], options.end[chosen[later]])
+            previous = chosen[later]
+        allowed = allowed and jump_allowed(sentence, previous, chosen[place])
+    return allowed
+
+
+@inner_kernel
+def move(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> int:
+    """Draw the place of a phrase among the others; gives the new one."""
+    if weigh_places(sentence, chain, place) < 2:
+        return place
+    size, phrase = chain.size[0], chain.chosen[place]
+    to_probabilities(chain.weights, size, sharpness)
+    new = draw(chain.weights, size, chain.random) + 1
+    chain.tally[MOVE, OPEN] += 1
+    if new != place:
+        chain.tally[MOVE, MOVED] += 1
+        for k in range(min(place, new), max(place, new) + 1):
+            chain.chosen[k] = phrase if k == new else chain.new[k if k < new else k - 1]
+        refresh(sentence, chain, min(place, new), max(place, new) + 1)
+    return new

@@ -1,0 +1,110 @@
+"""Models of users: a Python class (easy, slow) or a compiled function (runs inside the loop).
+
+The page document-models.md shows how to write one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.search.document.arrays import REJECTED, USERS, State, Text
+from toledo.search.document.loop import ACCEPT, PROPOSE, REJECT, Plan, first_half, second_half
+from toledo.search.document.models.counts import Measures
+from toledo.search.steps import Step
+
+Memories = tuple[tuple[float, NDArray[Any]], ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A proposal: in a sentence (from 0), the phrases `new` for the phrases `old`, which begin at `place` (from 0)."""
+
+    sentence: int
+    place: int
+    old: tuple[Step, ...]
+    new: tuple[Step, ...]
+
+
+@runtime_checkable
+class PythonModel(Protocol):
+    """A model as a class. After each `propose` comes either `accept` or `reject`."""
+
+    name: str
+
+    def start(self, translations: Sequence[Sequence[Step]]) -> float:
+        """The value of a whole document, phrases in target order. The object is to forget all it knew."""
+
+    def propose(self, change: Change) -> float:
+        """The value of the document if the change were made."""
+
+    def accept(self) -> None:
+        """The change was made."""
+
+    def reject(self) -> None:
+        """The change was not made."""
+
+
+@dataclass(frozen=True)
+class CompiledModel:
+    """A model as a function for compiled code: `function(text, state, change, memory, event) -> value`.
+
+    `memory(text)` makes an array that the function may use as it likes. Events are START (count everything anew),
+    PROPOSE (the value if the change were made), ACCEPT and REJECT (what became of it; the value does not matter).
+    """
+
+    name: str
+    function: Callable[..., float]
+    memory: Callable[[Text], NDArray[Any]] = lambda text: np.zeros(1)
+
+
+@cache
+def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]:
+    """One compiled function for some: the weighted sum of their values. `memories` has weight and memory of each."""
+    function = functions[0]
+    if len(functions) == 1:
+
+        def combined(text: Any, state: Any, change: Any, memories: Any, event: int) -> float:
+            return float(memories[0][0] * function(text, state, change, memories[0][1], event))
+    else:
+        rest = combine(functions[1:])
+
+        def combined(text: Any, state: Any, change: Any, memories: Any, event: int) -> float:
+            own = memories[0][0] * function(text, state, change, memories[0][1], event)
+            return float(own + rest(text, state, change, memories[1:], event))
+
+    return _not_kept(combined)
+
+
+def _run_with_users(
+    text: Text, state: State, measures: Measures, plan: Plan, steps: int, users: Callable[..., float], memories: Any
+) -> int:
+    """`run_steps`, with a function of `combine` asked between proposal and decision."""
+    for done in range(steps):
+        if state.counters[REJECTED] >= plan.max_rejected:
+            return done
+        trial = first_half(text, state, measures, plan)
+        value = state.totals[USERS]
+        if trial.new:
+            value = users(text, state, trial, memories, PROPOSE)
+        accepted = second_half(text, state, measures, trial, value)
+        if trial.new:
+            users(text, state, trial, memories, ACCEPT if accepted else REJECT)
+    return steps
+
+
+@cache
+def run_with_users() -> Callable[..., int]:
+    """The loop for compiled functions of users: not kept on disk, where a changed function would not be noticed."""
+    return _not_kept(_run_with_users)
+
+
+def _not_kept(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled as an inner kernel is, but not kept on disk."""
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,389 @@
+"""Search for translations of whole documents (Hardmeier, Nivre and Tiedemann 2012; Smith 2015).
+
+    search = DocumentSearch(model, DocumentSettings(Annealing(), steps=1_000_000), [LexicalConsistency()])
+    for result in search.search(documents):
+        print(result.score, *result.translations, sep="\n")
+
+The state is a translation of a whole document. A step changes a few phrases of one sentence at random; the change of
+the score is computed from what is near, so a step costs the same in any document. So models may look at the whole
+document: see `toledo.search.document.models`, and users' own models in `users`.
+
+Running a search on a document: blocks of steps, records between them, and models of users.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import map_chunks
+from toledo.compiled.random import random_state, text_seed
+from toledo.errors import InputError
+from toledo.model import Model
+from toledo.progress import Progress, silent
+from toledo.search.beam.search import Translation
+from toledo.search.document.arrays import ACCEPTED, BEST, POSSIBLE, PROPOSED, REJECTED, TAKEN, USERS
+from toledo.search.document.loop import (
+    ACCEPT,
+    OPERATIONS,
+    PROPOSE,
+    REJECT,
+    START,
+    Plan,
+    Trial,
+    first_half,
+    keep_if_best,
+    run_steps,
+    score_of,
+    second_half,
+    set_phrases,
+    sum_scores,
+)
+from toledo.search.document.models.counts import BLEU, FEATURES, HYPOTHESIS, NGRAMS, ORDER, Known
+from toledo.search.document.models.kinds import (
+    LIX,
+    OVIX,
+    BLEUModel,
+    DocumentModel,
+    LengthParity,
+    LexicalConsistency,
+    SemanticModel,
+    TypeTokenRatio,
+)
+from toledo.search.document.models.readability import document_score
+from toledo.search.document.models.scoring import build_measures
+from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.user import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
+from toledo.search.document.settings import (
+    DOCENT,
+    Annealing,
+    DocumentSettings,
+    HillClimbing,
+    Operations,
+    Recording,
+    Sampling,
+    bleu_settings,
+    bleu_weights,
+)
+from toledo.search.document.start import (
+    GivenPhrase,
+    Phrases,
+    beam_phrases,
+    given_phrases,
+    phrases_of_pairs,
+    random_phrases,
+)
+from toledo.search.document.state import (
+    ANSWERS_PER_OPTION,
+    FEW_ANSWERS,
+    DocumentResult,
+    DocumentState,
+    Encoded,
+    Record,
+    Snapshot,
+    Tally,
+    build_text,
+    new_arrays,
+    sentence_parts,
+)
+from toledo.search.features import sentence_features
+from toledo.search.options import PreparedTable
+from toledo.search.weighted_model import weigh
+from toledo.text.corpus import Document
+from toledo.weights import Weights
+
+NO_TRIAL = Trial(-1, 0, 0, 0, 0, 0.0, 0.0, 0.0)
+Stop = Callable[[DocumentState], bool]
+BLOCK = 1 << 14  # steps; between blocks the time is looked at, and scores are summed anew
+
+
+class Runner:
+    """Takes steps with given settings and models of users."""
+
+    def __init__(
+        self,
+        model: Model,
+        settings: DocumentSettings,
+        users: Sequence[PythonModel | CompiledModel],
+        weights: Mapping[str, float],
+    ) -> None:
+        self._model, self._settings, self._weights = model, settings, weights
+        self._compiled = tuple(one for one in users if isinstance(one, CompiledModel))
+        self._python = tuple(one for one in users if not isinstance(one, CompiledModel))
+        self._combined = combine(tuple(one.function for one in self._compiled)) if self._compiled else None
+
+    @property
+    def in_python(self) -> bool:
+        """Whether a model needs the interpreter at each step."""
+        return bool(self._python)
+
+    def put(self, state: DocumentState, phrases: Phrases) -> None:
+        """Bring a document into its first state."""
+        set_phrases(state.known.text, state.arrays, state.measures, phrases.offsets, phrases.chosen)
+        self.begin(state)
+        state.arrays.totals[BEST] = -math.inf
+        keep_if_best(state.known.text, state.arrays, 0.0)
+
+    def begin(self, state: DocumentState) -> None:
+        """Let models of users count everything anew."""
+        state.memories = self._new_memories(state)
+        state.arrays.totals[USERS] = self._weighted(self._user_values(state))
+
+    def run(self, state: DocumentState, steps: int | None, stop: Stop) -> DocumentResult:
+        """Take steps until it is time to stop."""
+        goal = self._settings.steps if steps is None else state.step + steps
+        records = [self._record(state)] if state.step == 0 and self._settings.recording.due(0) else []
+        deadline = time.monotonic() + (self._settings.seconds or math.inf)
+        if self._python:
+            state.arrays.totals[USERS] = self._weighted(self._user_values(state))
+        state.remember(ANSWERS_PER_OPTION)
+        words = state.known.text.words
+        visit = self._settings.visit(int(words[-1]), words.size - 1)
+        while state.step < goal and words[-1] and time.monotonic() < deadline and not stop(state):
+            until = self._next_stop(state.step, goal)
+            plan = self._settings.plan(state.step, visit)
+            self._take_steps(state, plan, until - state.step)
+            if state.step % BLOCK == 0:
+                sum_scores(state.arrays)
+            if state.step < until:
+                break
+            if self._settings.recording.due(state.step):
+                records.append(self._record(state))
+        return self._result(state, records)
+
+    def _next_stop(self, step: int, goal: int) -> int:
+        """The next step at which something is to be done."""
+        settings = self._settings
+        level, record = settings.acceptance.next_level(step, settings.steps), settings.recording.following(step)
+        return int(min(goal, record, (step // BLOCK + 1) * BLOCK, level if level > step else goal))
+
+    def _take_steps(self, state: DocumentState, plan: Plan, steps: int) -> None:
+        text, arrays, measures = state.known.text, state.arrays, state.measures
+        if self._python:
+            self._take_steps_in_python(state, plan, steps)
+        elif self._combined is not None:
+            run_with_users()(text, arrays, measures, plan, steps, self._combined, state.memories)
+        else:
+            run_steps(text, arrays, measures, plan, steps)
+
+    def _take_steps_in_python(self, state: DocumentState, plan: Plan, steps: int) -> None:
+        text, arrays, measures = state.known.text, state.arrays, state.measures
+        for _ in range(steps):
+            if arrays.counters[REJECTED] >= plan.max_rejected:
+                return
+            trial = first_half(text, arrays, measures, plan)
+            if trial.new == 0:
+                second_half(text, arrays, measures, trial, float(arrays.totals[USERS]))
+                continue
+            change, values = _change_of(state, trial), self._tell_compiled(state, trial, PROPOSE)
+            values |= {one.name: one.propose(change) for one in self._python}
+            accepted = second_half(text, arrays, measures, trial, self._weighted(values))
+            self._tell_compiled(state, trial, ACCEPT if accepted else REJECT)
+            for one in self._python:
+                if accepted:
+                    one.accept()
+                else:
+                    one.reject()
+
+    def _weighted(self, values: Mapping[str, float]) -> float:
+        return sum((self._weights[name] * value for name, value in values.items()), start=0.0)
+
+    def _new_memories(self, state: DocumentState) -> Memories:
+        return tuple((self._weights[one.name], one.memory(state.known.text)) for one in self._compiled)
+
+    def _tell_compiled(self, state: DocumentState, trial: Trial, event: int) -> dict[str, float]:
+        return {
+            one.name: float(one.function(state.known.text, state.arrays, trial, memory, event))
+            for one, (_, memory) in zip(self._compiled, state.memories, strict=True)
+        }
+
+    def _user_values(self, state: DocumentState) -> dict[str, float]:
+        """The values of users' models of a whole state, counted anew."""
+        found = self._tell_compiled(state, NO_TRIAL, START)
+        if self._python:
+            translations = state.translations_of(state.present)
+            found |= {one.name: float(one.start(translations)) for one in self._python}
+        return found
+
+    def _snapshot(self, state: DocumentState) -> Snapshot:
+        """The present state: features of sentences and of users' models from scratch, all else as it was kept."""
+        text, phrases = state.known.text, state.present
+        features = sentence_features(self._model, text.options, text.scoring, phrases.offsets, phrases.chosen)
+        document_score(state.measures)
+        active = state.measures.active
+        features |= {name: float(state.measures.values[k]) for k, name in enumerate(FEATURES) if active[k]}
+        counted = replace(state, memories=self._new_memories(state))  # the present ones are in use
+        features |= self._user_values(counted)
+        scores = state.arrays.scores.tolist()
+        translations = zip(state.translations_of(phrases), scores, strict=True)
+        return Snapshot(
+            tuple(Translation(steps, score) for steps, score in translations),
+            float(score_of(state.arrays)),
+            features,
+            state.measures.totals[HYPOTHESIS : NGRAMS + ORDER].copy() if active[BLEU] else None,
+        )
+
+    def _record(self, state: DocumentState) -> Record:
+        now, texts = self._snapshot(state), self._settings.recording.texts
+        words = tuple(translation.words for translation in now.translations) if texts else None
+        return Record(state.step, now.score, now.features, now.bleu, words)
+
+    def _result(self, state: DocumentState, records: Sequence[Record]) -> DocumentResult:
+        best = last = self._snapshot(state)
+        if state.arrays.changed_count[0]:
+            other = state.elsewhere(state.best)
+            self.begin(other)
+            best = self._snapshot(other)
+        tally = {
+            name: Tally(int(row[PROPOSED]), int(row[POSSIBLE]), int(row[TAKEN]))
+            for name, row in zip(OPERATIONS, state.arrays.phrases.tally, strict=True)
+        }
+        accepted = int(state.arrays.counters[ACCEPTED])
+        return DocumentResult(state.document, best, last, tuple(records), state.step, accepted, tally, state)
+
+
+def _change_of(state: DocumentState, trial: Trial) -> Change:
+    """A proposal to read."""
+    first = int(state.known.text.places[trial.sentence]) + trial.first
+    old = state.arrays.phrases.chosen[first : first + trial.old].tolist()
+    new = state.arrays.phrases.new[: trial.new].tolist()
+    return Change(trial.sentence, trial.first - 1, state.steps_of(old), state.steps_of(new))
+
+
+__all__ = [
+    "ACCEPT", "DOCENT", "LIX", "OPERATIONS", "OVIX", "PROPOSE", "REJECT", "START", "Annealing", "BLEUModel", "Change",
+    "CompiledModel", "DocumentModel", "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState",
+    "GivenPhrase", "HillClimbing", "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record",
+    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio", "bleu_settings",
+    "bleu_weights",
+]  # fmt: skip
+
+Derivation = Sequence[Sequence[GivenPhrase]]
+
+
+def never(state: DocumentState) -> bool:
+    """Do not stop early."""
+    return False
+
+
+class DocumentSearch:
+    """A search with one model, document models, and weights for all of their features.
+
+    The model's own weights choose the options and make the start; `weights`, if given, score what follows.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: DocumentSettings = DocumentSettings(),  # noqa: B008 (frozen)
+        models: Sequence[DocumentModel | PythonModel | CompiledModel] = (),
+        weights: Weights | None = None,
+    ) -> None:
+        self.model, self.settings, self.models = model, settings, tuple(models)
+        self.weights = model.weights if weights is None else weights
+        self._values = dict(zip(self.feature_names, self.weights.array(self.feature_names).tolist(), strict=True))
+        self._chooser = weigh(model)
+        self._scorer = self._chooser if weights is None else weigh(model.with_weights(weights))
+        self._own = tuple(one for one in models if isinstance(one, DocumentModel))
+        self._runner = Runner(
+            model, settings, tuple(one for one in models if not isinstance(one, DocumentModel)), self._values
+        )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features of the sentence model, then those of document models."""
+        names = (*self.model.feature_names, *(one.name for one in self.models))
+        if len(set(names)) != len(names):
+            raise ValueError("two models have the same name")
+        return names
+
+    def search(
+        self,
+        documents: Sequence[Document],
+        derivations: Sequence[Derivation] | None = None,
+        threads: int | None = None,
+        progress: Progress = silent,
+        stop: Stop = never,
+    ) -> list[DocumentResult]:
+        """Translate documents, in threads; from given derivations if there are any, one for each document.
+
+        `stop` is asked between blocks of steps whether to end the search of a document early.
+        """
+        if derivations is not None and len(derivations) != len(documents):
+            raise InputError(
+                f"derivations of {len(derivations)} documents for {len(documents)}", remedy="give one for each document"
+            )
+        encoded = [self._encode(document) for document in documents]
+        table = self._chooser.prepare([source for sentences in encoded for source, _ in sentences])
+
+        def work(first: int, last: int) -> list[DocumentResult]:
+            results = []
+            for i in range(first, last):
+                derivation = None if derivations is None else derivations[i]
+                results.append(self.run(self._start(documents[i], encoded[i], table, derivation), stop=stop))
+                results[-1].state.remember(FEW_ANSWERS)  # all results are kept until the last one is there
+            return results
+
+        threads = 1 if self._runner.in_python else threads
+        parts = map_chunks(work, len(documents), chunk=1, threads=threads, progress=progress, label="documents")
+        return [result for part in parts for result in part]
+
+    def start(self, document: Document, derivation: Derivation | None = None) -> DocumentState:
+        """The state of a document before the first step."""
+        encoded = self._encode(document)
+        return self._start(document, encoded, self._chooser.prepare([source for source, _ in encoded]), derivation)
+
+    def run(self, state: DocumentState, steps: int | None = None, stop: Stop = never) -> DocumentResult:
+        """Go on for so many steps, or up to the settings' number; in one run or in several, the result is the same."""
+        return self._runner.run(state, steps, stop)
+
+    def resume(self, document: Document, arrays: Mapping[str, NDArray[Any]]) -> DocumentState:
+        """The state that `DocumentState.to_arrays` gave."""
+        encoded = self._encode(document)
+        table = self._chooser.prepare([source for source, _ in encoded])
+        state = self._empty(document, encoded, table)
+        present, best = (
+            phrases_of_pairs(state.known, arrays[f"{name}_offsets"], arrays[f"{name}_phrases"])
+            for name in ("present", "best")
+        )
+        state.put(arrays, present, best)
+        self._runner.begin(state)
+        return state
+
+    def _encode(self, document: Document) -> list[Encoded]:
+        # Unknown words are copied, so they need ids of the target language; here, where there is one thread.
+        return [self._chooser.encode(segment.words) for segment in document.segments]
+
+    def _empty(self, document: Document, encoded: Sequence[Encoded], table: PreparedTable) -> DocumentState:
+        parts = sentence_parts(self._chooser, table, encoded)
+        text = build_text(self._scorer, parts, encoded, rescore=self._scorer is not self._chooser)
+        sources = [segment.words for segment in document.segments]
+        known = Known(self.model, text, sources, [segment.references for segment in document.segments])
+        seed = text_seed(self.settings.seed, [word for source in sources for word in source])
+        measures = build_measures(known, self._own, self._values)
+        return DocumentState(document, known, new_arrays(known, random_state(seed)), measures)
+
+    def _start(
+        self, document: Document, encoded: Sequence[Encoded], table: PreparedTable, derivation: Derivation | None
+    ) -> DocumentState:
+        state = self._empty(document, encoded, table)
+        self._runner.put(state, self._first_phrases(state, encoded, table, derivation))
+        return state
+
+    def _first_phrases(
+        self,
+        state: DocumentState,
+        encoded: Sequence[Encoded],
+        table: PreparedTable,
+        derivation: Derivation | None,
+    ) -> Phrases:
+        if derivation is not None:
+            return given_phrases(state.known, derivation)
+        if self.settings.start == "random":
+            return random_phrases(state.known.text, state.arrays)
+        return beam_phrases(self._chooser, sentence_parts(self._chooser, table, encoded), state.known)

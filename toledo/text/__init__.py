@@ -1,0 +1,1 @@
+"""Words, ids and encoded text."""

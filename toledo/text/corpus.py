@@ -1,0 +1,220 @@
+"""Text as the toolkit sees it: encoded sentences for training, segments with references and documents for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.files import count_lines, display_name, is_stream, read_blocks, read_lines
+from toledo.text.encoding import Encoder
+from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Encoded sentences: sentence i is `words[offsets[i]:offsets[i + 1]]`."""
+
+    words: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.offsets[0] != 0 or self.offsets[-1] != self.words.size or np.any(np.diff(self.offsets) < 0):
+            raise ValueError("offsets must rise from 0 to the number of words")
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.words[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each sentence."""
+        return np.diff(self.offsets)
+
+    def select(self, keep: NDArray[np.bool_]) -> Sentences:
+        """The sentences where `keep` is true."""
+        lengths = self.lengths
+        return sentences_from(self.words[np.repeat(keep, lengths)], lengths[keep])
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """Encoded sentence pairs with the vocabulary of each side; `lines[i]` is the line that pair i came from, from 1."""
+
+    source: Sentences
+    target: Sentences
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    lines: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if not len(self.source) == len(self.target) == self.lines.size:
+            raise ValueError("the two sides differ in length")
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def usable(self, max_length: int) -> NDArray[np.bool_]:
+        """Which pairs have 1 to `max_length` words on both sides."""
+        longer = np.maximum(self.source.lengths, self.target.lengths)
+        shorter = np.minimum(self.source.lengths, self.target.lengths)
+        return (longer <= max_length) & (shorter > 0)
+
+    def select(self, keep: NDArray[np.bool_]) -> ParallelCorpus:
+        """The pairs where `keep` is true."""
+        return ParallelCorpus(
+            self.source.select(keep),
+            self.target.select(keep),
+            self.source_vocabulary,
+            self.target_vocabulary,
+            self.lines[keep],
+        )
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One line to translate: its number from 0, its words, its references (if known) and its document."""
+
+    index: int
+    words: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...] = ()
+    document: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Consecutive segments that belong together."""
+
+    identifier: str
+    segments: tuple[Segment, ...]
+
+
+def sentences_from(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> Sentences:
+    """Sentences from all their words and the length of each."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Sentences(words, offsets)
+
+
+def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Sentences:
+    """Encode a text file, one sentence per line; new words join the vocabulary if it may grow."""
+    blocks = list(read_sentence_blocks(path, vocabulary, grow))
+    if not blocks:
+        raise _empty(path)
+    return sentences_from(
+        np.concatenate([block.words for block in blocks]), np.concatenate([block.lengths for block in blocks])
+    )
+
+
+def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Iterator[Sentences]:
+    """Encode a text file block by block, for files that need not fit in memory."""
+    encoder, done = Encoder(vocabulary, grow), 0
+    for block in read_blocks(path):
+        words, lengths = encoder.encode(block)
+        refuse_reserved_words(display_name(path), done, words, lengths, UNKNOWN if grow else BEGIN)
+        yield sentences_from(words, lengths)
+        done += lengths.size
+
+
+def read_parallel(
+    source: str | Path, target: str | Path, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+) -> ParallelCorpus:
+    """Encode a source and a target text of the same number of lines; vocabularies that are given grow by new words."""
+    require_parallel(source, target)
+    vocabularies = vocabularies or (Vocabulary(), Vocabulary())
+    sides = read_sentences(source, vocabularies[0]), read_sentences(target, vocabularies[1])
+    _require_equal_counts({display_name(source): len(sides[0]), display_name(target): len(sides[1])})
+    return ParallelCorpus(*sides, *vocabularies, np.arange(1, len(sides[0]) + 1))
+
+
+def require_parallel(*paths: str | Path) -> None:
+    """Refuse files that are missing, empty or of different lengths before a kernel is compiled to read them.
+
+    Streams can be read only once: they are left to whoever reads them.
+    """
+    counts = {display_name(path): count_lines(path) for path in paths if not is_stream(path)}
+    for name, lines in counts.items():
+        if not lines:
+            raise _empty(name)
+    _require_equal_counts(counts)
+
+
+def read_line_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[str, str]]:
+    """The lines of two files side by side, without keeping them."""
+    counts = {display_name(source): 0, display_name(target): 0}
+    for left, right in zip_longest(read_lines(source), read_lines(target)):
+        counts[display_name(source)] += left is not None
+        counts[display_name(target)] += right is not None
+        if left is not None and right is not None:
+            yield left, right
+    _require_equal_counts(counts)
+
+
+def read_segments(
+    source: str | Path, references: Sequence[str | Path] = (), documents: str | Path | None = None
+) -> list[Segment]:
+    """Read lines to translate, with any number of references and a file of document ids, line by line."""
+    lines = list(read_lines(source))
+    reference_lines = [list(read_lines(path)) for path in references]
+    identifiers = [""] * len(lines) if documents is None else list(read_lines(documents))
+    counts = {display_name(source): len(lines)}
+    counts.update({display_name(path): len(text) for path, text in zip(references, reference_lines, strict=True)})
+    if documents is not None:
+        counts[display_name(documents)] = len(identifiers)
+    _require_equal_counts(counts)
+    if not lines:
+        raise _empty(source)
+    split = [[tuple(split_words(line)) for line in text] for text in (lines, *reference_lines)]
+    return [
+        Segment(index, words, tuple(refs), identifier)
+        for index, (identifier, words, *refs) in enumerate(zip(identifiers, *split, strict=True))
+    ]
+
+
+def documents_of(segments: Sequence[Segment]) -> list[Document]:
+    """Group consecutive segments of the same document."""
+    return [Document(name, tuple(group)) for name, group in groupby(segments, key=lambda segment: segment.document)]
+
+
+def _empty(path: str | Path) -> InputError:
+    return InputError("the file is empty", file=display_name(path), remedy="give a text of one sentence per line")
+
+
+def _require_equal_counts(counts: dict[str, int]) -> None:
+    if len(set(counts.values())) > 1:
+        listing = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise InputError(
+            f"the files differ in their number of lines: {listing}",
+            remedy="line i of each file must belong together; look for lost or added line ends",
+        )
+
+
+def refuse_reserved_words(
+    file: str | None, done: int, words: NDArray[np.int32], lengths: NDArray[np.int64], first: int
+) -> None:
+    """Refuse words that have a meaning of their own in a text of which `done` lines came before.
+
+    `first` is the first id to refuse: in a text that adds no words, UNKNOWN is any word not seen before.
+    """
+    reserved = np.flatnonzero((words >= first) & (words <= END))
+    if not reserved.size:
+        return
+    line = int(np.searchsorted(np.cumsum(lengths), reserved[0], side="right"))
+    raise InputError(
+        f"the reserved word {RESERVED[words[reserved[0]]]} stands in the text",
+        file=file,
+        line=done + line + 1,
+        remedy="remove or escape it (toledo text escape)",
+    )

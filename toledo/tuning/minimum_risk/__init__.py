@@ -1,0 +1,1 @@
+"""Training for expected BLEU with samples drawn batch by batch."""

@@ -1,0 +1,241 @@
+"""Minimum error rate training (Och 2003), on n-best lists or on lattices and forests.
+
+The score of the best hypotheses is a step function of the weights, but along a line it is known exactly (`mert_lines`).
+MERT climbs along lines, from the given weights and from random ones, and keeps the best.
+
+Climbing along lines to weights from which no line leads higher (Och 2003), from one start or many.
+
+In each round all lines through a point are searched: along each weight, and in random directions. The best few are
+then followed, each from where the one before led.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import map_chunks
+from toledo.forest.forest import edges_of_sentences
+from toledo.metrics.metric import Metric
+from toledo.progress import Progress, silent
+from toledo.tuning.examples import Examples, sign
+from toledo.tuning.rows import Parameters, Vector, parameters, rows_of, spread
+from toledo.tuning.tuner import Tuned, list_problem
+from toledo.tuning.tuners.mert_lines import Point, Steps, best_point, forest_lines, list_lines, statistics_at
+from toledo.weights import Weights
+
+LEAST_GAIN = 1e-3  # in points of the metric; what a round must give for another one to follow
+ROUNDS = 100
+
+
+class Lines(Protocol):
+    """Search spaces with references, as seen from their free weights."""
+
+    @property
+    def metric(self) -> Metric:
+        """What is to be improved."""
+        ...
+
+    def from_point(self, values: Vector) -> Callable[[Vector], Steps]:
+        """For directions from a point: the sums of statistics along these lines."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Where weights may be: between `low` and `high`; `units` are steps that change scores about equally much."""
+
+    low: Vector
+    high: Vector
+    units: Vector
+
+    def directions(self, random_ones: int, random: np.random.Generator) -> NDArray[np.float64]:
+        """One along each weight, then random ones."""
+        size = self.units.size
+        return np.vstack([np.eye(size), random.standard_normal((random_ones, size)) * self.units])
+
+    def ends(self, values: Vector, direction: Vector) -> tuple[float, float]:
+        """Between which γ all weights are within their limits (and always 0)."""
+        moving = direction != 0.0
+        to_low = (self.low[moving] - values[moving]) / direction[moving]
+        to_high = (self.high[moving] - values[moving]) / direction[moving]
+        first, last = np.minimum(to_low, to_high), np.maximum(to_low, to_high)
+        return min(0.0, float(first.max(initial=-math.inf))), max(0.0, float(last.min(initial=math.inf)))
+
+    def random_point(self, start: Vector, random: np.random.Generator) -> Vector:
+        """Weights of the signs of `start` (any sign for 0) but other sizes; any between limits where there are two."""
+        usual = np.abs(start).mean() or self.units
+        sizes = np.where(start == 0.0, usual * random.choice([-0.5, 0.5], start.size), start)
+        values: Vector = np.clip(sizes * np.exp(random.standard_normal(start.size)), self.low, self.high)
+        limited = np.isfinite(self.low) & np.isfinite(self.high)
+        values[limited] = random.uniform(self.low[limited], self.high[limited])
+        return values
+
+
+class Summit(NamedTuple):
+    """Weights that no line improves, how good they are, and how many lines were searched."""
+
+    values: Vector
+    gain: float
+    lines: int
+
+
+def climb(
+    lines: Lines,
+    region: Region,
+    start: Vector,
+    random_ones: int,
+    follow: int,
+    random: np.random.Generator,
+    progress: Progress = silent,
+    label: str = "",
+) -> Summit:
+    """Better weights until no line has any. Nobody knows beforehand how many rounds that takes: each is a task."""
+    values, gain, searched = start, -math.inf, 0
+    for number in range(1, ROUNDS + 1):
+        before = gain
+        directions = region.directions(random_ones, random)
+        along = lines.from_point(values)
+        found = []
+        with progress(f"{label}, climb {number}", len(directions)) as advance:
+            for direction in directions:
+                found.append(_search(lines.metric, along, region, values, direction))
+                advance(1)
+        order = np.argsort([-point.gain for point in found], kind="stable")[:follow]
+        searched += len(found)
+        for rank, place in enumerate(order):
+            point = found[place]
+            if rank:
+                if point.gain <= before:
+                    break
+                point = _search(lines.metric, lines.from_point(values), region, values, directions[place])
+                searched += 1
+            if point.gain > gain:
+                values = np.clip(values + point.gamma * directions[place], region.low, region.high)
+                gain = point.gain
+        if gain <= before + LEAST_GAIN:
+            break
+    return Summit(values, gain, searched)
+
+
+def _search(
+    metric: Metric, along: Callable[[Vector], Steps], region: Region, values: Vector, direction: Vector
+) -> Point:
+    reach = float(np.abs(values).sum() or np.abs(region.units).sum()) / float(np.abs(direction).sum())
+    return best_point(along(direction), metric, reach, *region.ends(values, direction))
+
+
+MORE = 4
+
+
+@dataclass(frozen=True)
+class MERT:
+    """Searches for dense weights; sparse ones stay as they are. Takes any metric whose statistics add up.
+
+    It climbs from the weights at the start and from `restarts` random ones (20, on forests 2, where lines take much
+    longer). A round of climbing searches a line along each weight and `random_directions` more, and follows the best
+    `follow`. With restarts, it climbs on from the best point with four times as many random directions. Free weights
+    get the L1 norm of those at the start if that costs nothing.
+    """
+
+    restarts: int | None = None
+    random_directions: int = 8
+    follow: int = 4
+    on: Literal["lists", "forests"] = "lists"
+
+    name = "mert"
+
+    def __post_init__(self) -> None:
+        if self.restarts is not None and self.restarts < 0:
+            raise ValueError("MERT: restarts must not be negative")
+        if self.random_directions < 0 or self.follow < 1:
+            raise ValueError("MERT: no negative number of directions, and at least one to follow")
+        if self.on not in ("lists", "forests"):
+            raise ValueError(f"MERT works on lists or forests, not on {self.on!r}")
+
+    @property
+    def wants(self) -> Literal["lists", "forests"]:
+        """What it works on."""
+        return self.on
+
+    def tune(
+        self,
+        examples: Examples,
+        start: Weights,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Tuned:
+        """The best weights found, never worse on the examples than those at the start."""
+        given = parameters(examples.forest, start).without_sparse()
+        free = np.flatnonzero(given.free)
+        lines: Lines
+        if self.on == "lists":
+            lines = list_lines(list_problem(examples, start, threads), free)
+        else:
+            lines = forest_lines(examples, given, free, threads)
+        if not free.size:
+            return _tuned(lines, given, free, start, given.start, {})
+        region = Region(given.low[free], given.high[free], _units(examples, given)[free])
+        summits = self._climb(lines, region, given.start[free], seed, threads, progress)
+        best = max(summits, key=lambda summit: summit.gain)
+        starts, searched = np.array([summit.gain for summit in summits]), sum(summit.lines for summit in summits)
+        if starts.size > 1:
+            many, random = MORE * self.random_directions, np.random.default_rng([seed, starts.size])
+            inner = progress if self.on == "forests" else silent
+            last = climb(lines, region, best.values, many, self.follow, random, inner, f"{self.name} from the best")
+            best, searched = max(best, last, key=lambda summit: summit.gain), searched + last.lines
+        values = given.start.copy()
+        values[free] = best.values
+        details = {
+            "from start": sign(lines.metric) * float(starts[0]),
+            "mean of starts": sign(lines.metric) * float(starts.mean()),
+            "lines": float(searched),
+        }
+        return _tuned(lines, given, free, start, values, details)
+
+    def _climb(
+        self, lines: Lines, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
+    ) -> list[Summit]:
+        """Each start has random numbers of its own, so it does not matter which thread takes it.
+
+        Lines of forests have threads over segments, and take so long that each is a step of the progress.
+        """
+        restarts = self.restarts if self.restarts is not None else 20 if self.on == "lists" else 2
+        seeds = np.random.SeedSequence(seed).spawn(restarts + 1)
+
+        def work(number: int, end: int) -> Summit:
+            random = np.random.default_rng(seeds[number])
+            point = region.random_point(start, random) if number else start
+            label = f"{self.name} from start {number + 1} of {restarts + 1}"
+            return climb(lines, region, point, self.random_directions, self.follow, random, inner, label)
+
+        own, outer, inner = (threads, progress, silent) if self.on == "lists" else (1, silent, progress)
+        return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=outer, label=self.name)
+
+
+def _units(examples: Examples, given: Parameters) -> Vector:
+    """What change of each weight moves scores about equally: one over the deviation of its feature within segments."""
+    forest = examples.forest
+    squares = spread(rows_of(forest, given.names), edges_of_sentences(forest.shape), given.start.size)
+    deviations = np.sqrt(squares / max(forest.edges, 1))
+    return np.where(deviations > 0.0, 1.0 / np.where(deviations > 0.0, deviations, 1.0), 1.0)
+
+
+def _tuned(
+    lines: Lines, given: Parameters, free: NDArray[np.int64], start: Weights, values: Vector, details: dict[str, float]
+) -> Tuned:
+    def gain(some: Vector) -> float:
+        along = lines.from_point(some[free])
+        return sign(lines.metric) * lines.metric.score(statistics_at(along(np.zeros(free.size)), 0.0))
+
+    values, objective = given.prefer_norm_of_start(values, gain)
+    return Tuned(
+        start.updated(given.names, values), objective, {lines.metric.name: sign(lines.metric) * objective, **details}
+    )

@@ -1,0 +1,315 @@
+"""MIRA over lattices and forests: hope and fear by Viterbi with gains that are linear in n-gram counts.
+
+The gain (|r_B| + |r|) · BLEU(B + s) of a translation is linearised around the pseudo-corpus B (below).
+What hope and fear really gain, with clipped matches, decides the step, and is what the background adds up.
+
+The best derivation by score and linear gain, its statistics, and the difference that it makes: for one segment.
+
+The gain (|r_B| + |r|) · BLEU(B + s) of a translation with statistics s is linearised around the pseudo-corpus B. With
+β = BLEU(B), r and c its lengths, m_n and t_n its matches and n-grams of order n ≤ N, an n-gram of order n is worth
+
+    r β / N · ([it is in a reference] / m_n − 1 / t_n),     and each word also  β r² / c²  if c < r.
+
+(A segment like B itself, of any length, leaves these derivatives as they are.) Matches are not clipped here: that would
+not be local to edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
+from toledo.forest.forest import Shape, sentences_at_once
+from toledo.forest.ngrams import localise
+from toledo.forest.pruning import prune_to_density
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
+from toledo.objectives.objective import match
+from toledo.tuning.examples import Examples, sign
+from toledo.tuning.rows import Parameters, Rows, Vector, parameters, rows_of, score_rows
+from toledo.tuning.tuner import Tuned
+from toledo.tuning.tuners.margins import Learner, Limits, add_row, pseudo_gain, step
+from toledo.weights import Weights
+
+NONE = -1
+
+
+class ForestExamples(NamedTuple):
+    """Forests whose edges know the n-grams they complete, beside references.
+
+    `edge_counts[h]` has the n-grams of each order that edge h completes and the references have, then all of them.
+    """
+
+    shape: Shape
+    rows: Rows
+    ngram_offsets: NDArray[np.int64]
+    ngram_ids: NDArray[np.int32]
+    orders: NDArray[np.uint8]
+    reference_counts: Vector
+    reference_lengths: NDArray[np.float64]
+    edge_counts: NDArray[np.float32]
+
+
+class Room(NamedTuple):
+    """Memory for one segment at a time: by edge, by node, by n-gram."""
+
+    scores: Vector
+    rewards: Vector
+    best: Vector
+    hope: NDArray[np.int32]
+    fear: NDArray[np.int32]
+    visits: Vector
+    counts: Vector
+
+
+@kernel
+def new_room(examples: ForestExamples) -> Room:
+    """Enough for any segment."""
+    shape, nodes, edges = examples.shape, 0, 0
+    for segment in range(shape.sentences.size - 1):
+        first, last = shape.sentences[segment], shape.sentences[segment + 1]
+        nodes, edges = max(nodes, last - first), max(edges, shape.head_edges[last] - shape.head_edges[first])
+    return Room(
+        np.empty(edges),
+        np.empty(edges),
+        np.empty(nodes),
+        np.empty(nodes, np.int32),
+        np.empty(nodes, np.int32),
+        np.empty(nodes),
+        np.zeros(examples.orders.size),
+    )
+
+
+@inner_kernel
+def worth_of_ngrams(background: Vector, worth: Vector) -> None:
+    """For each order what a match is worth, then what any n-gram is: see above."""
+    order = worth.size // 2
+    c, r, precision = background[0], background[1], 1.0
+    for n in range(order):
+        precision *= background[2 + n] / background[2 + order + n]
+    bleu = precision ** (1.0 / order) * (np.exp(1.0 - r / c) if c < r else 1.0)
+    for n in range(order):
+        worth[n] = r * bleu / (order * background[2 + n])
+        worth[order + n] = -r * bleu / (order * background[2 + order + n])
+    if c < r:
+        worth[order] += bleu * (r / c) ** 2.0
+
+
+@inner_kernel
+def count_ngrams(
+    offsets: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    orders: NDArray[np.uint8],
+    reference_counts: Vector,
+    counts: NDArray[np.float32],
+) -> None:
+    """Fill `edge_counts`."""
+    order = counts.shape[1] // 2
+    for h in range(offsets.size - 1):
+        for i in range(offsets[h], offsets[h + 1]):
+            n = int(orders[ids[i]]) - 1
+            counts[h, order + n] += 1.0
+            if reference_counts[ids[i]] > 0.0:
+                counts[h, n] += 1.0
+
+
+@inner_kernel
+def reward_edges(counts: NDArray[np.float32], worth: Vector, begin: int, end: int, rewards: Vector) -> None:
+    """Write what the n-grams that the edges `begin:end` complete are worth."""
+    for h in range(begin, end):
+        total = 0.0
+        for k in range(worth.size):
+            total += counts[h, k] * worth[k]
+        rewards[h - begin] = total
+
+
+@inner_kernel
+def choose_edges(shape: Shape, first: int, last: int, room: Room, factor: float, edges: NDArray[np.int32]) -> None:
+    """The best edge of each node by score plus factor times reward; NONE where nothing derives it."""
+    _, head_edges, tail_offsets, tails = shape
+    scores, rewards, best = room.scores, room.rewards, room.best
+    begin = head_edges[first]
+    for v in range(first, last):
+        best[v - first], edges[v - first] = -np.inf, NONE
+        for h in range(head_edges[v], head_edges[v + 1]):
+            score = scores[h - begin] + factor * rewards[h - begin]
+            for t in range(tail_offsets[h], tail_offsets[h + 1]):
+                score += best[tails[t] - first]
+            if score > best[v - first]:
+                best[v - first], edges[v - first] = score, h
+
+
+@inner_kernel
+def trace(
+    examples: ForestExamples, segment: int, room: Room, edges: NDArray[np.int32], statistics: NDArray[np.float64]
+) -> float:
+    """How often the best derivation visits each node, its statistics with clipped matches, and its model score."""
+    shape, _, ngram_offsets, ngram_ids, orders, reference_counts, reference_lengths, _ = examples
+    visits, counts = room.visits, room.counts
+    first, last = shape.sentences[segment], shape.sentences[segment + 1]
+    begin, score, order = shape.head_edges[first], 0.0, (statistics.size - 2) // 2
+    statistics[:] = 0.0
+    visits[: last - first] = 0.0
+    visits[last - 1 - first] = 1.0
+    for v in range(last - 1, first - 1, -1):
+        if visits[v - first] > 0.0:
+            h = edges[v - first]
+            score += visits[v - first] * room.scores[h - begin]
+            for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
+                visits[shape.tails[t] - first] += visits[v - first]
+            for i in range(ngram_offsets[h], ngram_offsets[h + 1]):
+                counts[ngram_ids[i]] += visits[v - first]
+    for v in range(first, last):
+        if visits[v - first] > 0.0:
+            h = edges[v - first]
+            for i in range(ngram_offsets[h], ngram_offsets[h + 1]):
+                g = ngram_ids[i]
+                n = int(orders[g]) - 1
+                statistics[2 + n] += min(counts[g], reference_counts[g])
+                statistics[2 + order + n] += counts[g]
+                counts[g] = 0.0
+    statistics[0] = statistics[2 + order]
+    statistics[1] = _closest(statistics[0], reference_lengths[segment])
+    return score
+
+
+@inner_kernel
+def _closest(length: float, candidates: Vector) -> float:
+    best = candidates[0]
+    for candidate in candidates:
+        distance, best_distance = abs(candidate - length), abs(best - length)
+        if distance < best_distance or (distance == best_distance and candidate < best):
+            best = candidate
+    return float(best)
+
+
+@inner_kernel
+def add_derivation(
+    rows: Rows,
+    first: int,
+    last: int,
+    room: Room,
+    edges: NDArray[np.int32],
+    factor: float,
+    learner: Learner,
+) -> None:
+    """Add the features of the derivation traced last to the difference."""
+    for v in range(first, last):
+        if room.visits[v - first] > 0.0:
+            add_row(rows, edges[v - first], factor * room.visits[v - first], learner)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestProblem:
+    """What is given, and how good weights are: by the BLEU of the best derivations."""
+
+    examples: ForestExamples
+    metric: Metric
+    start: Weights
+    parameters: Parameters
+    threads: int | None
+
+    def score(self, values: Vector) -> float:
+        """BLEU of the best derivations."""
+        statistics = np.zeros((self.examples.shape.sentences.size - 1, self.metric.size))
+        map_chunks(
+            lambda begin, end: _best_statistics(self.examples, values, begin, end, statistics),
+            statistics.shape[0],
+            chunk=sentences_at_once(self.examples.shape),
+            threads=self.threads,
+        )
+        return self.metric.score(statistics.sum(axis=0))
+
+    def gain(self, values: Vector) -> float:
+        """The same, more being better."""
+        return sign(self.metric) * self.score(values)
+
+    def at_norm_of_start(self, values: Vector) -> Vector:
+        """Free weights at the norm of those at the start, if that costs nothing."""
+        return self.parameters.prefer_norm_of_start(values, self.gain)[0]
+
+    def tuned(self, values: Vector, details: dict[str, float]) -> Tuned:
+        """The result; the objective is BLEU."""
+        score = self.score(self.parameters.clipped(values))
+        weights = self.start.updated(self.parameters.names, values)
+        return Tuned(weights, sign(self.metric) * score, {self.metric.name: score, **details})
+
+
+def forest_problem(examples: Examples, start: Weights, density: float, threads: int | None) -> ForestProblem:
+    """Cut forests down by the weights at the start, split them for n-grams, and count those beside the references."""
+    metric = examples.metric
+    order = metric.order if isinstance(metric, BLEU) else 4
+    pruned = prune_to_density(examples.forest, examples.forest.scores(start, threads), density)
+    matched = match(localise(pruned, pruned.scores(start, threads), order, threads=threads), examples.references)
+    ngrams = matched.ngrams
+    given = parameters(ngrams.forest, start)
+    counts = np.zeros((ngrams.forest.edges, 2 * order), np.float32)
+    count_ngrams(ngrams.offsets, ngrams.ids, ngrams.orders, matched.reference_counts, counts)
+    return ForestProblem(
+        ForestExamples(
+            ngrams.forest.shape,
+            rows_of(ngrams.forest, given.names),
+            ngrams.offsets,
+            ngrams.ids,
+            ngrams.orders,
+            matched.reference_counts,
+            matched.reference_lengths,
+            counts,
+        ),
+        metric,
+        start,
+        given,
+        threads,
+    )
+
+
+@kernel
+def learn_from_forests(
+    examples: ForestExamples,
+    order: NDArray[np.int64],
+    learner: Learner,
+    limits: Limits,
+    background: Vector,
+    decay: float,
+) -> None:
+    """One epoch in a given order of segments; changes the learner and the background statistics."""
+    shape, rows = examples.shape, examples.rows
+    room, worth = new_room(examples), np.empty(background.size - 2)
+    hope_statistics, fear_statistics = np.empty(background.size), np.empty(background.size)
+    for segment in order:
+        first, last = shape.sentences[segment], shape.sentences[segment + 1]
+        begin, end = shape.head_edges[first], shape.head_edges[last]
+        score_rows(rows, learner.weights, begin, end, room.scores)
+        worth_of_ngrams(background, worth)
+        reward_edges(examples.edge_counts, worth, begin, end, room.rewards)
+        choose_edges(shape, first, last, room, 1.0, room.hope)
+        choose_edges(shape, first, last, room, -1.0, room.fear)
+        if room.hope[last - 1 - first] == NONE:
+            continue
+        hope_score = trace(examples, segment, room, room.hope, hope_statistics)
+        add_derivation(rows, first, last, room, room.hope, 1.0, learner)
+        fear_score = trace(examples, segment, room, room.fear, fear_statistics)
+        add_derivation(rows, first, last, room, room.fear, -1.0, learner)
+        gain = pseudo_gain(background, hope_statistics) - pseudo_gain(background, fear_statistics)
+        step(learner, gain - (hope_score - fear_score), limits)
+        for k in range(background.size):
+            background[k] = decay * background[k] + hope_statistics[k]
+
+
+@kernel
+def _best_statistics(
+    examples: ForestExamples, weights: Vector, first: int, last: int, statistics: NDArray[np.float64]
+) -> None:
+    """BLEU statistics of the best derivations of the segments `first:last`."""
+    shape, room = examples.shape, new_room(examples)
+    room.rewards[:] = 0.0
+    for segment in range(first, last):
+        nodes, nodes_end = shape.sentences[segment], shape.sentences[segment + 1]
+        score_rows(examples.rows, weights, shape.head_edges[nodes], shape.head_edges[nodes_end], room.scores)
+        choose_edges(shape, nodes, nodes_end, room, 0.0, room.hope)
+        if room.hope[nodes_end - 1 - nodes] != NONE:
+            trace(examples, segment, room, room.hope, statistics[segment])
