@@ -20,7 +20,10 @@ COMPILED = {"kernel", "inner_kernel", "inlined"}
 LONGEST = 100  # characters of a signature in one line
 
 PAGES = {  # name of the page: its title, and modules with a blank between them
-    "model": ("Texts, models, training", "text.corpus text.vocabulary weights model training text.tokens sample.corpus errors progress"),
+    "model": (
+        "Texts, models, training",
+        "text.corpus text.vocabulary weights model training text.tokens sample.corpus errors progress",
+    ),
     "metrics": ("Metrics and significance", "metrics metrics.evaluation metrics.significance"),
     "language-model": ("Language models", "language_model"),
     "phrases": (

@@ -19,17 +19,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from toledo.errors import InputError, UnknownNameError
 
-__all__ = ["Meta", "Preset", "Registry", "Settings", "converted", "describe", "parse_named"]
+__all__ = ["Meta", "Preset", "Registry", "Settings", "converted", "describe", "parse_named", "unknown_name"]
 
 T = TypeVar("T")
-Named = str | T | Callable[..., Any]  # what `Registry.make` accepts
+Named: TypeAlias = str | T | Callable[..., Any]  # what `Registry.make` accepts
 
 
 class Settings:
@@ -86,9 +86,7 @@ class Registry(Generic[T]):
     def make(self, named: Named[T], **overrides: Any) -> T:
         """Return the thing that `named` stands for; `overrides` are settings on top of its own."""
         if not isinstance(named, str):
-            if callable(named) and not isinstance(named, type) and self._adapt and not self._is_thing(named):
-                return self._adapt(named)
-            return named() if isinstance(named, type) else named
+            return self._made(named, overrides, self.kind)
         name, settings = parse_named(named)
         if ":" in name:
             return self._made(_loaded(name), {**settings, **overrides}, name)
@@ -112,14 +110,9 @@ class Registry(Generic[T]):
             return made
         if settings:
             raise InputError(f"{self.kind} {name!r} has no settings", remedy=f"use {name!r} alone")
-        if self._adapt is not None and callable(target) and not self._is_thing(target):
+        if self._adapt is not None and callable(target) and not hasattr(target, "name"):  # a plain function
             return self._adapt(target)
-        made = target
-        return made
-
-    def _is_thing(self, value: Any) -> bool:
-        """Tell an object of the kind, which has a name, from a plain function."""
-        return hasattr(value, "name")
+        return target  # type: ignore[no-any-return]
 
     def _entry(self, name: str) -> Any:
         if (key := self._key(name)) is not None:
@@ -220,9 +213,9 @@ def _is_plain(value: object) -> bool:
 
 def _hints(target: type) -> dict[str, Any]:
     try:
-        initial = target.__init__
-        own = get_type_hints(target, include_extras=True)
-        return own if own else get_type_hints(initial, include_extras=True)
+        return get_type_hints(target, include_extras=True) or get_type_hints(
+            vars(target)["__init__"], include_extras=True
+        )
     except NameError:  # an annotation whose type is imported for type checkers only
         return {}
 
