@@ -20,7 +20,7 @@ class ToledoError(Exception):
 class InputError(ToledoError, ValueError):
     """Bad text, file, shape or setting.
 
-    `file` and `line` say where in a file, `argument` and `segment` where in a call; lines count from 1, segments from 0.
+    `file` and `line` (from 1) say where in a file, `argument` and `segment` (from 0) where in a call.
     """
 
     def __init__(
