@@ -1,99 +1,181 @@
-"""The command line: the only place that reads arguments, prints, and shows progress."""
+"""The program: which commands there are, how one is run, and how it ends."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Annotated, NoReturn
+from typing import Any, NoReturn
 
-import typer
+from cyclopts import App, CycloptsError, Group
 
-from toledo.cli import align, evaluate, exchange, lm, signals, text, train
-from toledo.cli.combine import commands as combine_commands
-from toledo.cli.common import BAD_INPUT, error_console
-from toledo.cli.consensus import command as consensus_command
-from toledo.cli.document import commands as document_commands
-from toledo.cli.forest import commands as forest_commands
-from toledo.cli.refine import command as refine_command
-from toledo.cli.tour import demo, report, sample
-from toledo.cli.translate import command as translate_command
-from toledo.cli.tune import command as tune_command
-from toledo.errors import ToledoError
+from toledo.cli import config, messages, signals
+from toledo.cli.options import RENAMED, Common, arguments_to_options
+from toledo.errors import InputError, RunError, ToledoError
 
-# With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.
+# With several threads, sums of some 10,000 numbers depend on how many there are.
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
-OTHERWISE = "look at the path, its permissions, and the disk"
+DONE, INTERNAL_ERROR, BAD_INPUT, FAILED = 0, 1, 2, 3  # exit codes; 130 and 143 after Ctrl-C and SIGTERM
+
 REMEDIES = {
-    errno.ENOSPC: "make room on the disk, or write to another one",
+    errno.ENOSPC: "free some disk space, or write to another disk",
     errno.EACCES: "check the permissions",
     errno.EEXIST: "this is a file: name a directory",
 }
+OTHER_REMEDY = "check the path, its permissions, and the disk"
 
-app = typer.Typer(
-    name="toledo",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "Use outputs of any system": {
+        "choose": "toledo.cli.choose:choose",
+        "evaluate": "toledo.cli.evaluate:evaluate",
+        "compare": "toledo.cli.evaluate:compare",
+        "combine": {
+            "tune": "toledo.cli.combine:tune",
+            "run": "toledo.cli.combine:run",
+            "show": "toledo.cli.combine:show",
+        },
+    },
+    "Train and translate": {
+        "train": "toledo.cli.train:train",
+        "tune": "toledo.cli.tune:tune",
+        "tune-rule": "toledo.cli.tune_rule:tune_rule",
+        "refine": "toledo.cli.refine:refine",
+        "translate": "toledo.cli.translate:translate",
+        "document": {
+            "translate": "toledo.cli.document:translate",
+            "tune": "toledo.cli.document_tune:tune",
+            "oracle": "toledo.cli.document:oracle",
+            "semantic-space": "toledo.cli.document:semantic_space",
+        },
+        "import": "toledo.cli.exchange:import_model",
+        "export": "toledo.cli.exchange:export_model",
+    },
+    "Parts": {
+        "align": "toledo.cli.train:align",
+        "lm": {"train": "toledo.cli.lm:train", "score": "toledo.cli.lm:score", "mix": "toledo.cli.lm:mix"},
+        "forest": {"show": "toledo.cli.forest:show", "convert": "toledo.cli.forest:convert"},
+        "text": {
+            "tokenize": "toledo.cli.text:tokenize",
+            "detokenize": "toledo.cli.text:detokenize",
+            "normalize": "toledo.cli.text:normalize",
+            "lowercase": "toledo.cli.text:lowercase",
+            "truecase": "toledo.cli.text:truecase",
+            "train-truecaser": "toledo.cli.text:train_truecaser",
+            "escape": "toledo.cli.text:escape",
+            "unescape": "toledo.cli.text:unescape",
+            "clean": "toledo.cli.text:clean",
+        },
+    },
+    "Look around": {
+        "report": "toledo.cli.report:report",
+        "list": "toledo.cli.report:list_names",
+        "example-data": "toledo.cli.report:example_data",
+        "demo": "toledo.cli.demo:demo",
+        "warm-up": "toledo.cli.report:warm_up",
+    },
+}
+GROUP_HELP = {
+    "combine": "Combine the outputs of several systems into one better output.",
+    "document": "Translate whole documents with models that look beyond the sentence.",
+    "lm": "Train, query and mix n-gram language models.",
+    "forest": "Look at lists, lattices and forests, and convert them.",
+    "text": "Prepare text: tokenize, normalize, truecase, clean.",
+}
 
-app.add_typer(combine_commands.app, name="combine")
-app.add_typer(document_commands.app, name="document")
-app.add_typer(forest_commands.app, name="forest")
-app.add_typer(lm.app, name="lm")
-app.add_typer(text.app, name="text")
-app.command()(train.train)
-app.command("import")(exchange.import_model)
-app.command("export")(exchange.export_model)
-app.command()(align.align)
-app.command()(tune_command.tune)
-app.command()(refine_command.refine)
-app.command()(translate_command.translate)
-app.command()(evaluate.evaluate)
-app.command()(consensus_command.consensus)
-app.command()(report.report)
-app.command()(sample.sample)
-app.command()(demo.demo)
+
+def make_app() -> App:
+    """Return the program with all commands; a command is imported when it is used."""
+    app = App(
+        name="toledo",
+        help="Machine translation by expectation and consensus.",
+        version=lambda: f"toledo {version('toledo-mt')}",
+        help_format="markdown",
+        help_epilogue="`toledo COMMAND --help` explains a command and has examples.",
+    )
+    for number, (title, commands) in enumerate(COMMANDS.items()):
+        _add(app, commands, Group(title, sort_key=number))
+    return app
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"toledo {version('toledo-mt')}")
-        raise typer.Exit
+def _add(app: App, commands: dict[str, Any], group: Group | None = None) -> None:
+    for number, (name, target) in enumerate(commands.items()):
+        if isinstance(target, str):
+            app.command(target, name=name, group=group, sort_key=number)
+        else:
+            part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number, help_format="markdown")
+            _add(part, target)
+            app.command(part)
 
 
-@app.callback()
-def options(
-    show_version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Machine translation by expectation and consensus."""
-
-
-def main() -> None:
-    """Run a command; turn errors meant for the user into one message and exit code 2."""
+def main() -> NoReturn:
+    """Run the command that the user typed."""
     sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # text in is UTF-8, so text out is, too
     signals.listen()
-    for name in BLAS_THREADS:  # read when NumPy is loaded, by a command
+    for name in BLAS_THREADS:  # read when a command loads NumPy
         os.environ.setdefault(name, "1")
     try:
-        app()
+        sys.exit(run(sys.argv[1:]))
     except (KeyboardInterrupt, SystemExit) as end:
         signals.leave(end)
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run a command and return its exit code; errors are printed."""
+    common = Common(json="--json" in tokens, verbose="--verbose" in tokens or "-v" in tokens)
+    try:
+        app = make_app()
+        app.config = config.reader(tokens)
+        command, bound, _ = app.parse_args(list(tokens) or ["--help"], exit_on_error=False, print_error=False)
+        common = bound.arguments.get("common", common)
+        messages.set_up(common)
+        if common.print_config:
+            print(config.to_toml(_command(tokens)[1:], bound), end="")
+        else:
+            command(*bound.args, **bound.kwargs)
+    except CycloptsError as error:
+        return _fail(InputError(_explain(error), remedy=f"{' '.join(_command(tokens))} --help lists the options"), common)
     except ToledoError as error:
-        _fail(str(error))
+        return _fail(error, common)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:  # a full disk, missing permissions
-        place = f"{error.filename}: " if error.filename else ""
-        _fail(f"{place}{error.strerror or error}\n  remedy: {REMEDIES.get(error.errno or 0, OTHERWISE)}")
+        remedy = REMEDIES.get(error.errno or 0, OTHER_REMEDY)
+        return _fail(InputError(str(error.strerror or error), file=error.filename, remedy=remedy), common)
+    return DONE
 
 
-def _fail(message: str) -> NoReturn:
-    error_console.print(f"toledo: error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(BAD_INPUT)
+def _command(tokens: Sequence[str]) -> list[str]:
+    """Return the words before the first option or file, as far as they are a command."""
+    words: list[str] = ["toledo"]
+    known: Any = {name: target for commands in COMMANDS.values() for name, target in commands.items()}
+    for token in tokens:
+        if not isinstance(known, dict) or token not in known:
+            break
+        words.append(token)
+        known = known[token]
+    return words
+
+
+def _explain(error: CycloptsError) -> str:
+    text = str(error).strip()
+    for old, new in RENAMED.items():
+        if f"{old}." in text or text.endswith(old):
+            return f"there is no option {old}: it is {new} now"
+    return text[:1].lower() + text[1:] if text else type(error).__name__
+
+
+def _fail(error: ToledoError, common: Common) -> int:
+    """Print an error and return the exit code for it."""
+    if common.verbose:
+        messages.print_traceback()
+    if common.json:
+        content = {"type": type(error).__name__, "message": error.message, "remedy": error.remedy}
+        place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
+        print(json.dumps({"error": {**content, **place}}, ensure_ascii=False), file=sys.stderr)
+    else:
+        messages.print_error(f"toledo: error: {arguments_to_options(str(error))}")
+    return FAILED if isinstance(error, RunError) else BAD_INPUT

@@ -1,0 +1,72 @@
+"""Options from a TOML file with a table for each command, and back."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from cyclopts.config import Dict
+
+from toledo.cli.options import Common
+from toledo.errors import InputError
+
+NOT_SAVED = {one.name for one in fields(Common)}
+
+
+def reader(tokens: Sequence[str]) -> list[Any]:
+    """Return what supplies the options of `--config FILE`; options on the command line take precedence."""
+    path = _path(tokens)
+    if path is None:
+        return []
+    if not path.is_file():
+        raise InputError("no such file", file=path, remedy="check the path after --config")
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid TOML: {error}", file=path, remedy="write lines such as seed = 1") from None
+    return [Dict(_with_hyphens(content), source=str(path), use_commands_as_keys=True)]
+
+
+def to_toml(command: Sequence[str], bound: inspect.BoundArguments) -> str:
+    """Return the options of a run as a table, named by the words of the command, that --config reads."""
+    values: dict[str, Any] = {}
+    bound.apply_defaults()
+    for name, value in bound.arguments.items():
+        if is_dataclass(value) and not isinstance(value, type):
+            values |= {one.name: getattr(value, one.name) for one in fields(value)}
+        else:
+            values[name] = value
+    table: Any = {name: _plain(value) for name, value in values.items() if name not in NOT_SAVED and value is not None}
+    for word in reversed(command):
+        table = {word: table}
+    return tomli_w.dumps(_with_hyphens(table))
+
+
+def _path(tokens: Sequence[str]) -> Path | None:
+    for place, token in enumerate(tokens):
+        if token == "--config":
+            if place + 1 == len(tokens):
+                raise InputError("--config needs a file", remedy="write --config FILE")
+            return Path(tokens[place + 1])
+        if token.startswith("--config="):
+            return Path(token.partition("=")[2])
+    return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _with_hyphens(table: Any) -> Any:
+    if not isinstance(table, dict):
+        return table
+    return {name.replace("_", "-"): _with_hyphens(value) for name, value in table.items()}

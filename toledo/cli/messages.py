@@ -1,0 +1,114 @@
+"""Messages and progress bars on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from toledo.progress import Advance, Progress, silent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from toledo.cli.options import Common
+
+PARTS = 4  # messages about long work where there is no terminal
+QUIET_SECONDS = 5.0  # between two of them
+
+log = logging.getLogger(__name__)
+
+
+def console() -> Console:
+    """Return the console for standard error; Rich is imported only where something is shown."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+class _Handler(logging.Handler):
+    """Writes beside progress bars without disturbing them, and leaves long lines, such as paths, whole."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        console().print(self.format(record), soft_wrap=True, markup=False, highlight=False)
+
+
+def set_up(common: Common) -> None:
+    """Send log messages to standard error: errors with --quiet, details with --verbose."""
+    level = logging.ERROR if common.quiet else logging.DEBUG if common.verbose else logging.INFO
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Handler()], force=True)
+    logging.getLogger("toledo").setLevel(level)
+
+
+def print_error(text: str) -> None:
+    """Print an error in red."""
+    console().print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_traceback() -> None:
+    """Print where the current error was raised."""
+    print(traceback.format_exc(), file=sys.stderr, end="")
+
+
+def print_result(command: str, result: Any, common: Common) -> None:
+    """Print a result as a table or text, or with --json as one object."""
+    if common.json:
+        content = result.to_dict() if hasattr(result, "to_dict") else result
+        signature = content.pop("signature", None) if isinstance(content, dict) else None
+        whole = {"command": command, "version": version("toledo-mt"), "signature": signature, "result": content}
+        print(json.dumps(whole, ensure_ascii=False, indent=2))
+    else:
+        print(result)
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each row as one line of JSON."""
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False)
+
+
+def progress_for(common: Common, otherwise: Progress = silent) -> Progress:
+    """Return bars on a terminal; elsewhere nothing, or `milestones` for work of many minutes."""
+    if common.quiet:
+        return silent
+    return _bar if sys.stderr.isatty() else otherwise
+
+
+@contextmanager
+def milestones(label: str, total: int) -> Iterator[Advance]:
+    """Log a message when another quarter is done, but not often."""
+    done, last, turn = 0, time.monotonic(), threading.Lock()
+
+    def advance(steps: int) -> None:
+        nonlocal done, last
+        with turn:  # threads share the work
+            before, done, now = done, done + steps, time.monotonic()
+            if done * PARTS // total == before * PARTS // total or now - last < QUIET_SECONDS or done >= total:
+                return
+            last = now
+        log.info("%s: %d of %d", label, done, total)
+
+    yield advance
+
+
+@contextmanager
+def _bar(label: str, total: int) -> Iterator[Advance]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Bars(*columns, console=console()) as bars:
+        task = bars.add_task(label, total=total)
+        yield lambda steps: bars.advance(task, steps)

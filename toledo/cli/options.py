@@ -1,0 +1,156 @@
+"""Options that commands share, and settings classes as groups of options."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from cyclopts import Group, Parameter
+
+from toledo.settings import Settings, describe
+
+GENERAL = Group("General", sort_key=1000)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def flag(help_text: str, *names: str) -> Parameter:
+    """Return an option that is either given or not."""
+    return Parameter(name=names or None, help=help_text, negative="", show_default=False)
+
+
+def repeated(help_text: str, *names: str) -> Parameter:
+    """Return an option that may be given several times."""
+    return Parameter(alias=names or None, help=f"{help_text} May be repeated.", negative="", show_default=False)
+
+
+@Parameter(name="*", group=GENERAL)
+@dataclass(frozen=True)
+class Common:
+    """What every command has."""
+
+    json: Annotated[bool, flag("Print the result as JSON.")] = False
+    config: Annotated[Path | None, Parameter(help="TOML file with a table of options for each command.")] = None
+    print_config: Annotated[bool, flag("Print the options of this run as TOML and exit.")] = False
+    quiet: Annotated[bool, flag("Print errors only.", "--quiet", "-q")] = False
+    verbose: Annotated[bool, flag("Print times, settings, and tracebacks of errors.", "--verbose", "-v")] = False
+
+
+# A file of texts or results; - is standard input or output.
+Source = Annotated[Path, Parameter(alias="-s", help="Text to translate, one segment per line.")]
+Target = Annotated[Path, Parameter(alias="-t", help="Translation of the source, line by line.")]
+References = Annotated[list[Path], repeated("Reference translation.", "-r")]
+Output = Annotated[str, Parameter(alias="-o", help="File to write; - is standard output.")]
+OutputDirectory = Annotated[Path, Parameter(alias="-o", help="Directory to write; an older result is replaced.")]
+Metric = Annotated[str, Parameter(alias="-m", help="Metric, as NAME or NAME:key=value,… (see `toledo list metrics`).")]
+Rule = Annotated[str, Parameter(help="Decision rule, as NAME or NAME:key=value,… (see `toledo list rules`).")]
+Search = Annotated[str, Parameter(help="Search, as NAME or NAME:key=value,… (see `toledo list searches`).")]
+Scale = Annotated[float | None, Parameter(help="Factor of scores before they become probabilities.")]
+Language = Annotated[str | None, Parameter(alias="-l", help="Language code, such as de or en.")]
+Tokenized = Annotated[bool, flag("The text is tokenized: words stand between blanks.")]
+Threads = Annotated[int | None, Parameter(help="Number of threads; the result does not depend on it.", group=GENERAL)]
+Seed = Annotated[int, Parameter(help="Random seed.", group=GENERAL)]
+Resume = Annotated[bool, flag("Continue an interrupted run in the output directory.")]
+
+RENAMED = {  # options of version 0.1 and their names now
+    "--decide": "--rule",
+    "--gain": "--metric",
+    "--evidence": "--reference",
+    "--evidence-n": "--num-references",
+    "--n": "--num-samples",
+    "--choose-scale": "a command of its own, toledo tune-rule",
+    "--scales": "--scale of toledo tune-rule",
+    "--hypotheses": "--rule mbr:size=N",
+    "--decide-density": "--rule consensus:density=N",
+    "--precision": "--rule lattice-mbr:precision=…",
+    "--pop-limit": "--search beam:pop_limit=N",
+    "--chains": "--search gibbs:chains=N",
+    "--burn-in": "--search gibbs:burn_in=N",
+    "--n-best": "--write-nbest",
+    "--n-best-size": "--nbest",
+    "--n-best-lists": "--lists",
+    "--metrics": "--metric, once for each metric",
+    "--samples": "--resamples or --num-samples",
+    "--held-out-source": "--dev-source",
+    "--held-out-reference": "--dev-reference",
+    "--validate-source": "--dev-source",
+    "--validate-reference": "--dev-reference",
+    "--seeds": "--runs",
+    "--work": "--output",
+    "--output-model": "--output",
+    "--sparse": "--feature",
+    "--docids": "--document-ids",
+    "--tokenised": "--tokenized",
+    "--tokenise": "--tokenize",
+    "--symmetrise": "--symmetrize",
+    "--optimiser": "--objective NAME:optimizer=…",
+    "--temperature": "--accept sampling:temperature=…",
+    "--schedule": "--accept annealing:schedule=[…]",
+    "--force": "--score-target",
+    "--utility": "--level",
+    "--forest": "--write-forest",
+    "--lattice": "--write-lattice",
+    "--alignments": "--alignment or --write-alignment",
+    "--trace": "--write-trace",
+    "--report": "--write-report",
+    "--plot": "--write-plot",
+}
+
+
+def command(function: F) -> F:
+    """Make a function a command: each parameter that is a settings class becomes a group of options.
+
+    Help texts and defaults of the options are those of the settings class, which also checks their ranges.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if inspect.isclass(hint) and issubclass(hint, Settings)}
+    if not groups:
+        return function
+    options = {name: _as_options(settings) for name, settings in groups.items()}
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        for name, settings in groups.items():
+            given = named.get(name)
+            values = {} if given is None else {one.name: getattr(given, one.name) for one in fields(given)}
+            named[name] = settings(**values)
+        return function(*arguments, **named)
+
+    signature = inspect.signature(function)
+    changed = [
+        one.replace(annotation=options[one.name], default=options[one.name]()) if one.name in options else one
+        for one in signature.parameters.values()
+    ]
+    run.__signature__ = signature.replace(parameters=changed)  # type: ignore[attr-defined]
+    run.__annotations__ = {**hints, **options}
+    del run.__wrapped__  # type: ignore[attr-defined]  # whose signature would be read instead
+    return run  # type: ignore[return-value]
+
+
+def _as_options(settings: type[Settings]) -> type:
+    """Return a dataclass with the fields of a settings class, annotated for the command line."""
+    assert is_dataclass(settings)
+    described, columns = describe(settings), []
+    for one in fields(settings):
+        hint, _, help_text = described[one.name]
+        default = field(default=one.default) if one.default is not MISSING else field(default_factory=one.default_factory)  # type: ignore[misc]
+        notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)]
+        negative = None if notes else ""
+        columns.append((one.name, Annotated[hint, Parameter(help=help_text, negative=negative), *notes], default))
+    made = make_dataclass(f"{settings.__name__}Options", columns, frozen=True)
+    made.__module__ = __name__  # Cyclopts does not look into classes of the standard library
+    return Parameter(name="*")(made)
+
+
+def arguments_to_options(text: str) -> str:
+    """Return an error message with options in place of Python's arguments: `resume=True` becomes `--resume`."""
+    text = re.sub(r"\b([a-z]+(?:_[a-z]+)*)=True\b", lambda match: _option(match[1]), text)
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)=", lambda match: f"`{_option(match[1])} ", text)
+
+
+def _option(argument: str) -> str:
+    return f"--{argument.replace('_', '-')}"
