@@ -34,7 +34,7 @@ def write_modules(folder: Path, callee: str, constant: str = "1") -> None:
     (folder / "caller.py").write_text(
         textwrap.dedent("""
             from callee import CONSTANT, inner
-            from toledo.kernels import kernel
+            from toledo.compiled.kernels import kernel
 
             @kernel
             def outer(x):
@@ -66,7 +66,7 @@ def test_the_cache_notices_changed_constants_of_numpy(tmp_path: Path, form: str)
     (tmp_path / "caller.py").write_text(
         textwrap.dedent("""
             from callee import CONSTANT
-            from toledo.kernels import kernel
+            from toledo.compiled.kernels import kernel
 
             @kernel
             def outer(x):
@@ -84,7 +84,7 @@ def test_the_cache_notices_a_changed_overload(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(
         textwrap.dedent("""
             from callee import inner
-            from toledo.kernels import kernel
+            from toledo.compiled.kernels import kernel
 
             @kernel
             def outer(x):
@@ -105,7 +105,7 @@ def test_the_cache_notices_a_changed_overload(tmp_path: Path) -> None:
 def test_the_cache_survives_a_type_that_is_gone(tmp_path: Path) -> None:
     program = """
         from typing import NamedTuple
-        from toledo.kernels import kernel
+        from toledo.compiled.kernels import kernel
 
         class {name}(NamedTuple):
             value: int

@@ -14,7 +14,7 @@ from toledo.compiled.ragged import row_products, sum_of_products
 ROOT = Path(__file__).parents[1]
 LONG = """
 import numpy as np
-from toledo.sums import row_products, sum_of_products
+from toledo.compiled.ragged import row_products, sum_of_products
 random = np.random.default_rng(1)
 factors, rows = random.normal(size=300_001), random.normal(size=(300_001, 10))
 print(sum_of_products(factors, rows[:, 0].copy()).tobytes().hex(), sum_of_products(factors, rows).tobytes().hex())

@@ -52,6 +52,6 @@ def test_bad_input_leaves_no_output(texts, tmp_path):
 
 
 def test_a_missing_directory_is_noticed_before_the_work(texts, tmp_path, monkeypatch):
-    monkeypatch.setattr("toledo.phrases.word_alignment.align", None)
+    monkeypatch.setattr("toledo.phrases.word_alignment.aligner.align", None)
     with pytest.raises(InputError, match="no such directory"):
         run(*texts, "--output", tmp_path / "absent" / "links")

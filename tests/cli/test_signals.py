@@ -11,7 +11,7 @@ import ctypes, signal, sys, threading, time
 from typing import NamedTuple
 import numpy as np
 from toledo.cli import app as cli
-from toledo.kernels import kernel, map_chunks
+from toledo.compiled.kernels import kernel, map_chunks
 
 NUMBER = int(sys.argv[1])
 class Inner(NamedTuple):
