@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -146,11 +146,22 @@ def _as_options(settings: type[Settings]) -> type:
     return Parameter(name="*")(made)
 
 
-def arguments_to_options(text: str) -> str:
-    """Return an error message with options in place of Python's arguments: `resume=True` becomes `--resume`."""
-    text = re.sub(r"\b([a-z]+(?:_[a-z]+)*)=True\b", lambda match: _option(match[1]), text)
-    return re.sub(r"`([a-z]+(?:_[a-z]+)*)=", lambda match: f"`{_option(match[1])} ", text)
+def option_names(command: Callable[..., Any]) -> dict[str, str]:
+    """Return the option for each argument that the library may name in a message about this command."""
+    names: dict[str, str] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = type(parameter.default)
+        for one in [field.name for field in fields(kind)] if is_dataclass(kind) else [name]:
+            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else f"--{one.replace('_', '-')}"
+            names |= {one: option, f"{one}s": option}
+    return names
 
 
-def _option(argument: str) -> str:
-    return f"--{argument.replace('_', '-')}"
+def arguments_to_options(text: str, names: Mapping[str, str]) -> str:
+    """Return a message in which arguments in backticks are options: `max_length=80` becomes --max-length 80."""
+
+    def replaced(match: re.Match[str]) -> str:
+        option = names.get(match[1])
+        return match[0] if option is None else f"{option} {match[2] or ''}".removesuffix(" True").strip()
+
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)(?:=([^`]*))?`", replaced, text)
