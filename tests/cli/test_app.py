@@ -10,7 +10,7 @@ from command_line import fail, run, succeed
 
 from toledo.cli import app
 from toledo.cli.messages import print_result
-from toledo.cli.options import Common, References, Seed, command
+from toledo.cli.options import COMMON, Common, References, Seed, command
 from toledo.errors import InputError, RunError
 from toledo.settings import Meta, Settings
 
@@ -25,7 +25,7 @@ class Cooking(Settings):
 
 @command
 def cook(
-    pan: Path, *, reference: References = [], seed: Seed = 1, settings: Cooking = Cooking(), common: Common = Common()
+    pan: Path, *, reference: References = (), seed: Seed = 1, settings: Cooking = Cooking(), common: Common = COMMON
 ) -> None:
     """Cook something.
 

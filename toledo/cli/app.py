@@ -28,7 +28,7 @@ REMEDIES = {
 }
 OTHER_REMEDY = "check the path, its permissions, and the disk"
 
-COMMANDS = {
+COMMANDS: dict[str, dict[str, Any]] = {
     "Use outputs of any system": {
         "choose": "toledo.cli.choose:choose",
         "evaluate": "toledo.cli.evaluate:evaluate",
@@ -137,7 +137,8 @@ def run(tokens: Sequence[str]) -> int:
         else:
             command(*bound.args, **bound.kwargs)
     except CycloptsError as error:
-        return _fail(InputError(_explain(error), remedy=f"{' '.join(_command(tokens))} --help lists the options"), common)
+        remedy = f"{' '.join(_command(tokens))} --help lists the options"
+        return _fail(InputError(_explain(error), remedy=remedy), common)
     except ToledoError as error:
         return _fail(error, common, names)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
@@ -168,7 +169,7 @@ def _explain(error: CycloptsError) -> str:
     return text[:1].lower() + text[1:] if text else type(error).__name__
 
 
-def _fail(error: ToledoError, common: Common, names: Mapping[str, str] = {}) -> int:  # noqa: B006 (never changed)
+def _fail(error: ToledoError, common: Common, names: Mapping[str, str] = {}) -> int:
     """Print an error, with options in place of arguments, and return the exit code for it."""
     if common.verbose:
         messages.print_traceback()

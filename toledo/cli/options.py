@@ -40,10 +40,12 @@ class Common:
     verbose: Annotated[bool, flag("Print times, settings, and tracebacks of errors.", "--verbose", "-v")] = False
 
 
+COMMON = Common()
+
 # A file of texts or results; - is standard input or output.
 Source = Annotated[Path, Parameter(alias="-s", help="Text to translate, one segment per line.")]
 Target = Annotated[Path, Parameter(alias="-t", help="Translation of the source, line by line.")]
-References = Annotated[list[Path], repeated("Reference translation.", "-r")]
+References = Annotated[tuple[Path, ...], repeated("Reference translation.", "-r")]
 Output = Annotated[str, Parameter(alias="-o", help="File to write; - is standard output.")]
 OutputDirectory = Annotated[Path, Parameter(alias="-o", help="Directory to write; an older result is replaced.")]
 Metric = Annotated[str, Parameter(alias="-m", help="Metric, as NAME or NAME:key=value,… (see `toledo list metrics`).")]
@@ -127,17 +129,18 @@ def command(function: F) -> F:
     ]
     run.__signature__ = signature.replace(parameters=changed)  # type: ignore[attr-defined]
     run.__annotations__ = {**hints, **options}
-    del run.__wrapped__  # type: ignore[attr-defined]  # whose signature would be read instead
+    del run.__wrapped__
     return run  # type: ignore[return-value]
 
 
 def _as_options(settings: type[Settings]) -> type:
     """Return a dataclass with the fields of a settings class, annotated for the command line."""
-    assert is_dataclass(settings)
     described, columns = describe(settings), []
-    for one in fields(settings):
+    for one in fields(settings):  # type: ignore[arg-type]
         hint, _, help_text = described[one.name]
-        default = field(default=one.default) if one.default is not MISSING else field(default_factory=one.default_factory)  # type: ignore[misc]
+        default = field(default=one.default)
+        if one.default is MISSING:
+            default = field(default_factory=one.default_factory)
         notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)]
         negative = None if notes else ""
         columns.append((one.name, Annotated[hint, Parameter(help=help_text, negative=negative), *notes], default))
@@ -151,7 +154,7 @@ def option_names(command: Callable[..., Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         kind = type(parameter.default)
-        for one in [field.name for field in fields(kind)] if is_dataclass(kind) else [name]:
+        for one in [part.name for part in fields(kind)] if is_dataclass(kind) else [name]:
             option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else f"--{one.replace('_', '-')}"
             names |= {one: option, f"{one}s": option}
     return names
