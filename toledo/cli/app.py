@@ -64,6 +64,7 @@ COMMANDS = {
             "normalize": "toledo.cli.text:normalize",
             "lowercase": "toledo.cli.text:lowercase",
             "truecase": "toledo.cli.text:truecase",
+            "detruecase": "toledo.cli.text:detruecase",
             "train-truecaser": "toledo.cli.text:train_truecaser",
             "escape": "toledo.cli.text:escape",
             "unescape": "toledo.cli.text:unescape",
@@ -137,7 +138,9 @@ def run(tokens: Sequence[str]) -> int:
         else:
             command(*bound.args, **bound.kwargs)
     except CycloptsError as error:
-        return _fail(InputError(_explain(error), remedy=f"{' '.join(_command(tokens))} --help lists the options"), common)
+        return _fail(
+            InputError(_explain(error), remedy=f"{' '.join(_command(tokens))} --help lists the options"), common
+        )
     except ToledoError as error:
         return _fail(error, common)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
