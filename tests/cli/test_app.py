@@ -10,7 +10,7 @@ from command_line import fail, run, succeed
 
 from toledo.cli import app
 from toledo.cli.messages import print_result
-from toledo.cli.options import Common, References, Seed, command
+from toledo.cli.options import COMMON, Common, References, Seed, command
 from toledo.errors import InputError, RunError
 from toledo.settings import Meta, Settings
 
@@ -25,7 +25,7 @@ class Cooking(Settings):
 
 @command
 def cook(
-    pan: Path, *, reference: References = [], seed: Seed = 1, settings: Cooking = Cooking(), common: Common = Common()
+    pan: Path, *, reference: References = (), seed: Seed = 1, settings: Cooking = Cooking(), common: Common = COMMON
 ) -> None:
     """Cook something.
 
@@ -34,9 +34,9 @@ def cook(
         toledo cook pan --eggs 3
     """
     if pan.name == "lost":
-        raise InputError("no such pan", file=pan, line=3, remedy="pass `resume=True`")
+        raise InputError("no such pan", file=pan, line=3, remedy="`eggs=3` with these `references`")
     if pan.name == "burnt":
-        raise RunError("an unfinished run is in the directory", remedy="resume=True continues it")
+        raise RunError("an unfinished run is in the directory", remedy="`resume=True` continues it")
     result = {"pan": str(pan), "eggs": settings.eggs, "salt": settings.salt, "seed": seed, "references": len(reference)}
     print_result("cook", result, common)
 
@@ -78,9 +78,8 @@ def test_json() -> None:
 def test_errors_name_options_and_end_with_their_code() -> None:
     err = fail("cook", "lost")
     assert "lost:3: no such pan" in err
-    assert "--resume" in err
-    assert "resume=True" not in err
-    assert "--resume continues it" in fail("cook", "burnt", code=3)
+    assert "remedy: --eggs 3 with these --reference\n" in err
+    assert "`resume=True` continues it" in fail("cook", "burnt", code=3)
     content = json.loads(fail("cook", "lost", "--json"))["error"]
     assert content["type"] == "InputError"
     assert (content["file"], content["line"]) == ("lost", 3)

@@ -6,14 +6,14 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Group
 
 from toledo.cli import config, messages, signals
-from toledo.cli.options import RENAMED, Common, arguments_to_options
+from toledo.cli.options import RENAMED, Common, arguments_to_options, option_names
 from toledo.errors import InputError, RunError, ToledoError
 
 # With several threads, sums of some 10,000 numbers depend on how many there are.
@@ -28,7 +28,7 @@ REMEDIES = {
 }
 OTHER_REMEDY = "check the path, its permissions, and the disk"
 
-COMMANDS = {
+COMMANDS: dict[str, dict[str, Any]] = {
     "Use outputs of any system": {
         "choose": "toledo.cli.choose:choose",
         "evaluate": "toledo.cli.evaluate:evaluate",
@@ -126,23 +126,22 @@ def main() -> NoReturn:
 
 def run(tokens: Sequence[str]) -> int:
     """Run a command and return its exit code; errors are printed."""
-    common = Common(json="--json" in tokens, verbose="--verbose" in tokens or "-v" in tokens)
+    common, names = Common(json="--json" in tokens, verbose="--verbose" in tokens or "-v" in tokens), {}
     try:
         app = make_app()
         app.config = config.reader(tokens)
         command, bound, _ = app.parse_args(list(tokens) or ["--help"], exit_on_error=False, print_error=False)
-        common = bound.arguments.get("common", common)
+        common, names = bound.arguments.get("common", common), option_names(command)
         messages.set_up(common)
         if common.print_config:
             print(config.to_toml(_command(tokens)[1:], bound), end="")
         else:
             command(*bound.args, **bound.kwargs)
     except CycloptsError as error:
-        return _fail(
-            InputError(_explain(error), remedy=f"{' '.join(_command(tokens))} --help lists the options"), common
-        )
+        remedy = f"{' '.join(_command(tokens))} --help lists the options"
+        return _fail(InputError(_explain(error), remedy=remedy), common)
     except ToledoError as error:
-        return _fail(error, common)
+        return _fail(error, common, names)
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:  # a full disk, missing permissions
@@ -171,8 +170,8 @@ def _explain(error: CycloptsError) -> str:
     return text[:1].lower() + text[1:] if text else type(error).__name__
 
 
-def _fail(error: ToledoError, common: Common) -> int:
-    """Print an error and return the exit code for it."""
+def _fail(error: ToledoError, common: Common, names: Mapping[str, str] = {}) -> int:
+    """Print an error, with options in place of arguments, and return the exit code for it."""
     if common.verbose:
         messages.print_traceback()
     if common.json:
@@ -180,5 +179,5 @@ def _fail(error: ToledoError, common: Common) -> int:
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         print(json.dumps({"error": {**content, **place}}, ensure_ascii=False), file=sys.stderr)
     else:
-        messages.print_error(f"toledo: error: {arguments_to_options(str(error))}")
+        messages.print_error(f"toledo: error: {arguments_to_options(str(error), names)}")
     return FAILED if isinstance(error, RunError) else BAD_INPUT

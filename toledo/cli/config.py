@@ -48,13 +48,13 @@ def to_toml(command: Sequence[str], bound: inspect.BoundArguments) -> str:
 
 
 def _path(tokens: Sequence[str]) -> Path | None:
-    for place, token in enumerate(tokens):
-        if token == "--config":
+    for place, word in enumerate(tokens):
+        if word == "--config":
             if place + 1 == len(tokens):
                 raise InputError("--config needs a file", remedy="write --config FILE")
             return Path(tokens[place + 1])
-        if token.startswith("--config="):
-            return Path(token.partition("=")[2])
+        if word.startswith("--config="):
+            return Path(word.partition("=")[2])
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -40,10 +40,12 @@ class Common:
     verbose: Annotated[bool, flag("Print times, settings, and tracebacks of errors.", "--verbose", "-v")] = False
 
 
+COMMON = Common()
+
 # A file of texts or results; - is standard input or output.
 Source = Annotated[Path, Parameter(alias="-s", help="Text to translate, one segment per line.")]
 Target = Annotated[Path, Parameter(alias="-t", help="Translation of the source, line by line.")]
-References = Annotated[list[Path], repeated("Reference translation.", "-r")]
+References = Annotated[tuple[Path, ...], repeated("Reference translation.", "-r")]
 Output = Annotated[str, Parameter(alias="-o", help="File to write; - is standard output.")]
 OutputDirectory = Annotated[Path, Parameter(alias="-o", help="Directory to write; an older result is replaced.")]
 Metric = Annotated[str, Parameter(alias="-m", help="Metric, as NAME or NAME:key=value,… (see `toledo list metrics`).")]
@@ -127,17 +129,18 @@ def command(function: F) -> F:
     ]
     run.__signature__ = signature.replace(parameters=changed)  # type: ignore[attr-defined]
     run.__annotations__ = {**hints, **options}
-    del run.__wrapped__  # type: ignore[attr-defined]  # whose signature would be read instead
+    del run.__wrapped__
     return run  # type: ignore[return-value]
 
 
 def _as_options(settings: type[Settings]) -> type:
     """Return a dataclass with the fields of a settings class, annotated for the command line."""
-    assert is_dataclass(settings)
     described, columns = describe(settings), []
-    for one in fields(settings):
+    for one in fields(settings):  # type: ignore[arg-type]
         hint, _, help_text = described[one.name]
-        default = field(default=one.default) if one.default is not MISSING else field(default_factory=one.default_factory)  # type: ignore[misc]
+        default = field(default=one.default)
+        if one.default is MISSING:
+            default = field(default_factory=one.default_factory)
         notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)]
         negative = None if notes else ""
         columns.append((one.name, Annotated[hint, Parameter(help=help_text, negative=negative), *notes], default))
@@ -146,11 +149,22 @@ def _as_options(settings: type[Settings]) -> type:
     return Parameter(name="*")(made)
 
 
-def arguments_to_options(text: str) -> str:
-    """Return an error message with options in place of Python's arguments: `resume=True` becomes `--resume`."""
-    text = re.sub(r"\b([a-z]+(?:_[a-z]+)*)=True\b", lambda match: _option(match[1]), text)
-    return re.sub(r"`([a-z]+(?:_[a-z]+)*)=", lambda match: f"`{_option(match[1])} ", text)
+def option_names(command: Callable[..., Any]) -> dict[str, str]:
+    """Return the option for each argument that the library may name in a message about this command."""
+    names: dict[str, str] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = type(parameter.default)
+        for one in [part.name for part in fields(kind)] if is_dataclass(kind) else [name]:
+            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else f"--{one.replace('_', '-')}"
+            names |= {one: option, f"{one}s": option}
+    return names
 
 
-def _option(argument: str) -> str:
-    return f"--{argument.replace('_', '-')}"
+def arguments_to_options(text: str, names: Mapping[str, str]) -> str:
+    """Return a message in which arguments in backticks are options: `max_length=80` becomes --max-length 80."""
+
+    def replaced(match: re.Match[str]) -> str:
+        option = names.get(match[1])
+        return match[0] if option is None else f"{option} {match[2] or ''}".removesuffix(" True").strip()
+
+    return re.sub(r"`([a-z]+(?:_[a-z]+)*)(?:=([^`]*))?`", replaced, text)
