@@ -178,8 +178,8 @@ def clean(
     ratio: float = 9.0,
 ) -> tuple[list[str], list[str]]:
     """Drop sentence pairs that are empty, too long, or of very unequal length; return sources and targets."""
-    sides = (read_lines(side) if isinstance(side, str | Path) else side for side in (sources, targets))
-    pairs = list(clean_pairs(zip_longest(*sides), Cleaning(min_length, max_length, ratio)))
+    left, right = (read_lines(side) if isinstance(side, str | Path) else side for side in (sources, targets))
+    pairs = list(clean_pairs(zip_longest(left, right), Cleaning(min_length, max_length, ratio)))
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 

@@ -1,0 +1,1 @@
+"""The front door: text in, text and results out; one file for each verb."""
