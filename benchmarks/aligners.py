@@ -132,7 +132,7 @@ def scores(corpus: ParallelCorpus, found: Alignments, options: argparse.Namespac
     model = train(corpus, alignments=found)
     if options.weights:
         model = model.with_weights(Model.load(options.weights).weights)
-    search, metric = BeamSearch(model), BLEU()
+    search, metric = BeamSearch(model), BLEU(smooth_method="none")
     for test in options.test:
         source, reference = ([line.split() for line in read_lines(path)] for path in test)
         texts = [list(one.words) for one in search.translate(source)]

@@ -21,10 +21,11 @@ from typing import TypeVar
 import numpy as np
 from on_sample import make_model
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
@@ -41,8 +42,8 @@ Result = TypeVar("Result")
 RULES: dict[str, Rule] = {
     "max-derivation": Viterbi(),
     "max-translation": MaxTranslation(),
-    "mbr": MBR(evidence=ALL, likeliest=True),
-    "mbr, bleu+0.01": MBR("bleu+0.01", evidence=ALL, likeliest=True),
+    "mbr": MBR(reference_size=ALL, likeliest=True),
+    "mbr, bleu+0.01": MBR("bleu+0.01", reference_size=ALL, likeliest=True),
     "consensus": Consensus(),
     "lattice-mbr": LatticeMBR(),
 }
@@ -98,8 +99,8 @@ def measure(model: Model, source: Words, references: Words, scale: float, iterat
     sampler(10).forests(source[:2], threads=1)
     seconds, samples = timed(lambda: sampler(iterations).samples(source, threads=1), len(source))
     forest_seconds, forests = timed(lambda: [one.forest for one in samples], len(source))
-    decide(MBR(evidence=ALL, likeliest=True), forests[:1], model.weights, scale, threads=1)
-    mbr = MBR("bleu+0.01", evidence=ALL, likeliest=True)
+    decide(MBR(reference_size=ALL, likeliest=True), forests[:1], model.weights, scale, threads=1)
+    mbr = MBR("bleu+0.01", reference_size=ALL, likeliest=True)
     mbr_seconds, _ = timed(lambda: decide(mbr, forests, model.weights, scale, threads=1), len(source))
     print(f"\n## Scale {scale:g}\n\n| part | CPU s | µs per iteration |\n|---|---|---|")
     row("sampling", seconds, iterations)
@@ -152,7 +153,7 @@ def qualities(model: Model, references: Words, forests: Sequence[Forest], scale:
 
 
 def bleu(found: Words, references: Words) -> float:
-    metric = BLEU()
+    metric = BLEU(smooth_method="none")
     return metric.score(metric.corpus_statistics(found, [[one] for one in references]).sum(axis=0))
 
 

@@ -52,7 +52,7 @@ def by_beam(model: Model, source: list[list[str]], references: list, beams: list
         "| beam | search, CPU s | ms per sentence | edges per sentence | mean score | BLEU | CoBLEU iteration, CPU s |"
     )
     print("|" + "---|" * 7)
-    metric = BLEU()
+    metric = BLEU(smooth_method="none")
     for beam in beams:
         search = ITGSearch(model, ITGSettings(beam))
         search.results(source[:10], threads=1)

@@ -102,7 +102,7 @@ def read_examples(arguments: argparse.Namespace, names: tuple[str, ...]) -> Exam
         distinct = {(tuple(entry.words), tuple(entry.features.values())): entry for entry in entries}
         forests.append(from_nbest(distinct.values(), names, vocabulary))
     references = [[line.split()] for line in arguments.references.read_text("utf-8").splitlines()]
-    return Examples(forests, references, BLEU())
+    return Examples(forests, references, BLEU(smooth_method="none"))
 
 
 def run_moses(arguments: argparse.Namespace, start: Weights, ours: float) -> None:

@@ -19,7 +19,7 @@ import sacrebleu.metrics as peers
 from sacrebleu.significance import PairedTest
 
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.chrf import ChrF
+from toledo.metrics.chrf import CHRF
 from toledo.metrics.significance import SEED, paired_bootstrap
 from toledo.metrics.ter import TER
 from toledo.sample.corpus import pairs
@@ -45,8 +45,13 @@ def main() -> None:
 def compare_metrics(lines: list[str], references: list[list[str]]) -> None:
     groups = list(zip(*references, strict=True))
     bleu, ter = peers.BLEU(tokenize="none", force=True, lowercase=True), peers.TER()
-    for metric, peer in ((BLEU(), bleu), (TER(), ter), (ChrF(), peers.CHRF()), (ChrF(word_order=2), peers.CHRF(6, 2))):
-        prepare = str if isinstance(metric, ChrF) else words
+    for metric, peer in (
+        (BLEU(smooth_method="none"), bleu),
+        (TER(), ter),
+        (CHRF(), peers.CHRF()),
+        (CHRF(word_order=2), peers.CHRF(6, 2)),
+    ):
+        prepare = str if isinstance(metric, CHRF) else words
 
         def ours(metric=metric, prepare=prepare) -> object:
             prepared = [[prepare(line) for line in group] for group in groups]
@@ -63,7 +68,7 @@ def compare_metrics(lines: list[str], references: list[list[str]]) -> None:
 def compare_bootstrap(lines: list[str], references: list[list[str]]) -> None:
     """1000 samples of the system against itself with every line reversed; counting is not timed."""
     other = [" ".join(reversed(line.split())) for line in lines]
-    metric, peer = BLEU(smoothing="exp"), peers.BLEU(tokenize="none", force=True, lowercase=True)
+    metric, peer = BLEU(smooth_method="exp"), peers.BLEU(tokenize="none", force=True, lowercase=True)
     groups = [[words(line) for line in group] for group in zip(*references, strict=True)]
     first, second = (metric.corpus_statistics([words(line) for line in text], groups) for text in (other, lines))
     paired_bootstrap(metric, first, second, 10, SEED)

@@ -33,7 +33,7 @@ def make_examples(folder: Path) -> tuple[Examples, Model]:
     texts = [(folder / "sample" / name).read_text("utf-8").splitlines() for name in ("tune.src", "tune.trg.0")]
     sources, references = ([line.split() for line in lines] for lines in texts)
     lists = best_lists(BeamSearch(model).forests(sources), model.weights, 100)
-    return Examples(lists, [[reference] for reference in references], BLEU()), model
+    return Examples(lists, [[reference] for reference in references], BLEU(smooth_method="none")), model
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def compare(found: list[float], file: Path) -> None:
 
 
 def row(name: str, seconds: float, scores: list[float], found: list[list[str]], references: list) -> None:
-    metric = BLEU()
+    metric = BLEU(smooth_method="none")
     bleu = metric.score(metric.corpus_statistics(found, references).sum(axis=0))
     print(f"| {name} | {seconds:.2f} | {len(found) / seconds:.0f} | {np.mean(scores):.6f} | {bleu:.2f} |", flush=True)
 

@@ -82,7 +82,11 @@ def _run(one: DocumentSet, name: str, steps: int) -> Run:
 
 
 def _course(result: DocumentResult) -> Run:
-    bleu = [BLEU().score(record.bleu.astype(np.float64)) for record in result.records if record.bleu is not None]
+    bleu = [
+        BLEU(smooth_method="none").score(record.bleu.astype(np.float64))
+        for record in result.records
+        if record.bleu is not None
+    ]
     return {
         "document": result.document.identifier,
         "segments": len(result.document.segments),

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
+from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
-from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
@@ -259,7 +260,7 @@ class Bench:
                 chosen = decide(rule, found[text], weights, best.scale, threads=self.threads)
                 words = [self.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
                 sums = self.texts[text].statistics(words).sum(axis=0)
-                result |= {text: BLEU().score(sums), f"{text} brevity": brevity(sums)}
+                result |= {text: BLEU(smooth_method="none").score(sums), f"{text} brevity": brevity(sums)}
                 self.runs.write_text(f"{name}-{seed}-{label}.{text}", words)
             results[label] = result
             logging.info("  %s: %s", label, ", ".join(f"{key} {value:.3f}" for key, value in result.items()))

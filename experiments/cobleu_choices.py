@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 from cobleu import Bench, Condition, cobleu
 
+from toledo.consensus.decide import decide
 from toledo.consensus.fast_consensus import Consensus
-from toledo.consensus.rule import decide
 from toledo.consensus.scale import norm_of
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.tuning.examples import Examples
 from toledo.weights import Weights
 
+METRIC = BLEU(smooth_method="none")
 SHARPNESS = (5.0, 10.0)
 SETTINGS = [(0, 1e-5), (0, 1e-4), (0, 3e-4), (0, 1e-3), (300, 1e-3), (300, 3e-3)]
 
@@ -69,12 +70,15 @@ def cross_validate(bench: Bench) -> None:
         dense = replace(start, values_by_name={name: found[name] for name in start})
         examples = _examples(bench, bench.search(condition, bench.pair.tune, dense))
         halves = [np.arange(one, len(examples.references), 2) for one in (0, 1)]
-        sums = [np.zeros(BLEU().size) for _ in SHARPNESS]
+        sums = [np.zeros(METRIC.size) for _ in SHARPNESS]
         for seen, unseen in (halves, halves[::-1]):
             weights = cobleu(l2=l2).tune(examples.only(seen), dense, threads=bench.threads).weights
             for number, sharpness in enumerate(SHARPNESS):
                 sums[number] += _decoded(bench, examples.only(unseen), weights, sharpness, set(start))
-        print(f"| {words} | {l2:g} | {' | '.join(f'{BLEU().score(one):.2f}' for one in sums)} |", flush=True)
+        print(
+            f"| {words} | {l2:g} | {' | '.join(f'{METRIC.score(one):.2f}' for one in sums)} |",
+            flush=True,
+        )
 
 
 def _decoded(
@@ -83,11 +87,11 @@ def _decoded(
     scale = sharpness / norm_of(weights, dense)
     chosen = decide(Consensus(size=100), examples.forests, weights, scale, threads=bench.threads)
     words = [bench.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
-    return np.asarray(BLEU().corpus_statistics(words, examples.references).sum(axis=0))
+    return np.asarray(METRIC.corpus_statistics(words, examples.references).sum(axis=0))
 
 
 def _examples(bench: Bench, forests: list[Forest]) -> Examples:
-    return Examples(forests, bench.texts[bench.pair.tune].references, BLEU())
+    return Examples(forests, bench.texts[bench.pair.tune].references, METRIC)
 
 
 if __name__ == "__main__":

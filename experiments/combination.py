@@ -28,9 +28,10 @@ from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
 from toledo.combination.tuning import Settings
+from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.forest.constructors import from_samples
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
@@ -158,7 +159,9 @@ class Bench:
         """BLEU of each system."""
         text = self.texts[half]
         outputs = zip(self.systems, self.outputs[half], strict=True)
-        return {system: BLEU().score(text.statistics(lines).sum(axis=0)) for system, lines in outputs}
+        return {
+            system: BLEU(smooth_method="none").score(text.statistics(lines).sum(axis=0)) for system, lines in outputs
+        }
 
     def choice(self, rule: MBR, half: str) -> Lines:
         """For each segment the output that is closest to all others."""
@@ -170,16 +173,16 @@ class Bench:
         """BLEU of an output against another one, in the median of all pairs of systems."""
         texts = [[[line] for line in lines] for lines in self.outputs[half]]
         pairs = permutations(range(len(texts)), 2)
-        metric = BLEU()
+        metric = BLEU(smooth_method="none")
         found = [metric.corpus_statistics(self.outputs[half][a], texts[b]).sum(axis=0) for a, b in pairs]
         return float(np.median([metric.score(statistics) for statistics in found]))
 
     def within_reach(self, half: str) -> float:
         """BLEU of the outputs with the highest BLEU of each segment (with 1 added to counts)."""
         rows = np.array([self.texts[half].statistics(lines) for lines in self.outputs[half]])
-        metric = BLEU(smoothing="add-k", effective_order=True)
+        metric = BLEU(smooth_method="add-k", effective_order=True)
         best = np.argmax([metric.scores(some) for some in rows], axis=0)
-        return BLEU().score(rows[best, np.arange(best.size)].sum(axis=0))
+        return BLEU(smooth_method="none").score(rows[best, np.arange(best.size)].sum(axis=0))
 
     def novel_bigrams(self, texts: Lines, half: str) -> int:
         """Bigrams of texts that no output for the segment has."""
@@ -207,7 +210,9 @@ def print_table(bench: Bench) -> None:
         rows[name] = {half: read_lines(bench.runs.work / file_name(f"{name}.{half}")) for half in HALVES}
     statistics = {name: bench.texts["test"].statistics(texts["test"]) for name, texts in rows.items()}
     single = statistics[f"best on test, {top}"]
-    chosen = max((statistics[name] for name in CHOICES), key=lambda one: BLEU().score(one.sum(axis=0)))
+    chosen = max(
+        (statistics[name] for name in CHOICES), key=lambda one: BLEU(smooth_method="none").score(one.sum(axis=0))
+    )
     alike, reach = bench.alike("test"), bench.within_reach("test")
     print(f"\n{bench.name}, {len(bench.systems)} systems; two have {alike:.0f} BLEU against each other in the median,")
     print(f"and the best output of each segment would have {reach:.1f} on the test\n")
@@ -240,7 +245,7 @@ def print_weights(bench: Bench) -> None:
 def scores_of(text: Text, translations: Lines) -> tuple[float, float]:
     """BLEU and TER."""
     errors: NDArray[np.float64] = TER().corpus_statistics(translations, text.references, threads=1)
-    return BLEU().score(text.statistics(translations).sum(axis=0)), TER().score(errors.sum(axis=0))
+    return BLEU(smooth_method="none").score(text.statistics(translations).sum(axis=0)), TER().score(errors.sum(axis=0))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Decision, MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.scale import Candidate, Row, choose_rule
 from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model

@@ -87,7 +87,9 @@ def document_statistics(
 ) -> NDArray[np.float64]:
     """The statistics of BLEU of each document."""
     rows = [
-        BLEU().corpus_statistics(texts, [segment.references for segment in document.segments], threads=1).sum(axis=0)
+        BLEU(smooth_method="none")
+        .corpus_statistics(texts, [segment.references for segment in document.segments], threads=1)
+        .sum(axis=0)
         for document, texts in zip(documents, translations, strict=True)
     ]
     return np.array(rows)

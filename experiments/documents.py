@@ -109,7 +109,7 @@ def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
     lines = [words for translations in found for words in translations]
     name = f"{run['condition']}-{run['seed']}-{run['start']}.test"
     runs.write_text(name, lines)
-    score = BLEU().score(document_statistics(documents, found).sum(axis=0))
+    score = BLEU(smooth_method="none").score(document_statistics(documents, found).sum(axis=0))
     logging.info("%s, %s: BLEU %.2f", one.pair, name, score)
     return {**run, "BLEU": score, "file": name, "seconds": time.process_time() - before}
 
@@ -135,7 +135,7 @@ def _sharpness(one: DocumentSet, model: Model, weights: Weights) -> float:
     others = search_documents(model, weights, documents, "beam", one.threads)
     for sharpness in SHARPNESS:
         found = _decided(model, weights, documents, others, sharpness, one.threads)
-        scores.append(BLEU().score(document_statistics(documents, found).sum(axis=0)))
+        scores.append(BLEU(smooth_method="none").score(document_statistics(documents, found).sum(axis=0)))
     logging.info("sharpness: %s", ", ".join(f"{a:g} {b:.2f}" for a, b in zip(SHARPNESS, scores, strict=True)))
     return SHARPNESS[int(np.argmax(scores))]
 
@@ -193,7 +193,7 @@ def _run_models(one: DocumentSet) -> None:
         file = f"{name}-{weight}.test"
         runs.write_text(file, [words for document in texts for words in document])
         values = {own: float(np.mean([result.features[own] for result in results])) for own in names}
-        score = BLEU().score(document_statistics(documents, texts).sum(axis=0))
+        score = BLEU(smooth_method="none").score(document_statistics(documents, texts).sum(axis=0))
         logging.info("%s, %s = %g: %s, BLEU %.2f", one.pair, name, weight, values, score)
         runs.add({"model": name, "weight": weight, "values": values, "BLEU": score, "file": file})
 

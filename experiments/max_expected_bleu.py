@@ -315,7 +315,7 @@ class Bench:
         for part, text in self.texts.items():
             found = [one.words for one in search.translate(text.source, self.threads)]
             self.runs.write_text(f"{name}.{part}", found)
-            scores[part] = BLEU().score(text.statistics(found).sum(axis=0))
+            scores[part] = BLEU(smooth_method="none").score(text.statistics(found).sum(axis=0))
         return scores
 
 

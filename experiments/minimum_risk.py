@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
@@ -310,7 +311,7 @@ class Bench:
 
     @staticmethod
     def _score(text: Text, words: Sequence[Sequence[str]]) -> float:
-        return BLEU().score(text.statistics(words).sum(axis=0))
+        return BLEU(smooth_method="none").score(text.statistics(words).sum(axis=0))
 
     def _decide_lattices(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
         """What beam search and each rule make of all texts; scales are chosen on the tuning set."""

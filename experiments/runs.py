@@ -49,7 +49,7 @@ class Text:
 
     def statistics(self, translations: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         """The BLEU statistics of each segment."""
-        return BLEU().corpus_statistics(translations, self.references, threads=1)
+        return BLEU(smooth_method="none").corpus_statistics(translations, self.references, threads=1)
 
 
 class Runs:
@@ -96,7 +96,7 @@ def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:
     """Whether BLEU is better (+) or worse (−) than that of a baseline, and the p value of a paired bootstrap."""
     if np.array_equal(rows, base):
         return "–"
-    found = paired_bootstrap(BLEU(), rows, base, SAMPLES, SEED)
+    found = paired_bootstrap(BLEU(smooth_method="none"), rows, base, SAMPLES, SEED)
     p = "<0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
     return f"{'+' if found.score > found.baseline else '−'} {p}"
 

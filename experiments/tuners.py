@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from runs import Runs, Text, compare, file_name, mean_text
 
 from toledo.cli.tune.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
+from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
@@ -158,7 +159,7 @@ class Bench:
                 decisions = decide(best.rule, found[test], weights, best.scale, threads=1)
                 words = [self.model.target_vocabulary.words(one.words.tolist()) for one in decisions]
                 self.runs.write_text(f"{name}-{seed}-{rule}.{test}", words)
-                result[test] = BLEU().score(self.texts[test].statistics(words).sum(axis=0))
+                result[test] = BLEU(smooth_method="none").score(self.texts[test].statistics(words).sum(axis=0))
             result["seconds"] = time.process_time() - began
             results[rule] = result
             logging.info("  %s: %s", rule, ", ".join(f"{key} {value:.2f}" for key, value in result.items()))

@@ -62,7 +62,7 @@ def value_of(
     if isinstance(one, SemanticModel):
         return semantic(one, texts)
     assert isinstance(one, BLEUModel)
-    metric = BLEU(smoothing=one.smoothing)
+    metric = BLEU(smooth_method=one.smoothing)
     return metric.score(metric.corpus_statistics(texts, references, threads=1).sum(axis=0))
 
 

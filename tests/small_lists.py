@@ -11,7 +11,7 @@ from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, sentence_gains
 
 WORDS = [f"w{i}" for i in range(9)]
-BLEU_4 = BLEU()
+BLEU_4 = BLEU(smooth_method="none")
 
 
 def random_examples(

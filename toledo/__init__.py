@@ -1,1 +1,69 @@
-"""Machine translation by expectation and consensus."""
+"""Machine translation by expectation and consensus.
+
+    import toledo
+    toledo.choose(samples)                     # minimum Bayes risk among several outputs
+    toledo.evaluate(hypotheses, references)    # BLEU, chrF and TER with intervals
+    toledo.compare(systems, references)        # with significance tests
+
+Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_MODULES = {  # module → names
+    "api.choose": "choose choose_many iter_choose",
+    "api.tune_rule": "RuleRow RuleTuning tune_rule",
+    "api.evaluate": "evaluate",
+    "api.compare": "compare",
+    "api.inputs": "Runs",
+    "consensus.choice": "Choice Choices Ranked",
+    "consensus.rule": "Rule",
+    "consensus.mbr": "MBR",
+    "consensus.fast_consensus": "Consensus",
+    "consensus.lattice_mbr": "LatticeMBR",
+    "consensus.decide": "MaxDerivation MaxTranslation Viterbi",
+    "metrics.metric": "Metric",
+    "metrics.bleu": "BLEU",
+    "metrics.chrf": "CHRF",
+    "metrics.ter": "TER",
+    "metrics.utility": "utility",
+    "metrics.shapes": "References",
+    "metrics.score": "Score ScoreInterval",
+    "metrics.evaluation": "Comparison Evaluation Test",
+    "results": "Hypothesis Result",
+    "progress": "Progress",
+    "errors": "InputError MissingExtraError ModelError RunError ToledoError UnknownNameError",
+}
+_EXPORTS = {name: module for module, names in _MODULES.items() for name in names.split()}
+_HINTS = {  # what newcomers type first → what to call
+    "corpus_bleu": "toledo.metrics.corpus_bleu",
+    "sentence_bleu": "toledo.metrics.sentence_bleu",
+    "corpus_chrf": "toledo.metrics.corpus_chrf",
+    "sentence_chrf": "toledo.metrics.sentence_chrf",
+    "corpus_ter": "toledo.metrics.corpus_ter",
+    "sentence_ter": "toledo.metrics.sentence_ter",
+    "decode": "toledo.choose",
+    "mbr": "toledo.choose",
+}
+
+__all__ = ["__version__", *_EXPORTS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _EXPORTS:
+        value = getattr(import_module(f"toledo.{_EXPORTS[name]}"), name)
+        globals()[name] = value
+        return value
+    close = difflib.get_close_matches(name, [*_EXPORTS], n=1)
+    hint = _HINTS.get(name) or (f"toledo.{close[0]}" if close else "")
+    raise AttributeError(f"module 'toledo' has no attribute {name!r}" + (f": did you mean {hint}?" if hint else ""))
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_EXPORTS])

@@ -56,7 +56,7 @@ def combiner() -> Combiner:
 @pytest.mark.parametrize("method", ["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"])
 def test_each_method_learns_to_say_what_references_say(method: str) -> None:
     found = tuned(Settings(method=method, entropy=1.0, l2=0.01, steps=20, rounds=1, threshold=0.01))  # type: ignore[arg-type]
-    metric = BLEU(smoothing="add-k")
+    metric = BLEU(smooth_method="add-k")
     said = [text.split() for text in texts(found)]
     first = [own[0] for own in SEGMENTS]
     score, single = (
@@ -114,7 +114,7 @@ def test_run_reads_no_more_than_it_must(combiner: Combiner) -> None:
 
 
 def test_any_decision_rule_works_on_the_lattice(combiner: Combiner) -> None:
-    for rule in (MBR("bleu", size=20, evidence=20), Consensus(size=20), LatticeMBR()):
+    for rule in (MBR("bleu", size=20, reference_size=20), Consensus(size=20), LatticeMBR()):
         found = [combined.words for combined in combiner.run(SEGMENTS, rule)]
         assert found[2] == ("yes",)
         assert len(found) == 3

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.consensus.decide import decide
 from toledo.consensus.fast_consensus import Consensus, forest_counts, list_counts
 from toledo.consensus.lattice_mbr import ngram_space
-from toledo.consensus.rule import decide
 from toledo.consensus.texts import best_texts
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.text.vocabulary import Vocabulary
@@ -46,7 +46,7 @@ def test_against_all_derivations(data: st.DataObject) -> None:
             possible[tree.words] = 0.0
     values = {words: consensus_bleu(words, expected, order) for words in possible}
     for rule in (Consensus(order, 10_000), Consensus(order, 10_000, from_list=True)):
-        ((found),) = rule.choose_each(forest, scores, [(rule, scale)])
+        ((found),) = rule.decide_each(forest, scores, [(rule, scale)])
         if not values:
             assert np.isneginf(found.value)
         else:
@@ -60,7 +60,7 @@ def test_the_whole_forest_is_at_least_as_good_as_a_list(data: st.DataObject) -> 
     scores = data.draw(oracle.edge_scores(forest))
     size = data.draw(st.integers(1, 3))
     rules = [Consensus(2, size), Consensus(2, size, whole_forest=True), Consensus(2, 10_000)]
-    listed, found, best = Consensus.choose_each(forest, scores, [(rule, 1.0) for rule in rules])
+    listed, found, best = Consensus.decide_each(forest, scores, [(rule, 1.0) for rule in rules])
     assert listed.value <= found.value <= best.value + 1e-6
     texts = {tree.words for tree in oracle.derivations(forest) if tree.score(scores) > -np.inf}
     assert not texts or tuple(found.words.tolist()) in texts

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.consensus.decide import Viterbi
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.rule import Viterbi
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.text.vocabulary import Vocabulary
 
@@ -44,7 +44,7 @@ def test_the_best_of_all_derivations(data: st.DataObject) -> None:
     )
     scale = data.draw(st.sampled_from([0.5, 1.0]))
     possible = [tree for tree in oracle.derivations(forest) if tree.score(scores) > -np.inf]
-    (found,) = LatticeMBR.choose_each(forest, scores, [(rule, scale)])
+    (found,) = LatticeMBR.decide_each(forest, scores, [(rule, scale)])
     if not possible:
         assert (found.words.size, found.value) == (0, -np.inf)
         return
@@ -58,8 +58,8 @@ def test_the_best_of_all_derivations(data: st.DataObject) -> None:
 def test_a_large_weight_goes_back_to_the_best_derivation(data: st.DataObject) -> None:
     forest = data.draw(oracle.forests(max_nodes=4))
     scores = forest.scores({"f0": 1.0, "f1": 1.0})
-    best = Viterbi().choose(forest, scores)
-    found = LatticeMBR(map_weight=1e9).choose(forest, scores)
+    best = Viterbi().decide(forest, scores)
+    found = LatticeMBR(map_weight=1e9).decide(forest, scores)
     assert found.value == pytest.approx(1e9 * best.value, rel=1e-6, abs=1e3)
 
 
@@ -67,8 +67,8 @@ def test_several_rules_at_once_decide_as_each_alone() -> None:
     forest = oracle.chain(5, 3)
     scores = np.random.default_rng(1).normal(size=forest.edges)
     rules = [LatticeMBR(precision=p, density=d) for p in (0.2, 0.5, 0.9) for d in (None, 2.0)]
-    together = LatticeMBR.choose_each(forest, scores, [(rule, scale) for rule in rules for scale in (0.5, 2.0)])
-    alone = [rule.choose(forest, scale * scores) for rule in rules for scale in (0.5, 2.0)]
+    together = LatticeMBR.decide_each(forest, scores, [(rule, scale) for rule in rules for scale in (0.5, 2.0)])
+    alone = [rule.decide(forest, scale * scores) for rule in rules for scale in (0.5, 2.0)]
     assert [one.words.tolist() for one in together] == [one.words.tolist() for one in alone]
     np.testing.assert_allclose([one.value for one in together], [one.value for one in alone])
 
@@ -76,14 +76,14 @@ def test_several_rules_at_once_decide_as_each_alone() -> None:
 def test_a_density_of_one_leaves_the_best_derivation() -> None:
     forest = oracle.chain(5, 3)
     scores = np.random.default_rng(2).normal(size=forest.edges)
-    chosen = LatticeMBR(density=0.1).choose(forest, scores)
-    assert chosen.words.tolist() == Viterbi().choose(forest, scores).words.tolist()
+    chosen = LatticeMBR(density=0.1).decide(forest, scores)
+    assert chosen.words.tolist() == Viterbi().decide(forest, scores).words.tolist()
 
 
 def test_lists_are_not_pruned() -> None:
     texts = ["a b", "c d", "c e", "c f"]
     forest = from_nbest([Hypothesis(text.split(), base=-0.1 * i) for i, text in enumerate(texts)], (), Vocabulary())
-    few, all_of_them = (LatticeMBR(density=density).choose(forest, forest.scores({})) for density in (0.1, None))
+    few, all_of_them = (LatticeMBR(density=density).decide(forest, forest.scores({})) for density in (0.1, None))
     assert (few.words.tolist(), few.value) == (all_of_them.words.tolist(), all_of_them.value)
 
 

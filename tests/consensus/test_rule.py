@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
 from toledo.text.vocabulary import Vocabulary
 
@@ -32,7 +33,7 @@ def test_the_most_probable_text(data: st.DataObject) -> None:
     total: dict[tuple[int, ...], float] = defaultdict(float)
     for tree, probability in zip(trees, oracle.probabilities(trees, scores), strict=True):
         total[tree.words] += probability
-    found = MaxTranslation(10_000).choose(forest, scores)
+    found = MaxTranslation(10_000).decide(forest, scores)
     if not sum(total.values()):
         assert (found.words.size, found.value) == (0, -np.inf)
     else:

@@ -4,10 +4,11 @@ import numpy as np
 import oracle
 import pytest
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import (
     SCALES,
     SHARPNESS,
@@ -16,14 +17,14 @@ from toledo.consensus.scale import (
     ScaleTable,
     choose_rule,
     choose_scale,
-    decide_each,
+    decide_candidates,
     scales_for,
 )
 from toledo.errors import InputError
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.chrf import ChrF
+from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
@@ -33,7 +34,7 @@ RULES: list[Rule] = [
     Viterbi(),
     MaxTranslation(5),
     MBR("bleu", 5, 8),
-    MBR("bleu", 5, 8, samples=20),
+    MBR("bleu", 5, 8, num_samples=20),
     Consensus(size=5),
     Consensus(size=5, from_list=True),
     LatticeMBR(),
@@ -52,7 +53,7 @@ def test_shared_work_gives_what_each_rule_decides_alone() -> None:
     ]
     candidates = [Candidate(rule, scale) for scale in (0.3, 1.0, 4.0) for rule in RULES]
     for segments in (forests, lattices(5)):
-        found = decide_each(candidates, segments, {})
+        found = decide_candidates(candidates, segments, {})
         for candidate, decisions in zip(candidates, found, strict=True):
             alone = decide(candidate.rule, segments, {}, candidate.scale)
             assert [one.words.tolist() for one in decisions] == [one.words.tolist() for one in alone]
@@ -65,7 +66,7 @@ def merging_list() -> Forest:
     return from_nbest(entries, (), Vocabulary())
 
 
-@pytest.mark.parametrize("metric", [BLEU(2), ChrF(), TER()], ids=str)
+@pytest.mark.parametrize("metric", [BLEU(max_ngram_order=2, smooth_method="none"), CHRF(), TER()], ids=str)
 def test_the_best_scale(metric: Metric) -> None:
     forests = [merging_list()]
     small = choose_scale(MaxTranslation(), forests, {}, [[["b", "b"]]], (0.1, 0.5, 1.0, 5.0, 9.0), metric)
@@ -78,7 +79,7 @@ def test_the_best_scale(metric: Metric) -> None:
 
 def test_rules_compete() -> None:
     candidates = [Candidate(Viterbi()), Candidate(MaxTranslation())]
-    table = choose_rule(candidates, [merging_list()], {}, [[["b", "b"]]], BLEU(2))
+    table = choose_rule(candidates, [merging_list()], {}, [[["b", "b"]]], BLEU(max_ngram_order=2, smooth_method="none"))
     assert isinstance(table.best.rule, MaxTranslation)
 
 

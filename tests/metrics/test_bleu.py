@@ -24,7 +24,7 @@ def sacrebleu_statistics(hypotheses, references, order=4):
 
 @pytest.mark.parametrize("order", [1, 4, 6])
 def test_statistics_and_score_equal_those_of_sacrebleu_on_real_data(translations, order):
-    metric = BLEU(order=order)
+    metric = BLEU(max_ngram_order=order, smooth_method="none")
     ours = metric.corpus_statistics(split(translations.first), [split(group) for group in translations.by_segment])
     assert np.array_equal(ours, sacrebleu_statistics(translations.first, translations.references, order))
     peer = peers.BLEU(tokenize="none", force=True, max_ngram_order=order)
@@ -36,7 +36,7 @@ def test_statistics_and_score_equal_those_of_sacrebleu_on_real_data(translations
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(SMOOTHINGS), st.booleans())
 def test_random_segments(hypothesis, references, smoothing, effective):
     method, value = smoothing
-    metric = BLEU(smoothing=method, value=value, effective_order=effective)
+    metric = BLEU(smooth_method=method, smooth_value=value, effective_order=effective)
     ours = metric.statistics(hypothesis, references)
     theirs = sacrebleu_statistics([" ".join(hypothesis)], [[" ".join(reference)] for reference in references])[0]
     assert np.array_equal(ours, theirs)
@@ -51,18 +51,18 @@ def test_the_example_of_the_paper():
         ["the", "cat", "is", "on", "the", "mat"],
         ["there", "is", "a", "cat", "on", "the", "mat"],
     ]
-    statistics = BLEU(order=2).statistics(hypothesis, references)
+    statistics = BLEU(max_ngram_order=2, smooth_method="none").statistics(hypothesis, references)
     assert statistics.tolist() == [7, 7, 2, 0, 7, 6]
 
 
 def test_of_two_reference_lengths_equally_close_the_shorter_counts():
-    statistics = BLEU().statistics(["a"] * 5, [["b"] * 7, ["b"] * 3])
+    statistics = BLEU(smooth_method="none").statistics(["a"] * 5, [["b"] * 7, ["b"] * 3])
     assert statistics[1] == 3
 
 
 def test_ids_and_words_give_the_same():
-    words = BLEU().statistics(["a", "b", "c"], [["a", "b", "d"]])
-    ids = BLEU().statistics(np.array([5, 6, 7], np.int32), [np.array([5, 6, 9], np.int32)])
+    words = BLEU(smooth_method="none").statistics(["a", "b", "c"], [["a", "b", "d"]])
+    ids = BLEU(smooth_method="none").statistics(np.array([5, 6, 7], np.int32), [np.array([5, 6, 9], np.int32)])
     assert np.array_equal(words, ids)
 
 
@@ -70,7 +70,9 @@ def test_statistics_do_not_depend_on_threads():
     rng = np.random.default_rng(1)
     hypotheses = [rng.integers(0, 5, rng.integers(0, 20)).astype(np.int32) for _ in range(5000)]
     references = [[rng.integers(0, 5, rng.integers(0, 20)).astype(np.int32)] for _ in range(5000)]
-    one, two = (BLEU().corpus_statistics(hypotheses, references, threads=threads) for threads in (1, 2))
+    one, two = (
+        BLEU(smooth_method="none").corpus_statistics(hypotheses, references, threads=threads) for threads in (1, 2)
+    )
     assert np.array_equal(one, two)
 
 
@@ -85,28 +87,26 @@ def test_gradient_is_that_of_finite_differences(matches, hypothesis, reference, 
     if abs(hypothesis - reference) < 0.01:
         reference = hypothesis + 1.0  # at equality the brevity penalty has a kink
     statistics = np.array([hypothesis, reference, *matches, *(20.0 + n for n in matches)])
-    metric = BLEU(smoothing=smoothing)
+    metric = BLEU(smooth_method=smoothing)
     step = 1e-5 * np.eye(statistics.size)
     differences = [(metric.score(statistics + h) - metric.score(statistics - h)) / 2e-5 for h in step]
     assert metric.gradient(statistics) == pytest.approx(np.array(differences), rel=1e-5, abs=1e-6)
 
 
 def test_no_matches_give_no_gradient():
-    assert not BLEU().gradient(np.array([3.0, 3, 0, 0, 0, 0, 3, 2, 1, 0])).any()
+    assert not BLEU(smooth_method="none").gradient(np.array([3.0, 3, 0, 0, 0, 0, 3, 2, 1, 0])).any()
 
 
 def test_references_of_the_wrong_shape_are_refused():
     with pytest.raises(InputError, match="2 hypotheses, but references for 1"):
-        BLEU().corpus_statistics([["a"], ["b"]], [[["a"], ["b"]]])
+        BLEU(smooth_method="none").corpus_statistics([["a"], ["b"]], [[["a"], ["b"]]])
     with pytest.raises(InputError, match="segment 1 has no list"):
-        BLEU().corpus_statistics([["a"]], [[]])
-    with pytest.raises(TypeError, match="not a text"):
-        BLEU().corpus_statistics(["a b"], [["a b"]])
+        BLEU(smooth_method="none").corpus_statistics([["a"]], [[]])
     with pytest.raises(ValueError, match="ids of words are from 0"):
-        BLEU().statistics(np.array([-1], np.int32), [np.array([1], np.int32)])
+        BLEU(smooth_method="none").statistics(np.array([-1], np.int32), [np.array([1], np.int32)])
     with pytest.raises(ValueError, match="10 statistics"):
-        BLEU().score(np.zeros(8))
+        BLEU(smooth_method="none").score(np.zeros(8))
 
 
 def test_empty_corpora_have_no_statistics():
-    assert BLEU().corpus_statistics([], []).shape == (0, 10)
+    assert BLEU(smooth_method="none").corpus_statistics([], []).shape == (0, 10)

@@ -6,12 +6,12 @@ import sacrebleu.metrics as peers
 from sacrebleu.significance import PairedTest
 
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.chrf import ChrF
-from toledo.metrics.significance import SEED, approximate_randomisation, confidence_interval, paired_bootstrap
+from toledo.metrics.chrf import CHRF
+from toledo.metrics.significance import SEED, approximate_randomization, confidence_interval, paired_bootstrap
 from toledo.metrics.ter import TER
 
 SAMPLES = 300
-TESTS = {"bs": paired_bootstrap, "ar": approximate_randomisation}
+TESTS = {"bs": paired_bootstrap, "ar": approximate_randomization}
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def statistics(translations):
     """Metric, statistics of the system and of the baseline, and sacreBLEU's metric."""
     words = [[text.lower().split() for text in texts] for texts in (translations.second, translations.first)]
     references = [[text.lower().split() for text in group] for group in translations.by_segment]
-    bleu, ter, chrf = BLEU(smoothing="exp"), TER(), ChrF()
+    bleu, ter, chrf = BLEU(smooth_method="exp"), TER(), CHRF()
     return {
         "BLEU": (bleu, *(bleu.corpus_statistics(text, references) for text in words)),
         "TER": (ter, *(ter.corpus_statistics(text, references) for text in words)),

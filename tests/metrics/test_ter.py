@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
-from toledo.metrics.ter import TER
+from toledo.metrics.ter import TER, TERLimits
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=14)
 
@@ -76,7 +76,7 @@ def test_a_shift_is_one_edit():
 
 
 def test_without_shifts_it_is_the_word_error_rate():
-    statistics = TER(shift_size=0).statistics(["c", "d", "a", "b"], [["a", "b", "c", "d"]])
+    statistics = TER(limits=TERLimits(shift_size=0)).statistics(["c", "d", "a", "b"], [["a", "b", "c", "d"]])
     assert statistics.tolist() == [4, 4]
 
 

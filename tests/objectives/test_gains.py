@@ -35,7 +35,7 @@ def lists() -> Forest:
 
 
 def test_sentence_bleu_of_each_hypothesis() -> None:
-    metric = BLEU(smoothing="add-k", value=1.0)
+    metric = BLEU(smooth_method="add-k", smooth_value=1.0)
     gains = sentence_bleu_gains(lists(), REFERENCES)
     expected = [
         metric.score(metric.statistics(text.split(), references))

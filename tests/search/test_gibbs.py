@@ -6,10 +6,10 @@ from beam_twin import small_model
 from gibbs_twin import Twin
 from scipy.stats import chi2
 
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import MaxTranslation, Viterbi, decide
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.model import Model, default_weights

@@ -122,7 +122,7 @@ def test_consensus_is_the_text_that_agrees_most_with_the_samples() -> None:
         for s in range(samples.sentences):
             evidence = texts[s * samples.states : (s + 1) * samples.states]
             hypotheses = [*([more[s]] if more else []), *evidence]
-            gain = BLEU(smoothing="add-k", value=0.01)
+            gain = BLEU(smooth_method="add-k", smooth_value=0.01)
             values = [
                 np.mean(gain.scores(gain.corpus_statistics([one] * len(evidence), [[other] for other in evidence])))
                 for one in hypotheses

@@ -13,8 +13,8 @@ import pytest
 import small_models
 from random_tuner import RandomTuner
 
+from toledo.consensus.decide import Viterbi
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Viterbi
 from toledo.errors import InputError
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.forest.forest import Forest
@@ -36,7 +36,7 @@ from toledo.weights import Weights
 
 SOURCES = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "neu ist das"]
 REFERENCES = ["that house is small", "small is the house that is small", "that is small", "that house", "neu is the"]
-BIGRAMS = BLEU(order=2, smoothing="add-k")
+BIGRAMS = BLEU(max_ngram_order=2, smooth_method="add-k")
 SETTINGS = LoopSettings(rounds=4, n_best=6, metric=BIGRAMS, threads=1)
 
 
@@ -231,7 +231,7 @@ def test_a_score_of_zero_is_no_success() -> None:
             Sets(2.0),
             Weights({"a": 1.0}),
             lists_set([("x", 1.0)], references=["y"]),
-            replace(SETTINGS, metric=BLEU(), rounds=1),
+            replace(SETTINGS, metric=BLEU(smooth_method="none"), rounds=1),
         )
     with pytest.raises(InputError, match="each segment has an empty reference"):
         tune(Sets(2.0), Weights({"a": 1.0}), lists_set([("x", 1.0)], references=[""]), SETTINGS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_lists import random_examples
 
-from toledo.metrics.chrf import ChrF
+from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
 from toledo.tuning.tuner import Tuned, list_problem
 from toledo.tuning.tuners.mert import MERT
@@ -55,7 +55,7 @@ def test_the_same_for_any_number_of_threads(on) -> None:
     assert one.weights != tuner.tune(examples, START, seed=10, threads=1).weights
 
 
-@pytest.mark.parametrize("metric", [TER(), ChrF()], ids=["TER", "chrF"])
+@pytest.mark.parametrize("metric", [TER(), CHRF()], ids=["TER", "chrF"])
 def test_other_metrics(metric) -> None:
     examples = random_examples(2, planted=PLANTED, metric=metric)
     tuned = MERT(restarts=2).tune(examples, START, seed=1, threads=1)

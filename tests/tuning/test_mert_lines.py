@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.chrf import ChrF
+from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, make_lists
@@ -82,7 +82,7 @@ def test_a_large_list_against_sorting_by_value() -> None:
 
 
 REFERENCES = [[["a", "b", "c", "a"]], [["b", "a"], ["d", "c", "c"]]]
-METRICS = [BLEU(2, smoothing="add-k"), TER(), ChrF(2)]
+METRICS = [BLEU(max_ngram_order=2, smooth_method="add-k"), TER(), CHRF(char_order=2)]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -134,7 +134,7 @@ def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     entry = st.builds(Hypothesis, words, features)
     lists = data.draw(st.lists(st.lists(entry, min_size=1, max_size=5), min_size=2, max_size=2))
     forests = [from_nbest(some, ["f0", "held", "f1"], vocabulary) for some in lists]
-    examples = Examples(forests, REFERENCES, BLEU(2))
+    examples = Examples(forests, REFERENCES, BLEU(max_ngram_order=2, smooth_method="none"))
     start = Weights({"f0": 1.0, "f1": -1.0, "held": 0.5}, frozen=frozenset({"held"}))
     problem, free = list_problem(examples, start, 1), np.array([0, 2])
     values, direction = np.array([1.0, -1.0]), np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)))
@@ -156,7 +156,7 @@ def ties(examples: Examples, gamma: float) -> bool:
 
 
 def test_of_equal_intervals_the_nearest_and_never_one_too_narrow() -> None:
-    metric = BLEU(1)
+    metric = BLEU(max_ngram_order=1, smooth_method="none")
 
     def steps(starts: list[float], matches: list[float]) -> Steps:
         return Steps(np.array([-math.inf, *starts]), np.array([[10, 10, some, 10] for some in matches], float))

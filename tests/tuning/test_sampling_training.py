@@ -55,7 +55,9 @@ def held_out(model: Model) -> TuningSet:
 
 
 def trained(trainer: SamplingTrainer, model: Model, threads: int = 1, **options: object) -> TuningResult:
-    settings = LoopSettings(rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(2))
+    settings = LoopSettings(
+        rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none")
+    )
     return train(trainer, model.weights, search_of(model, threads), **{"settings": settings, **options})
 
 
@@ -94,7 +96,9 @@ def test_interruptions_and_threads_change_nothing(
         return tuning.search(numbers, weights, seed)
 
     parts = tmp_path / "parts"
-    settings = LoopSettings(rounds=3, threads=1, rule=MBR(likeliest=True), metric=BLEU(2))
+    settings = LoopSettings(
+        rounds=3, threads=1, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none")
+    )
     with pytest.raises(KeyboardInterrupt):
         train(
             trainer,
@@ -146,7 +150,12 @@ def test_seeds_differ_and_bounds_hold(model: Model) -> None:
     bounds = {"lm": (0.0, 0.05), "distortion": (-0.01, 0.0)}
     bounded = model.with_weights(Weights(values, model.weights.frozen, bounds))
     one, two = (
-        trained(SENTENCE, bounded, settings=LoopSettings(rounds=2, seed=seed, metric=BLEU(2))) for seed in (1, 2)
+        trained(
+            SENTENCE,
+            bounded,
+            settings=LoopSettings(rounds=2, seed=seed, metric=BLEU(max_ngram_order=2, smooth_method="none")),
+        )
+        for seed in (1, 2)
     )
     assert one.history.rounds[-1].weights != two.history.rounds[-1].weights
     for result in (one, two):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +19,7 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines
 
 if TYPE_CHECKING:
-    from toledo.metrics.evaluation import Evaluation, Score, Settings, System
+    from toledo.metrics.score import Score
 
 log = logging.getLogger(__name__)
 
@@ -57,18 +59,17 @@ def evaluate(
         toledo translate model < test.de | toledo evaluate -r test.en -
     """
     set_up_messages(quiet)
-    from toledo.metrics.evaluation import Settings
-    from toledo.metrics.evaluation import evaluate as score
-
     names = tuple(name for name in metrics.lower().replace(",", " ").split())
-    settings = Settings(names, tokenise, lowercase, test, samples, seed, threads)
+    if not names:
+        raise InputError("no metric is named", remedy="choose from bleu, chrf, chrf++, ter")
     systems, references = _read(hypothesis, reference)
     _hint(systems, reference[0], [one[0] for one in references], tokenise)
-    result = score(systems, references, settings)
+    how = Scoring(names, tokenise, lowercase, test, samples, seed, threads)
+    content = score_systems(systems, references, how)
     if as_json:
-        typer.echo(json.dumps(to_json(result, settings), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        _print_table(result, settings)
+        _print_table(content)
 
 
 def _hint(systems: dict[str, list[str]], reference: str, lines: list[str], tokenise: str) -> None:
@@ -106,78 +107,111 @@ def _read(hypothesis: list[str], reference: list[str]) -> tuple[dict[str, list[s
     return systems, references
 
 
-def to_json(result: Evaluation, settings: Settings) -> dict[str, Any]:
-    """What `--json` prints."""
-    return {
-        "test": settings.test,
-        "samples": settings.samples,
-        "seed": settings.seed,
-        "systems": [
+@dataclass(frozen=True)
+class Scoring:
+    """What the options say."""
+
+    metrics: tuple[str, ...] = ("bleu", "chrf", "ter")
+    tokenize: str = "13a"
+    lowercase: bool = False
+    test: str = "bootstrap"
+    samples: int = 1000
+    seed: int = 12345
+    threads: int | None = None
+
+
+def score_systems(
+    systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]], how: Scoring
+) -> dict[str, Any]:
+    """Score systems and compare them with the first; gives what `--json` prints."""
+    from toledo.api.compare import compare
+    from toledo.metrics.bleu import BLEU
+    from toledo.metrics.shapes import References
+
+    tests = {"none": "bootstrap", "bootstrap": "bootstrap", "randomisation": "randomization"}
+    if how.test not in tests:
+        raise InputError(f"no significance test {how.test!r}", remedy=f"choose from {', '.join(tests)}")
+    found = compare(
+        {name: list(lines) for name, lines in systems.items()},
+        References.per_segment(references),
+        test=tests[how.test],  # type: ignore[arg-type]
+        correction="none",
+        metrics=how.metrics,
+        tokenize=how.tokenize,
+        lowercase=how.lowercase,
+        interval=None if how.test == "none" else 0.95,
+        resamples=how.samples,
+        seed=how.seed,
+        threads=how.threads,
+    )
+    p_values = {(one.system, one.metric): one.p for one in found.tests} if how.test != "none" else {}
+    bleu = BLEU(tokenize=how.tokenize, lowercase=how.lowercase)
+    rows = []
+    for name, system in found.systems.items():
+        length = bleu.corpus_score(found.texts[name], References.per_segment(references))
+        scores = {one.name: _score_as_json(one, p_values.get((name, key))) for key, one in system.scores.items()}
+        rows.append(
             {
-                "name": system.name,
-                "scores": {name: _score_as_json(score) for name, score in system.scores.items()},
-                "words": system.words,
-                "reference_words": system.reference_words,
-                "length_ratio": round(system.length_ratio, 4),
-                "brevity_penalty": round(system.brevity_penalty, 4),
+                "name": name,
+                "scores": scores,
+                "words": length.sys_len,
+                "reference_words": length.ref_len,
+                "length_ratio": round(length.ratio, 4),
+                "brevity_penalty": round(length.bp, 4),
             }
-            for system in result.systems
-        ],
-        "signatures": result.signatures,
-    }
+        )
+    signatures = {one.name: one.signature for one in next(iter(found.systems.values())).scores.values()}
+    return {"test": how.test, "samples": how.samples, "seed": how.seed, "systems": rows, "signatures": signatures}
 
 
-def _score_as_json(score: Score) -> dict[str, float]:
-    fields = {"score": round(score.value, 4)}
+def _score_as_json(score: Score, p_value: float | None) -> dict[str, float]:
+    fields = {"score": round(score.score, 4)}
     if score.interval:
         interval = score.interval
         fields |= {"mean": round(interval.mean, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
-    if score.p_value is not None:
-        fields["p_value"] = round(score.p_value, 6)
+    if p_value is not None:
+        fields["p_value"] = round(p_value, 6)
     return fields
 
 
-def _print_table(result: Evaluation, settings: Settings) -> None:
+def _print_table(content: Mapping[str, Any]) -> None:
     console = Console(soft_wrap=True)
     console = console if console.is_terminal else Console(width=WIDE, soft_wrap=True)
     table = Table("System", box=None, pad_edge=False, header_style="bold")
-    for name in result.signatures:
+    for name in content["signatures"]:
         table.add_column(name, justify="right")
     table.add_column("length", justify="right")
     table.add_column("brevity", justify="right")
-    for name, system in zip(_short_names(result), result.systems, strict=True):
-        table.add_row(escape(name), *_row(system))
+    names = _short_names([system["name"] for system in content["systems"]])
+    for name, system in zip(names, content["systems"], strict=True):
+        scores = [_cell(score) for score in system["scores"].values()]
+        table.add_row(escape(name), *scores, f"{system['length_ratio']:.3f}", f"{system['brevity_penalty']:.3f}")
     console.print(table)
     console.print()
-    if settings.test != "none":
-        console.print(_explanation(result, settings), highlight=False, markup=False)
-    for name, signature in result.signatures.items():
+    if content["test"] != "none":
+        console.print(_explanation(content, names), highlight=False, markup=False)
+    for name, signature in content["signatures"].items():
         console.print(f"{name}|{signature}", highlight=False, markup=False)
 
 
-def _short_names(result: Evaluation) -> list[str]:
+def _short_names(names: list[str]) -> list[str]:
     """Names without directories, where that leaves them distinct."""
-    short = [system.name.rpartition("/")[2] for system in result.systems]
-    return short if len(set(short)) == len(short) else [system.name for system in result.systems]
+    short = [name.rpartition("/")[2] for name in names]
+    return short if len(set(short)) == len(short) else names
 
 
-def _row(system: System) -> list[str]:
-    scores = [_cell(score) for score in system.scores.values()]
-    return [*scores, f"{system.length_ratio:.3f}", f"{system.brevity_penalty:.3f}"]
-
-
-def _cell(score: Score) -> str:
-    text = f"{score.value:.2f}"
-    if score.interval:
-        text += f" ± {score.interval.half_width:.2f}"
-    if score.p_value is not None:
-        text += f" (p = {score.p_value:.3f}){'*' if score.p_value < 0.05 else ' '}"
+def _cell(score: Mapping[str, float]) -> str:
+    text = f"{score['score']:.2f}"
+    if "low" in score:
+        text += f" ± {(score['high'] - score['low']) / 2:.2f}"
+    if "p_value" in score:
+        text += f" (p = {score['p_value']:.3f}){'*' if score['p_value'] < 0.05 else ' '}"
     return text
 
 
-def _explanation(result: Evaluation, settings: Settings) -> str:
-    text = f"± half of the 95 % interval ({settings.samples} resampled test sets, seed {settings.seed})"
-    if len(result.systems) < 2:
+def _explanation(content: Mapping[str, Any], names: list[str]) -> str:
+    text = f"± half of the 95 % interval ({content['samples']} resampled test sets, seed {content['seed']})"
+    if len(names) < 2:
         return text
-    name = "paired bootstrap" if settings.test == "bootstrap" else "approximate randomisation"
-    return f"{text}; p: {name} against {_short_names(result)[0]}; * p < 0.05"
+    name = "paired bootstrap" if content["test"] == "bootstrap" else "approximate randomisation"
+    return f"{text}; p: {name} against {names[0]}; * p < 0.05"

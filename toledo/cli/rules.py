@@ -118,10 +118,10 @@ def named_rule(name: RuleName, settings: RuleSettings, *, lists: bool = False, s
 
     With samples, MBR chooses from the texts that were sampled most often, by whatever derivation.
     """
+    from toledo.consensus.decide import MaxTranslation, Viterbi
     from toledo.consensus.fast_consensus import Consensus
     from toledo.consensus.lattice_mbr import LatticeMBR
     from toledo.consensus.mbr import MBR
-    from toledo.consensus.rule import MaxTranslation, Viterbi
 
     match name:
         case RuleName.viterbi | RuleName.max_derivation:

@@ -25,7 +25,8 @@ from toledo.combination.network import Output, build_networks, distinct_hypothes
 from toledo.combination.stages import Checkpoint, Stage
 from toledo.combination.tuning import Expander, Settings, configuration_of, covering, tune_stages
 from toledo.combination.votes import References, with_votes
-from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.decide import Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.forest.assemble import split
 from toledo.forest.forest import Forest

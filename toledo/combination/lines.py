@@ -19,7 +19,8 @@ from toledo.combination.combiner import Combined, Combiner
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias
 from toledo.combination.tuning import Settings
 from toledo.combination.written_text import LatticeTruecaser, RawText, Written
-from toledo.consensus.rule import Rule, Viterbi
+from toledo.consensus.decide import Viterbi
+from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import Sentences, sentences_from

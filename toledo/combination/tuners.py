@@ -37,7 +37,7 @@ from toledo.forest.forest import Forest, Scores, Shape, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import TextStatistics
+from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
 from toledo.objectives.xbleu import XBLEU
 from toledo.tuning.maximise import Limits, Maximum, maximise
@@ -124,7 +124,7 @@ class Downhill:
     def tune(self, problem: Problem, order: int) -> Stage:
         """The weights with the highest BLEU of the best paths, never below that at the start."""
         forest = problem.voted.forest
-        known = TextStatistics(BLEU(), self.references, forest.vocabulary)
+        known = BLEU(smooth_method="none").prepare(self.references, forest.vocabulary)
         sparse = set(forest.sparse.names if forest.sparse else ())
         names = (*problem.start.shares, *problem.names)
         free = np.array([place for place, name in enumerate(names) if name not in sparse])
@@ -156,14 +156,15 @@ class Downhill:
         return Stage(weights, scale, best_path_bleu(problem, point, known), evaluations)
 
 
-def best_path_bleu(problem: Problem, point: Vector, known: TextStatistics) -> float:
+def best_path_bleu(problem: Problem, point: Vector, known: Counter) -> float:
     """The BLEU of the best path of each lattice."""
     best = viterbi(problem.voted.forest, problem.voted.scores(problem.weights(point), problem.threads))
     texts = [np.empty(0, np.int32) if one is None else one.word_ids for one in best]
-    statistics = known.of(
+    statistics = known.statistics(
         np.concatenate([np.empty(0, np.int32), *texts]),
         offsets_of([text.size for text in texts]),
         np.arange(len(texts)),
+        threads=1,
     )
     return known.metric.score(statistics.sum(axis=0))
 
@@ -239,17 +240,17 @@ class ListAscent:
 
     def objective(self, forest: Forest, order: int) -> ExpectedPathStatistics:
         """The expected BLEU of paths that stand side by side."""
-        metric = BLEU(order)
+        metric = BLEU(max_ngram_order=order, smooth_method="none")
         goals = forest.shape.sentences[1:] - 1
         last = [
             np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1], dtype=np.int64)
             for goal in goals.tolist()
         ]
         ends = np.concatenate(last)
-        known = TextStatistics(metric, self.references, forest.vocabulary)
+        known = metric.prepare(self.references, forest.vocabulary)
         segments = np.repeat(np.arange(len(last)), [own.size for own in last])
         words, offsets = path_texts(forest.shape, forest.yields, ends)
-        return ExpectedPathStatistics(ends, known.of(words, offsets, segments), metric)
+        return ExpectedPathStatistics(ends, known.statistics(words, offsets, segments, threads=1), metric)
 
 
 def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,19 @@ from numpy.typing import NDArray
 from toledo.compiled.hashing import find_slot, pair_key
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import Sequences, offsets_of
+from toledo.consensus.decide import NOTHING
 from toledo.consensus.lattice_mbr import NGramSpace, ngram_space
-from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.texts import WeightedTexts, best_texts
+from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, count_text, empty_index, with_room_for_counts
 from toledo.metrics.bleu import BLEU
+from toledo.metrics.expected import split_sequences
+from toledo.settings import Meta, Settings
+
+if TYPE_CHECKING:
+    from toledo.consensus.choosing import TextProblem
 
 TEXTS = 20  # by the sum of edges, whose true BLEU is then computed
 ROUNDS = 20
@@ -73,7 +81,7 @@ def _worth(slopes: NDArray[np.float64], orders: NDArray[np.uint8], counts: NDArr
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedCounts:
+class ExpectedNGramCounts:
     """The expected count of each n-gram of an index."""
 
     index: NGramIndex
@@ -91,7 +99,7 @@ class ExpectedCounts:
 
 
 @dataclass(frozen=True)
-class Consensus:
+class Consensus(Settings, Rule):
     """The one of the `size` best texts with the highest BLEU against expected counts; the value is that BLEU.
 
     The counts are expected under all derivations of the forest (kept small by a `density` in edges per word, or by a
@@ -100,25 +108,38 @@ class Consensus:
     2004).
     """
 
-    order: int = 4
-    size: int = 1000
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
+    size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
     from_list: bool = False
     density: float | None = None
     beam: int | None = None
     whole_forest: bool = False
+    tokenize: str = "13a"  # for texts; forests have words
 
-    name = "consensus"
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "forest-consensus" if self.whole_forest else "consensus"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.from_list and self.whole_forest:
-            raise ValueError("consensus looks at a list or at the whole forest, not at both")
+            raise InputError("consensus looks at a list or at the whole forest, not at both", argument="from_list")
 
-    def choose(self, forest: Forest, scores: Scores) -> Decision:
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return BLEU of each text against the expected counts of the references."""
+        encoded = BLEU(tokenize=self.tokenize).encode([*problem.texts, *problem.references])
+        assert encoded is not None  # noqa: S101 (BLEU compares words)
+        texts, references = split_sequences(encoded, len(problem.texts))
+        expected = list_counts(WeightedTexts(references, problem.probabilities), self.order)
+        return problem.only(self.size, self._metric.scores(expected.statistics(texts, self.order)))
+
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
         """The best text of a segment."""
-        return self.choose_each(forest, scores, [(self, 1.0)])[0]
+        return self.decide_each(forest, scores, [(self, 1.0)])[0]
 
     @classmethod
-    def choose_each(
+    def decide_each(
         cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[Consensus, float]]
     ) -> list[Decision]:
         """The decisions of several such rules at scales of their own; what they share is done once."""
@@ -136,15 +157,15 @@ class Consensus:
             decisions.append(rule.climb(space, expected, found) if rule.whole_forest and len(texts) else found)
         return decisions
 
-    def climb(self, space: NGramSpace, expected: ExpectedCounts, found: Decision) -> Decision:
+    def climb(self, space: NGramSpace, expected: ExpectedNGramCounts, found: Decision) -> Decision:
         """A better text, if there is one in the forest that is easily found."""
         return climb(space, expected.counts, found, self._metric, lambda texts: expected.statistics(texts, self.order))
 
     @property
     def _metric(self) -> BLEU:
-        return BLEU(self.order, smoothing="add-k", value=1.0)
+        return BLEU(max_ngram_order=self.order, smooth_method="add-k", smooth_value=1.0)
 
-    def best(self, texts: Sequences, expected: ExpectedCounts) -> Decision:
+    def best(self, texts: Sequences, expected: ExpectedNGramCounts) -> Decision:
         """The best of some texts; of equal ones the first."""
         if not len(texts):
             return NOTHING
@@ -154,16 +175,16 @@ class Consensus:
         return Decision(words, float(values[chosen]))
 
 
-def forest_counts(space: NGramSpace, scale: float) -> ExpectedCounts:
+def forest_counts(space: NGramSpace, scale: float) -> ExpectedNGramCounts:
     """Expected under all derivations of a forest."""
     counts = space.ngrams.expected_counts(space.distribution(scale), threads=1)
-    return ExpectedCounts(space.ngrams.indexes[0], counts)
+    return ExpectedNGramCounts(space.ngrams.indexes[0], counts)
 
 
-def list_counts(texts: WeightedTexts, order: int) -> ExpectedCounts:
+def list_counts(texts: WeightedTexts, order: int) -> ExpectedNGramCounts:
     """Expected under some texts with probabilities."""
     found = _count(texts.texts.symbols, texts.texts.offsets, texts.probabilities, order, empty_index())
-    return ExpectedCounts(*found)
+    return ExpectedNGramCounts(*found)
 
 
 @kernel

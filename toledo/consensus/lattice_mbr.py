@@ -11,20 +11,29 @@ A segment's forest split by n-grams, once for all scales: what rules that count 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.rule import NOTHING, Decision
+from toledo.consensus.decide import NOTHING
+from toledo.consensus.rule import Decision, Rule
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.inside_outside import Distribution, distribution
 from toledo.forest.ngrams import NGramForest, localise
 from toledo.forest.pruning import prune_to_density
+from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
+from toledo.settings import Meta, Settings
+
+if TYPE_CHECKING:
+    from toledo.consensus.choosing import TextProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +79,7 @@ def _numbers(forest: Forest) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 @dataclass(frozen=True)
-class LatticeMBR:
+class LatticeMBR(Settings, Rule):
     """The translation with the highest expected linear BLEU, of all that the forest holds; the value is that gain.
 
     A lattice or forest is first pruned to a `density` in edges per word (None: not at all; lists never are); a `beam`
@@ -78,25 +87,40 @@ class LatticeMBR:
     added to its gain: large values go back to the best derivation.
     """
 
-    order: int = 4
-    precision: float = 0.85
-    ratio: float = 0.72
+    precision: Annotated[float, Meta(gt=0, le=1, description="Unigram precision p.")] = 0.85
+    ratio: Annotated[float, Meta(gt=0, le=1, description="Ratio r of the precisions of neighboring orders.")] = 0.72
     density: float | None = 50.0
+    map_weight: Annotated[float, Meta(ge=0, description="Weight of the score of the derivation.")] = 0.0
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     beam: int | None = None
-    map_weight: float = 0.0
+    tokenize: str = "13a"  # for texts; forests have words
 
     name = "lattice-mbr"
 
-    def __post_init__(self) -> None:
-        if not (self.precision > 0.0 and self.ratio > 0.0 and self.map_weight >= 0.0):
-            raise ValueError("precision and ratio of lattice MBR are positive, the weight of scores not negative")
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the expected linear BLEU of each text."""
+        encoded = BLEU(tokenize=self.tokenize).encode([*problem.texts, *problem.references])
+        assert encoded is not None  # noqa: S101 (BLEU compares words)
+        words = [encoded.symbols[a:b].tolist() for a, b in pairwise(encoded.offsets.tolist())]
+        texts, references = words[: len(problem.texts)], words[len(problem.texts) :]
+        factors = LinearBLEU(self.order, self.precision, self.ratio).factors()
+        chances: dict[tuple[int, ...], float] = defaultdict(float)
+        for some, probability in zip(references, problem.probabilities.tolist(), strict=True):
+            for ngram in set(_ngrams(some, self.order)):
+                chances[ngram] += probability
+        gains = [
+            factors[0] * len(some) + sum(factors[len(one)] * chances.get(one, 0.0) for one in _ngrams(some, self.order))
+            for some in texts
+        ]
+        scores = 0.0 if problem.scores is None or not self.map_weight else self.map_weight * problem.scores
+        return np.asarray(np.array(gains) + scores, np.float64)
 
-    def choose(self, forest: Forest, scores: Scores) -> Decision:
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
         """The best translation of a segment."""
-        return self.choose_each(forest, scores, [(self, 1.0)])[0]
+        return self.decide_each(forest, scores, [(self, 1.0)])[0]
 
     @classmethod
-    def choose_each(
+    def decide_each(
         cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[LatticeMBR, float]]
     ) -> list[Decision]:
         """The decisions of several such rules at scales of their own; what they share is done once."""
@@ -127,3 +151,9 @@ class LatticeMBR:
             gains += self.map_weight * scale * space.scores
         (found,) = viterbi(space.ngrams.forest, np.where(space.scores > -np.inf, gains, -np.inf))
         return NOTHING if found is None else Decision(found.word_ids, found.score)
+
+
+def _ngrams(words: Sequence[int], order: int) -> Iterator[tuple[int, ...]]:
+    for n in range(1, order + 1):
+        for begin in range(len(words) - n + 1):
+            yield tuple(words[begin : begin + n])

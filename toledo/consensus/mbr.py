@@ -10,150 +10,118 @@ the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
-from toledo.compiled.ragged import Sequences, checked_symbols
-from toledo.consensus.gains import MOSES_BLEU, SAMPLER_BLEU, BLEUGain, ChrFGain, TERGain
-from toledo.consensus.rule import NOTHING, SEGMENTS_AT_ONCE, Decision, check_scale
-from toledo.consensus.texts import WeightedTexts, best_texts, number_texts, sampled_texts, select_texts
-from toledo.forest.forest import Forest, Scores, check_offsets
+from toledo.compiled.ragged import Sequences
+from toledo.consensus.decide import NOTHING, SEGMENTS_AT_ONCE
+from toledo.consensus.rule import Decision, Rule, check_scale, make_gain
+from toledo.consensus.texts import WeightedTexts, best_texts, sampled_texts
+from toledo.forest.forest import Forest, Scores
+from toledo.metrics.expected import expected_gains
+from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
+from toledo.settings import Meta, Settings
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
+
+if TYPE_CHECKING:
+    from toledo.consensus.choosing import TextProblem
 
 DIGITS = 9  # of gains in per cent: what lies below is rounding
 
 
-class Gain(Protocol):
-    """How good a hypothesis is if another text is right."""
-
-    @property
-    def name(self) -> str:
-        """What the command line calls it."""
-        ...
-
-    def prepare(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
-        """What it compares, from word ids: words or characters."""
-        ...
-
-    def expected(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
-        """The expected gain of the first texts; `probabilities[t]` is that of text t, 0 if it is no evidence.
-
-        With `only_best`, −inf may stand for the gain of a text that cannot be the best.
-        """
-        ...
-
-
-GAINS: dict[str, Gain] = {
-    "bleu": BLEUGain(),
-    "bleu+1": BLEUGain(MOSES_BLEU),
-    "bleu+0.01": BLEUGain(SAMPLER_BLEU),
-    "chrf": ChrFGain(),
-    "ter": TERGain(),
-}
-
-
-def expected_gains(
-    hypotheses: Sequences,
-    evidence: Sequences,
-    probabilities: NDArray[np.float64],
-    gain: Gain,
-    *,
-    only_best: bool = False,
-) -> NDArray[np.float64]:
-    """The expected gain of each hypothesis: symbols are word ids for BLEU and TER, characters for chrF.
-
-    Equal texts are compared once. Probabilities need not add up to 1. With `only_best`, −inf may stand for the gain of
-    a hypothesis that cannot be the best, which saves much time with TER.
-    """
-    _check(hypotheses, evidence, probabilities)
-    if not len(hypotheses):
-        return np.empty(0)
-    symbols = np.concatenate((hypotheses.symbols, evidence.symbols))
-    offsets = np.concatenate((hypotheses.offsets, hypotheses.offsets[-1] + evidence.offsets[1:]))
-    numbers, firsts = number_texts(checked_symbols(symbols), offsets)
-    size = len(hypotheses)
-    weights = np.bincount(numbers[size:], probabilities, firsts.size).astype(np.float64)
-    texts = select_texts(symbols, offsets, firsts)
-    distinct = int(numbers[:size].max()) + 1  # numbers rise: hypotheses come first
-    values = gain.expected(texts, distinct, weights, only_best=only_best)
-    return values[numbers[:size]]
-
-
 def mbr(
-    hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64], gain: Gain
+    hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64], metric: Metric
 ) -> tuple[int, float]:
     """The place of the best hypothesis, of equal ones the first, and its expected gain."""
     if not len(hypotheses):
         raise ValueError("there is no hypothesis to choose")
-    values = expected_gains(hypotheses, evidence, probabilities, gain, only_best=True)
-    best = int(_best_first(values)[0])
+    values = expected_gains(hypotheses, evidence, probabilities, metric, only_best=True)
+    best = int(best_first(values)[0])
     return best, float(values[best])
 
 
 @dataclass(frozen=True)
-class MBR:
-    """The text with the highest expected gain; the value is that gain.
+class MBR(Settings, Rule):
+    """The text with the highest expected metric; the value is that gain (100 minus the score of an error rate).
 
     Hypotheses are the `size` best texts (those with the best derivations; if `likeliest`, the most probable of all that
-    are seen), evidence the `evidence` best texts, with the probabilities of their derivations. With `samples` the
-    evidence is so many draws from the whole distribution instead. Of equal hypotheses the one with the best score is
-    chosen.
+    are seen), references the `reference_size` best texts, with the probabilities of their derivations. With
+    `num_samples` the references are so many draws from the whole distribution instead. Of equal hypotheses the one with
+    the best score is chosen. Without a metric, texts are compared by chrF and forests by BLEU.
     """
 
-    gain: str | Gain = "bleu"
-    size: int = 1000
-    evidence: int = 1000
-    samples: int = 0
+    metric: str | Metric | Callable[..., Any] | None = None
+    size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
+    reference_size: Annotated[int, Meta(ge=1, description="Number of best texts to compare with.")] = 1000
+    num_samples: Annotated[int, Meta(ge=0, description="Number of references drawn from a forest.")] = 0
     seed: int = 1
     likeliest: bool = False
 
     name = "mbr"
+    has_confidence = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.gain, str) and self.gain not in GAINS:
-            raise ValueError(f"no gain {self.gain!r}: choose from {', '.join(GAINS)}")
-        if min(self.size, self.evidence) < 1 or self.samples < 0:
-            raise ValueError("MBR needs at least one hypothesis and one text as evidence")
+        super().__post_init__()
+        if isinstance(self.metric, str):
+            make_gain(self.metric)
 
-    def choose(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> Decision:
-        """The best text of a segment, by its own distribution or by other evidence in the same vocabulary."""
+    def metric_for_texts(self) -> Metric:
+        """Return the metric, by default chrF."""
+        return make_gain("chrf" if self.metric is None else self.metric)
+
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the expected score of each text, with a minus sign for error rates."""
+        metric = self.metric_for_texts()
+        chosen = problem.likeliest_texts(self.size)
+        known = np.argsort(-problem.probabilities, kind="stable")[: self.reference_size]
+        shares = problem.probabilities[known] / problem.probabilities[known].sum()
+        values = np.full(len(problem.texts), -np.inf)
+        if problem.matrix is not None:
+            found = np.einsum("ij,j->i", problem.matrix[np.ix_(chosen, known)], shares)
+        else:
+            references = [problem.references[place] for place in known.tolist()]
+            texts = [problem.texts[place] for place in chosen.tolist()]
+            found = metric.expected_scores(texts, references, problem.source, shares)
+        values[chosen] = found if metric.higher_is_better else -found
+        return values
+
+    def decide(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> Decision:
+        """Return the best text of a segment, by its own distribution or by other texts in the same vocabulary."""
         return next(iter(self._ranked(forest, scores, evidence, only_best=True)), NOTHING)
 
     def rank(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> list[Decision]:
-        """All hypotheses, best first."""
+        """Return all hypotheses, best first."""
         return self._ranked(forest, scores, evidence, only_best=False)
 
     def expected(
         self, hypotheses: Sequences, evidence: WeightedTexts, vocabulary: Vocabulary, *, only_best: bool = False
     ) -> NDArray[np.float64]:
-        """The expected gain of each of some texts of words."""
-        gain = GAINS[self.gain] if isinstance(self.gain, str) else self.gain
-        known = gain.prepare(evidence.texts, vocabulary)
-        asked = known if hypotheses is evidence.texts else gain.prepare(hypotheses, vocabulary)
-        return expected_gains(asked, known, evidence.probabilities, gain, only_best=only_best)
+        """Return the expected gain of each of some texts of words."""
+        metric = make_gain("bleu" if self.metric is None else self.metric)
+        known = metric.encode_words(evidence.texts, vocabulary)
+        asked = known if hypotheses is evidence.texts else metric.encode_words(hypotheses, vocabulary)
+        return expected_gains(asked, known, evidence.probabilities, metric, only_best=only_best)
 
     def _ranked(
         self, forest: Forest, scores: Scores, evidence: WeightedTexts | None, *, only_best: bool
     ) -> list[Decision]:
-        found = best_texts(forest, scores, max(self.size, self.evidence))
+        found = best_texts(forest, scores, max(self.size, self.reference_size))
         if not len(found):
             return []
-        if evidence is None and self.samples:
-            evidence = sampled_texts(forest, scores, self.samples, self.seed)
+        if evidence is None and self.num_samples:
+            evidence = sampled_texts(forest, scores, self.num_samples, self.seed)
         elif evidence is None:
-            evidence = found.first(self.evidence)
+            evidence = found.first(self.reference_size)
         hypotheses = (found.likeliest(self.size) if self.likeliest else found.first(self.size)).texts
         values = self.expected(hypotheses, evidence, forest.vocabulary, only_best=only_best)
-        order = _best_first(values)[: 1 if only_best else None].tolist()
+        order = best_first(values)[: 1 if only_best else None].tolist()
         bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols
         return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
 
@@ -179,7 +147,7 @@ def rank_all(
     def one(segment: int) -> list[Decision]:
         given = None
         if evidence is not None:
-            given = best_texts(evidence[segment], scaled(evidence[segment]), rule.evidence)
+            given = best_texts(evidence[segment], scaled(evidence[segment]), rule.reference_size)
         return rule.rank(forests[segment], scaled(forests[segment]), given)
 
     parts = map_chunks(
@@ -193,15 +161,6 @@ def rank_all(
     return [ranking for part in parts for ranking in part]
 
 
-def _best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Places by falling value; what differs by rounding alone is equal, and stays in order."""
     return np.argsort(-np.round(values, DIGITS), kind="stable")
-
-
-def _check(hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64]) -> None:
-    for name, texts in (("hypotheses", hypotheses), ("evidence", evidence)):
-        check_offsets(name, texts.offsets, texts.symbols.size)
-    if probabilities.shape != (len(evidence),):
-        raise ValueError(f"probabilities of shape {probabilities.shape} for {len(evidence)} texts as evidence")
-    if not np.all((probabilities >= 0.0) & (probabilities < np.inf)):
-        raise ValueError("probabilities are not negative and finite")

@@ -5,30 +5,26 @@
 
 A scale multiplies all scores before they become probabilities, p(d) ∝ exp(scale · score(d)): small ones make the
 distribution flat, large ones sharp. Which is best depends on the rule; `toledo.consensus.scale` finds out.
-
-The most probable translation: derivations with the same text count together.
-
-p(e) is the sum of p(d) over all derivations d that write e. Finding the best e is NP-hard on lattices and forests; here
-the sum is over the best derivations only. On n-best lists, whose entries are all seen, it is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from toledo.errors import InputError
+from toledo.metrics.metric import METRICS, Metric
+from toledo.settings import Named, Preset, Registry, parse_named
 
-from toledo.compiled.kernels import map_chunks
-from toledo.consensus.texts import best_texts
-from toledo.forest.derivations import viterbi
-from toledo.forest.forest import Forest, Scores
-from toledo.progress import Progress, silent
-from toledo.weights import Weights
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
-SEGMENTS_AT_ONCE = 4
+    from toledo.consensus.choice import Choice
+    from toledo.consensus.choosing import TextProblem
+    from toledo.forest.forest import Forest, Scores
+
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # beyond them, products with scores are 0 or no numbers
 
 
@@ -43,72 +39,100 @@ class Decision:
     value: float
 
 
-class Rule(Protocol):
-    """A way to choose the translation of a segment."""
+class Rule:
+    """A way to choose the translation of a segment, from texts or from a forest."""
+
+    has_confidence = False
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
-        ...
+        """The registered name."""
+        raise NotImplementedError
 
-    def choose(self, forest: Forest, scores: Scores) -> Decision:
-        """The translation of a one-segment forest for scores of its edges, which have been scaled."""
-        ...
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
+        """Return the translation of a one-segment forest for scores of its edges, which have been scaled."""
+        raise NotImplementedError
 
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return what each text of a segment is worth; −inf for one that must not be chosen."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class Viterbi:
-    """The words of the best derivation; its score is the value. No scale changes the words."""
+    def metric_for_texts(self) -> Metric | None:
+        """Return the metric that the values are those of, if there is one."""
+        return None
 
-    name = "viterbi"
+    def choose(
+        self,
+        samples: Sequence[Any],
+        references: Sequence[Any] | None = None,
+        *,
+        source: str | None = None,
+        logprobs: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        scale: float = 1.0,
+    ) -> Choice:
+        """Choose one of several texts for one segment."""
+        from toledo.consensus.choosing import Evidence, choose_each
 
-    def choose(self, forest: Forest, scores: Scores) -> Decision:
-        """The best derivation."""
-        (best,) = viterbi(forest, scores)
-        return NOTHING if best is None else Decision(best.word_ids, best.score)
-
-
-NOTHING = Decision(np.empty(0, np.int32), -np.inf)
-
-
-def decide(
-    rule: Rule,
-    forests: Sequence[Forest],
-    weights: Weights | Mapping[str, float],
-    scale: float = 1.0,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> list[Decision]:
-    """The decision of a rule for each of some one-segment forests."""
-    check_scale(scale)
-    named = weights if isinstance(weights, Weights) else Weights(weights)
-
-    def work(first: int, last: int) -> list[Decision]:
-        return [rule.choose(forest, scale * forest.scores(named, threads=1)) for forest in forests[first:last]]
-
-    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="deciding")
-    return [decision for part in parts for decision in part]
+        evidence = Evidence(logprobs=logprobs, weights=weights, scale=scale)
+        return next(choose_each(self, [samples], None if references is None else [references], [source], [evidence]))
 
 
 def check_scale(scale: float) -> None:
     """Refuse scales that make no distribution of scores, or turn it round."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise ValueError(f"a scale is a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}")
+        raise InputError(
+            f"scale is {scale:g}", argument="scale", remedy=f"use a number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        )
 
 
-@dataclass(frozen=True)
-class MaxTranslation:
-    """The most probable of the `size` best texts; the value is the logarithm of its share of what was seen."""
+def make_gain(named: Named[Metric]) -> Metric:
+    """Return a metric as rules use it: for single texts, so that BLEU leaves out orders longer than the text."""
+    if isinstance(named, str) and parse_named(named)[0] in GAINS:
+        return GAINS.make(named)
+    return METRICS.make(named)
 
-    size: int = 1000
 
-    name = "max-translation"
+def make_rule(named: Named[Rule], metric: Named[Metric] | None = None) -> Rule:
+    """Return a rule; a metric is refused by rules that have none."""
+    rule = RULES.make(named)
+    if metric is None:
+        return rule
+    if not hasattr(rule, "metric"):
+        raise InputError(f"rule {rule.name!r} has no metric", argument="metric", remedy="use rule='mbr'")
+    from dataclasses import replace
 
-    def choose(self, forest: Forest, scores: Scores) -> Decision:
-        """The text whose derivations weigh most; of equal ones the one with the best derivation."""
-        found = best_texts(forest, scores, self.size if forest.shape.tails.size else max(forest.edges, 1))
-        if not len(found):
-            return NOTHING
-        best = int(np.argmax(found.probabilities))
-        words = found.texts.symbols[found.texts.offsets[best] : found.texts.offsets[best + 1]]
-        return Decision(words, float(np.log(found.probabilities[best])))
+    return cast(Rule, replace(cast(Any, rule), metric=metric))
+
+
+def _adapted(function: Callable[..., Any]) -> Rule:
+    from toledo.consensus.choosing import FunctionRule
+
+    return FunctionRule(function)
+
+
+_BLEU = "toledo.metrics.bleu:BLEU"
+GAINS: Registry[Metric] = Registry(
+    "metric",
+    {
+        "bleu": Preset(_BLEU, {"effective_order": True}),
+        "bleu+1": Preset(_BLEU, {"smooth_method": "add-k", "smooth_value": 1.0}),
+        "bleu+0.01": Preset(_BLEU, {"smooth_method": "add-k", "smooth_value": 0.01}),  # Arun, Haddow and Koehn 2010
+        "chrf": "toledo.metrics.chrf:CHRF",
+        "ter": "toledo.metrics.ter:TER",
+    },
+)
+RULES: Registry[Rule] = Registry(
+    "rule",
+    {
+        "mbr": "toledo.consensus.mbr:MBR",
+        "consensus": "toledo.consensus.fast_consensus:Consensus",
+        "forest-consensus": Preset("consensus", {"whole_forest": True}),
+        "lattice-mbr": "toledo.consensus.lattice_mbr:LatticeMBR",
+        "max-translation": "toledo.consensus.decide:MaxTranslation",
+        "max-derivation": "toledo.consensus.decide:MaxDerivation",
+        "viterbi": "toledo.consensus.decide:Viterbi",
+        "map": Preset("viterbi", {}),
+    },
+    adapt=_adapted,
+)

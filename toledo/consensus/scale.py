@@ -21,16 +21,16 @@ from functools import cache
 import numpy as np
 
 from toledo.compiled.kernels import map_chunks
+from toledo.consensus.decide import SEGMENTS_AT_ONCE, MaxTranslation
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import SEGMENTS_AT_ONCE, Decision, MaxTranslation, Rule, check_scale
+from toledo.consensus.rule import Decision, Rule, check_scale
 from toledo.consensus.texts import best_derivations
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Scores, Yields
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.chrf import ChrF
 from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
 from toledo.weights import Weights
@@ -99,7 +99,7 @@ def choose_scale(
     weights: Weights | Mapping[str, float],
     references: References,
     scales: Sequence[float] | None = None,
-    metric: Metric = BLEU(),  # noqa: B008 (frozen)
+    metric: Metric = BLEU(smooth_method="none"),  # noqa: B008 (frozen)
     threads: int | None = None,
     progress: Progress = silent,
 ) -> ScaleTable:
@@ -115,7 +115,7 @@ def choose_sampled_scale(
     translate: Callable[[float], Sequence[Sequence[str]]],
     scales: Sequence[float],
     references: References,
-    metric: Metric = BLEU(),  # noqa: B008 (frozen)
+    metric: Metric = BLEU(smooth_method="none"),  # noqa: B008 (frozen)
     threads: int | None = None,
 ) -> ScaleTable:
     """Score scales that need samples of their own: `translate` draws them, and gives the texts that the rule chose.
@@ -133,7 +133,7 @@ def choose_rule(
     forests: Sequence[Forest],
     weights: Weights | Mapping[str, float],
     references: References,
-    metric: Metric = BLEU(),  # noqa: B008 (frozen)
+    metric: Metric = BLEU(smooth_method="none"),  # noqa: B008 (frozen)
     threads: int | None = None,
     progress: Progress = silent,
 ) -> ScaleTable:
@@ -142,7 +142,7 @@ def choose_rule(
         raise InputError("nothing to choose from", remedy="give at least one rule, one scale and one segment")
     if len(references) != len(forests):
         raise InputError(f"{len(forests)} segments, but references for {len(references)}", remedy="give one set each")
-    decisions = decide_each(candidates, forests, weights, threads, progress)
+    decisions = decide_candidates(candidates, forests, weights, threads, progress)
     rows = []
     for candidate, chosen in zip(candidates, decisions, strict=True):
         texts = [
@@ -152,7 +152,7 @@ def choose_rule(
     return ScaleTable(tuple(rows), metric.higher_is_better)
 
 
-def decide_each(
+def decide_candidates(
     candidates: Sequence[Candidate],
     forests: Sequence[Forest],
     weights: Weights | Mapping[str, float],
@@ -194,31 +194,27 @@ def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores)
     for number, (rule, scale) in enumerate((one.rule, one.scale) for one in candidates):
         if size := _texts_needed(rule):
             texts, totals = lists(size)
-            decisions[number] = rule.choose(texts, scale * totals)
+            decisions[number] = rule.decide(texts, scale * totals)
         elif isinstance(rule, Consensus):
             consensus[number] = rule, scale
         elif isinstance(rule, LatticeMBR):
             lattice[number] = rule, scale
         else:
-            decisions[number] = rule.choose(forest, scale * scores)
-    decisions.update(zip(consensus, Consensus.choose_each(forest, scores, list(consensus.values())), strict=True))
-    decisions.update(zip(lattice, LatticeMBR.choose_each(forest, scores, list(lattice.values())), strict=True))
+            decisions[number] = rule.decide(forest, scale * scores)
+    decisions.update(zip(consensus, Consensus.decide_each(forest, scores, list(consensus.values())), strict=True))
+    decisions.update(zip(lattice, LatticeMBR.decide_each(forest, scores, list(lattice.values())), strict=True))
     return [decisions[number] for number in range(len(candidates))]
 
 
 def _texts_needed(rule: Rule) -> int:
     """How many of the best texts a rule looks at; 0 if it looks at more than these."""
     match rule:
-        case MBR(samples=0):
-            return max(rule.size, rule.evidence)
+        case MBR(num_samples=0):
+            return max(rule.size, rule.reference_size)
         case MaxTranslation() | Consensus(from_list=True):
             return rule.size
     return 0
 
 
 def _score(metric: Metric, texts: Sequence[Sequence[str]], references: References, threads: int | None) -> float:
-    if isinstance(metric, ChrF):  # it reads characters
-        lines = [" ".join(words) for words in texts]
-        groups = [[" ".join(words) for words in group] for group in references]
-        return metric.score(metric.corpus_statistics(lines, groups, threads).sum(axis=0))
     return metric.score(metric.corpus_statistics(texts, references, threads).sum(axis=0))

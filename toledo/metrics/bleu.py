@@ -19,16 +19,24 @@ last symbol. The children of all nodes are in one hash table of (node, symbol). 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.hashing import EMPTY, find_slot, pair_key
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
-from toledo.compiled.ragged import Pairing, Words, pair_words
+from toledo.compiled.ragged import Numbering, Pairing, Sequences, Words, check_shape, number_words, pair_words
+from toledo.errors import InputError, MissingExtraError
+from toledo.metrics.metric import Metric
+from toledo.settings import Meta, unknown_name
+from toledo.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from toledo.metrics.references import Counter
 
 NONE, FLOOR, ADD_K, EXPONENTIAL = range(4)
 
@@ -138,7 +146,7 @@ def _fill_precisions(
             precisions[n] = 100.0 * value / total
 
 
-class Trie(NamedTuple):
+class NGramTrie(NamedTuple):
     """`counts[v]` is how often n-gram v may match, `seen` is scratch memory of the same size, all 0 between uses."""
 
     keys: NDArray[np.uint64]
@@ -157,10 +165,10 @@ def slots_for_nodes(nodes: int) -> int:
 
 
 @kernel
-def new_trie(nodes: int) -> Trie:
+def new_trie(nodes: int) -> NGramTrie:
     """Memory for tries of up to so many nodes beside the root; `length · order` is enough for a sequence."""
     slots = slots_for_nodes(nodes)
-    return Trie(
+    return NGramTrie(
         np.empty(slots, np.uint64),
         np.empty(slots, np.int32),
         np.zeros(nodes + 1, np.int32),
@@ -169,17 +177,17 @@ def new_trie(nodes: int) -> Trie:
 
 
 @kernel
-def cleared(memory: Trie, nodes: int) -> Trie:
+def cleared(memory: NGramTrie, nodes: int) -> NGramTrie:
     """An empty trie for up to so many nodes in the memory of a larger one."""
     slots = slots_for_nodes(nodes)
-    trie = Trie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
+    trie = NGramTrie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
     trie.keys[:] = EMPTY
     trie.counts[:] = 0
     return trie
 
 
 @kernel
-def add_reference(trie: Trie, nodes: int, symbols: NDArray[np.int32], order: int) -> int:
+def add_reference(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], order: int) -> int:
     """Add a reference to a trie of so many nodes; the largest count of all references stays. Gives the new size."""
     for begin in range(symbols.size):
         node = 0
@@ -199,7 +207,7 @@ def add_reference(trie: Trie, nodes: int, symbols: NDArray[np.int32], order: int
 
 
 @kernel
-def count_matches(trie: Trie, nodes: int, symbols: NDArray[np.int32], matches: NDArray[np.float64]) -> None:
+def count_matches(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], matches: NDArray[np.float64]) -> None:
     """Write to `matches[n − 1]` how many n-grams match, clipped by their counts in the references."""
     order = matches.size
     matches[:] = 0.0
@@ -220,47 +228,50 @@ def count_matches(trie: Trie, nodes: int, symbols: NDArray[np.int32], matches: N
 SEGMENTS_AT_ONCE = 2000
 
 
-@dataclass(frozen=True)
-class BLEU:
-    """BLEU with n-grams up to an order.
+@dataclass(frozen=True, kw_only=True)
+class BLEU(Metric):
+    """BLEU with sacreBLEU's settings, numbers and signatures.
 
-    Smoothing of orders without a match: `none`; `floor`: count as `value` (0.1) matches; `add-k`: add `value` (1) to
-    matches and totals above order 1; `exp`: halve the count for each such order. `effective_order` leaves out orders
-    longer than the hypothesis, as one wants for single segments.
+    Smoothing of orders without a match: `none`; `floor`: count as `smooth_value` (0.1) matches; `add-k`: add
+    `smooth_value` (1) to matches and totals above order 1; `exp`: halve the count for each such order. With
+    `effective_order`, orders longer than the hypothesis are left out, as one wants for single segments.
     """
 
-    order: int = 4
-    smoothing: str = "none"
-    value: float | None = None
+    lowercase: bool = False
+    tokenize: str | None = None  # 13a, or what sacreBLEU takes for `trg_lang`
+    smooth_method: str = "exp"
+    smooth_value: float | None = None
+    max_ngram_order: Annotated[int, Meta(ge=1)] = 4
     effective_order: bool = False
+    trg_lang: str = ""
 
     name = "BLEU"
-    higher_is_better = True
 
     def __post_init__(self) -> None:
-        if self.order < 1:
-            raise ValueError("the order of BLEU is at least 1")
-        if self.smoothing not in METHODS:
-            raise ValueError(f"no smoothing {self.smoothing!r}: choose from {', '.join(METHODS)}")
+        if self.max_ngram_order < 1:
+            raise InputError("max_ngram_order must be at least 1", argument="max_ngram_order")
+        if self.smooth_method not in METHODS:
+            raise unknown_name("smoothing method", self.smooth_method, list(METHODS))
 
     @property
     def size(self) -> int:
-        """The number of statistics."""
-        return 2 + 2 * self.order
-
-    def statistics(self, hypothesis: Words, references: Sequence[Words]) -> NDArray[np.float64]:
-        """The statistics of one segment."""
-        statistics: NDArray[np.float64] = self.corpus_statistics([hypothesis], [references], threads=1)[0]
-        return statistics
+        """Number of statistics of a segment."""
+        return 2 + 2 * self.max_ngram_order
 
     def corpus_statistics(
-        self, hypotheses: Sequence[Words], references: Sequence[Sequence[Words]], threads: int | None = None
+        self,
+        hypotheses: Sequence[str | Words],
+        references: Sequence[Sequence[str | Words]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """The statistics of each segment: one row for each hypothesis; `references[i]` are those of hypothesis i."""
-        return self.paired_statistics(pair_words(hypotheses, references), threads)
+        """Return the statistics of each segment: one row for each hypothesis."""
+        check_shape(hypotheses, references)
+        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
+        return self.paired_statistics(pairing, threads)
 
     def paired_statistics(self, pairing: Pairing, threads: int | None = None) -> NDArray[np.float64]:
-        """The statistics of encoded segments."""
+        """Return the statistics of encoded segments."""
         result = np.zeros((len(pairing.hypotheses), self.size))
 
         def work(begin: int, end: int) -> None:
@@ -273,32 +284,89 @@ class BLEU:
                 pairing.groups,
                 begin,
                 end,
-                self.order,
+                self.max_ngram_order,
                 result,
             )
 
         map_chunks(work, len(pairing.hypotheses), chunk=SEGMENTS_AT_ONCE, threads=threads)
         return result
 
-    def score(self, statistics: NDArray[np.float64]) -> float:
-        """The score, 0 to 100, of a sum of statistics."""
-        return float(self.scores(statistics[None])[0])
+    def prepare(self, references: Sequence[Sequence[Sequence[str]]], vocabulary: Vocabulary) -> Counter:
+        """Return a counter that matches ids with tries of the references."""
+        from toledo.metrics.references import encoded_references
+
+        return encoded_references(self, references, vocabulary)
 
     def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The score of each row."""
+        """Return the score, 0 to 100, of each row."""
         return bleu_scores(self._checked(statistics), *self._smoothing())
 
     def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivatives of the score by the statistics; 0 where the score is 0 or has no derivative."""
+        """Return the derivatives of the score by the statistics; 0 where the score is 0 or has no derivative."""
         return bleu_gradient(self._checked(statistics[None])[0], *self._smoothing())
 
+    def details(self, statistics: NDArray[np.float64]) -> dict[str, Any]:
+        """Return precisions, brevity penalty, lengths and counts."""
+        order = self.max_ngram_order
+        precisions = np.zeros(order)
+        _fill_precisions(statistics, *self._smoothing()[:2], precisions)
+        said, meant = (int(one) for one in statistics[:2])
+        return {
+            "precisions": precisions.tolist(),
+            "bp": brevity_penalty(float(said), float(meant)),
+            "ratio": said / meant if meant else 0.0,
+            "sys_len": said,
+            "ref_len": meant,
+            "counts": statistics[2 : 2 + order].astype(int).tolist(),
+            "totals": statistics[2 + order :].astype(int).tolist(),
+        }
+
+    def encode(self, texts: Sequence[str]) -> Sequences | None:
+        """Return the numbers of words."""
+        return number_words(self._words(texts), Numbering())
+
+    def gains(
+        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the expected BLEU of the first texts."""
+        from toledo.metrics.expected import expected_bleu
+
+        return expected_bleu(texts, hypotheses, probabilities, self.max_ngram_order, self._smoothing())
+
+    def twin(self) -> Any:
+        """Return sacreBLEU's object with the same settings."""
+        from sacrebleu.metrics.bleu import BLEU as SacreBLEU  # noqa: N811
+
+        if self.tokenize is not None and self.tokenize not in SacreBLEU.TOKENIZERS:
+            raise unknown_name("tokenizer", self.tokenize, list(SacreBLEU.TOKENIZERS))
+        settings = {one.name: getattr(self, one.name) for one in fields(self)}
+        try:
+            return SacreBLEU(**settings, force=True)
+        except (ImportError, RuntimeError) as error:
+            raise MissingExtraError(
+                f"tokenizer {self.tokenize!r} does not work: {error}", remedy="install what it needs"
+            ) from error
+
+    @cached_property
+    def _tokenizer(self) -> Callable[[str], str]:
+        tokenizer: Callable[[str], str] = self.twin().tokenizer
+        return tokenizer
+
+    def _words(self, texts: Sequence[str | Words]) -> list[Words]:
+        return [self._split(text) if isinstance(text, str) else text for text in texts]
+
+    def _split(self, text: str) -> list[str]:
+        return self._tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
+
     def _smoothing(self) -> tuple[int, float, bool]:
-        method, default = METHODS[self.smoothing]
-        return method, default if self.value is None else float(self.value), self.effective_order
+        method, default = METHODS[self.smooth_method]
+        return method, default if self.smooth_value is None else float(self.smooth_value), self.effective_order
 
     def _checked(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         if statistics.ndim != 2 or statistics.shape[1] != self.size:
-            raise ValueError(f"BLEU of order {self.order} has {self.size} statistics, not {statistics.shape[-1]}")
+            raise ValueError(
+                f"BLEU of order {self.max_ngram_order} has {self.size} statistics, not {statistics.shape[-1]}"
+            )
         return np.ascontiguousarray(statistics, np.float64)
 
 
@@ -344,7 +412,7 @@ def _fill_statistics(
 
 @kernel
 def segment_statistics(
-    trie: Trie,
+    trie: NGramTrie,
     nodes: int,
     hypothesis: NDArray[np.int32],
     reference_lengths: NDArray[np.int64],

@@ -8,34 +8,51 @@ precision and recall over the orders that both sides have, the score is 100 · (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import Numbering, Sequences, character_sequences, check_shape, group_offsets, number_words
-from toledo.metrics.bleu import Trie, add_reference, cleared, count_matches, new_trie
+from toledo.compiled.ragged import (
+    Numbering,
+    Sequences,
+    Words,
+    character_sequences,
+    check_shape,
+    group_offsets,
+    number_words,
+    offsets_of,
+)
+from toledo.errors import InputError
+from toledo.metrics.bleu import NGramTrie, add_reference, cleared, count_matches, new_trie
+from toledo.metrics.metric import Metric
+from toledo.settings import Meta
+from toledo.text.vocabulary import Vocabulary
 
 SEGMENTS_AT_ONCE = 200
+EPSILON = 1e-16  # as in sacreBLEU
 PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
-@dataclass(frozen=True)
-class ChrF:
-    """chrF on texts; white space between words does not count."""
+@dataclass(frozen=True, kw_only=True)
+class CHRF(Metric):
+    """chrF with sacreBLEU's settings, numbers and signatures; white space does not count unless `whitespace` is set.
 
-    character_order: int = 6
-    word_order: int = 0
-    beta: float = 2.0
+    Words given instead of a text are joined by blanks.
+    """
 
-    higher_is_better = True
+    char_order: Annotated[int, Meta(ge=1)] = 6
+    word_order: Annotated[int, Meta(ge=0)] = 0
+    beta: Annotated[float, Meta(gt=0)] = 2
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
 
     def __post_init__(self) -> None:
-        if self.character_order < 1 or self.word_order < 0 or self.beta <= 0:
-            raise ValueError(
-                "chrF needs a character order of at least 1, a word order of at least 0 and a positive beta"
-            )
+        if self.char_order < 1 or self.word_order < 0 or self.beta <= 0:
+            raise InputError("chrF needs char_order of at least 1, word_order of at least 0 and a positive beta")
 
     @property
     def name(self) -> str:
@@ -44,22 +61,23 @@ class ChrF:
 
     @property
     def size(self) -> int:
-        """The number of statistics."""
-        return 3 * (self.character_order + self.word_order)
-
-    def statistics(self, hypothesis: str, references: Sequence[str]) -> NDArray[np.float64]:
-        """The statistics of one segment."""
-        statistics: NDArray[np.float64] = self.corpus_statistics([hypothesis], [references], threads=1)[0]
-        return statistics
+        """Number of statistics of a segment."""
+        return 3 * (self.char_order + self.word_order)
 
     def corpus_statistics(
-        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], threads: int | None = None
+        self,
+        hypotheses: Sequence[str | Words],
+        references: Sequence[Sequence[str | Words]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """The statistics of each segment: one row for each hypothesis; `references[i]` are those of hypothesis i."""
+        """Return the statistics of each segment: one row for each hypothesis."""
         check_shape(hypotheses, references)
+        if self.eps_smoothing and any(len(group) > 1 for group in references):
+            return self._best_rows(hypotheses, references, threads)
         flat = [reference for group in references for reference in group]
-        texts = [*hypotheses, *flat]
-        characters, words = character_sequences(texts), self._words(texts)
+        texts = [self._text(text) for text in (*hypotheses, *flat)]
+        characters, words = self._characters(texts), self._word_numbers(texts)
         groups = group_offsets(references)
         result = np.zeros((len(hypotheses), self.size))
 
@@ -70,35 +88,100 @@ class ChrF:
                 groups,
                 begin,
                 end,
-                (self.character_order, self.word_order),
-                self.beta,
+                (self.char_order, self.word_order),
+                float(self.beta),
                 result,
             )
 
         map_chunks(work, len(hypotheses), chunk=SEGMENTS_AT_ONCE, threads=threads)
         return result
 
-    def _words(self, texts: Sequence[str]) -> Sequences:
+    def _best_rows(
+        self, hypotheses: Sequence[str | Words], references: Sequence[Sequence[str | Words]], threads: int | None
+    ) -> NDArray[np.float64]:
+        """Return the statistics with the reference that scores best; the kernel knows no epsilon."""
+        result = np.zeros((len(hypotheses), self.size))
+        for number, (said, group) in enumerate(zip(hypotheses, references, strict=True)):
+            rows = self.corpus_statistics([said] * len(group), [[one] for one in group], threads)
+            result[number] = rows[int(np.argmax(self.scores(rows)))]
+        return result
+
+    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score, 0 to 100, of each row."""
+        rows = self._checked(statistics)
+        return _eps_scores(rows, float(self.beta)) if self.eps_smoothing else _scores(rows, float(self.beta))
+
+    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives of the score by the statistics; 0 where the score is 0."""
+        if self.eps_smoothing:
+            raise InputError("chrF with eps_smoothing has no gradient", remedy="use eps_smoothing=False")
+        return _gradient(self._checked(statistics[None])[0], float(self.beta))
+
+    def details(self, statistics: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the orders and beta."""
+        return {"char_order": self.char_order, "word_order": self.word_order, "beta": self.beta}
+
+    def encode(self, texts: Sequence[str]) -> Sequences | None:
+        """Return the characters; None if words or epsilon count too."""
+        plain = not self.word_order and not self.eps_smoothing
+        return self._characters([self._text(text) for text in texts]) if plain else None
+
+    def encode_words(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
+        """Return the characters of texts of word ids, without white space."""
+        words, places = np.unique(texts.symbols, return_inverse=True)
+        spelled = ["".join(word.split()) for word in vocabulary.words(words.tolist())]
+        encoded = np.frombuffer("".join(spelled).encode("utf-32-le", "surrogatepass"), np.int32)
+        lengths = np.array([len(word) for word in spelled], np.int64)
+        starts, ends = offsets_of(lengths)[:-1], offsets_of(lengths[places])
+        shifts = np.repeat(starts[places] - ends[:-1], lengths[places])
+        return Sequences(encoded[np.arange(ends[-1]) + shifts], ends[texts.offsets])
+
+    def gains(
+        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the expected chrF of the first texts."""
+        from toledo.metrics.expected import expected_chrf
+
+        if self.word_order or self.eps_smoothing:
+            raise InputError("expected chrF counts characters only", remedy="use word_order=0, eps_smoothing=False")
+        return expected_chrf(texts, hypotheses, probabilities, self.char_order, float(self.beta))
+
+    def twin(self) -> Any:
+        """Return sacreBLEU's object with the same settings."""
+        from sacrebleu.metrics.chrf import CHRF as SacreCHRF  # noqa: N811
+
+        return SacreCHRF(**{one.name: getattr(self, one.name) for one in fields(self)})
+
+    def _text(self, text: str | Words) -> str:
+        joined = text if isinstance(text, str) else " ".join(cast(Sequence[str], text))
+        return joined.lower() if self.lowercase else joined
+
+    def _characters(self, texts: Sequence[str]) -> Sequences:
+        if not self.whitespace:
+            return character_sequences(texts)
+        encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
+        return Sequences(np.frombuffer(encoded, np.int32), offsets_of([len(text) for text in texts]))
+
+    def _word_numbers(self, texts: Sequence[str]) -> Sequences:
         if not self.word_order:
             return Sequences(np.empty(0, np.int32), np.zeros(len(texts) + 1, np.int64))
         return number_words([split_punctuation(text) for text in texts], Numbering())
-
-    def score(self, statistics: NDArray[np.float64]) -> float:
-        """The score, 0 to 100, of a sum of statistics."""
-        return float(self.scores(statistics[None])[0])
-
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The score of each row."""
-        return _scores(self._checked(statistics), self.beta)
-
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivatives of the score by the statistics; 0 where the score is 0."""
-        return _gradient(self._checked(statistics[None])[0], self.beta)
 
     def _checked(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         if statistics.ndim != 2 or statistics.shape[1] != self.size:
             raise ValueError(f"{self.name} has {self.size} statistics, not {statistics.shape[-1]}")
         return np.ascontiguousarray(statistics, np.float64)
+
+
+def _eps_scores(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
+    """Average F-scores of all orders, with a tiny number where one is undefined, as chrF's first program did."""
+    said, meant, matches = statistics[:, 0::3], statistics[:, 1::3], statistics[:, 2::3]
+    precision = np.where(said > 0, matches / np.maximum(said, 1), EPSILON)
+    recall = np.where(meant > 0, matches / np.maximum(meant, 1), EPSILON)
+    below = beta * beta * precision + recall
+    values = np.where(below > 0, (1 + beta * beta) * precision * recall / np.where(below > 0, below, 1), EPSILON)
+    scores: NDArray[np.float64] = 100.0 * values.sum(axis=1) / said.shape[1]
+    return scores
 
 
 def split_punctuation(text: str) -> list[str]:
@@ -203,7 +286,7 @@ def _largest(texts: Texts, order: int) -> int:
 
 
 @kernel
-def _compare(memory: Trie, texts: Texts, hypothesis: int, reference: int, statistics: NDArray[np.float64]) -> None:
+def _compare(memory: NGramTrie, texts: Texts, hypothesis: int, reference: int, statistics: NDArray[np.float64]) -> None:
     """Write the statistics of one hypothesis against one reference, for characters or for words."""
     symbols, offsets = texts
     order = statistics.size // 3

@@ -1,181 +1,335 @@
-"""Scores of one or several systems as one reports them: tokenised and signed by sacreBLEU, counted here.
+"""Scores of one or several systems as one reports them, and tests whether systems differ.
 
-The statistics come from this package, which the tests show to be those of sacreBLEU; tokenisation and signatures come
-from sacreBLEU itself, so the numbers can be compared with everybody else's.
+Statistics are counted once for each system and metric; intervals and tests resample them: segments, or whole documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.metrics import bleu as sacrebleu_bleu
-from sacrebleu.metrics import chrf as sacrebleu_chrf
-from sacrebleu.metrics import ter as sacrebleu_ter
 
-from toledo.compiled.ragged import check_shape
 from toledo.errors import InputError
-from toledo.metrics.bleu import BLEU, brevity_penalty
-from toledo.metrics.chrf import ChrF
-from toledo.metrics.metric import Metric
-from toledo.metrics.significance import SEED, Interval, approximate_randomisation, confidence_interval, paired_bootstrap
-from toledo.metrics.ter import TER
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric, number_of_references
+from toledo.metrics.score import Score, ScoreInterval
+from toledo.metrics.significance import (
+    SEED,
+    approximate_randomization,
+    confidence_interval,
+    difference_interval,
+    holm,
+    paired_bootstrap,
+)
+from toledo.results import Result, TableResult, plain, table
 
-METRICS = ("bleu", "chrf", "chrf++", "ter")
-TESTS = {"bootstrap": (paired_bootstrap, "bs"), "randomisation": (approximate_randomisation, "ar")}
+TestName = Literal["bootstrap", "randomization"]
+TESTS = {"bootstrap": (paired_bootstrap, "bs"), "randomization": (approximate_randomization, "ar")}
+TITLES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+P_HEADER = " p (Holm) "
+Rows = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to count: names of metrics, tokeniser of BLEU (one of sacreBLEU's), case, and the significance test."""
+class Resampling:
+    """How intervals and tests are computed: `level` is the share that an interval holds, None for no interval."""
 
-    metrics: tuple[str, ...] = ("bleu", "chrf", "ter")
-    tokenize: str = "13a"
-    lowercase: bool = False
-    test: str = "bootstrap"
-    samples: int = 1000
+    level: float | None = 0.95
+    resamples: int = 1000
     seed: int = SEED
+    units: NDArray[np.int64] | None = None  # the document of each segment
+    test: TestName = "bootstrap"
+    correction: Literal["holm", "none"] = "holm"
+    alpha: float = 0.05
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.metrics:
-            raise InputError("no metric is named", remedy=f"choose from {', '.join(METRICS)}")
-        _require_known("metric", self.metrics, METRICS)
-        _require_known("significance test", [self.test], ["none", *TESTS])
-        _require_known("tokeniser", [self.tokenize], list(sacrebleu_bleu.BLEU.TOKENIZERS))
+        if self.resamples < 1:
+            raise InputError("resamples must be at least 1", argument="resamples")
+        if self.level is not None and not 0.0 < self.level < 1.0:
+            raise InputError(f"interval is {self.level:g}, expected a share such as 0.95", argument="interval")
+        if not 0.0 < self.alpha < 1.0:
+            raise InputError(f"alpha is {self.alpha:g}, expected a number such as 0.05", argument="alpha")
+
+    def grouped(self, rows: Rows) -> Rows:
+        """Return the statistics of the units that are resampled."""
+        if self.units is None:
+            return rows
+        sums = np.zeros((int(self.units.max()) + 1, rows.shape[1]))
+        np.add.at(sums, self.units, rows)
+        return sums
+
+    @property
+    def unit(self) -> str:
+        """The name of what is resampled."""
+        return "segments" if self.units is None else "documents"
 
 
-@dataclass(frozen=True)
-class Score:
-    """A score in per cent; its 95 % interval if resampled; p of its difference from the baseline if compared."""
-
-    value: float
-    interval: Interval | None = None
-    p_value: float | None = None
-
-
-@dataclass(frozen=True)
-class System:
-    """The scores of one system by metric, and its length in words as BLEU counts them."""
+class SystemTexts(NamedTuple):
+    """One system: its runs, each with one text for each segment."""
 
     name: str
+    runs: Sequence[Sequence[str]]
+
+
+class ScoringTask(NamedTuple):
+    """What all systems share: metrics by key, references and sources of each segment."""
+
+    metrics: Mapping[str, Metric]
+    references: Sequence[Sequence[str]] | None
+    sources: Sequence[str] | None
+
+    def rows(self, key: str, texts: Sequence[str], threads: int | None) -> Rows:
+        """Return the statistics of one text for each segment."""
+        metric = self.metrics[key]
+        if "references" in metric.needs and self.references is None:
+            raise InputError(f"metric {metric.name} needs references", argument="references")
+        if "sources" in metric.needs and self.sources is None:
+            raise InputError(f"metric {metric.name!r} needs sources", argument="sources")
+        groups = self.references if self.references is not None else [()] * len(texts)
+        return metric.corpus_statistics(texts, groups, threads, self.sources)
+
+
+@dataclass(frozen=True)
+class Evaluation(TableResult):
+    """Scores of one system by metric; `segments` has the score of each segment alone."""
+
     scores: dict[str, Score]
-    words: int
-    reference_words: int
+    segments: dict[str, Rows] = field(repr=False)
+    length_ratio: float | None
+    num_segments: int
+    num_references: int | None
+    footer: str = field(default="", repr=False)
+
+    def __getitem__(self, name: str) -> Score:
+        return self.scores[name]
+
+    def __getattr__(self, name: str) -> Score:
+        scores: dict[str, Score] = self.__dict__.get("scores", {})
+        if name in scores:
+            return scores[name]
+        raise AttributeError(f"an evaluation has no {name!r}: its metrics are {', '.join(scores)}")
 
     @property
-    def length_ratio(self) -> float:
-        """Words of the system for each word of the reference; 0 without a reference."""
-        return self.words / self.reference_words if self.reference_words else 0.0
+    def signature(self) -> str:  # type: ignore[override]
+        """The signatures of all scores."""
+        return "\n".join(f"{one.name}|{one.signature}" for one in self.scores.values())
 
-    @property
-    def brevity_penalty(self) -> float:
-        """The brevity penalty of BLEU."""
-        return brevity_penalty(float(self.words), float(self.reference_words))
+    def cells(self) -> list[str]:
+        """Return the cells of a row: scores and length."""
+        ratio = [] if self.length_ratio is None else [f"{self.length_ratio:.3f}"]
+        return [*(score.cell() for score in self.scores.values()), *ratio]
+
+    def headers(self) -> list[str]:
+        """Return the headers of these cells."""
+        return [*(one.name for one in self.scores.values()), *([] if self.length_ratio is None else ["length"])]
+
+    def __str__(self) -> str:
+        width = max(len(score.name) for score in self.scores.values()) + 3
+        signatures = [f"{score.name.ljust(width)}{score.signature}" for score in self.scores.values()]
+        return "\n".join([*table([["", *self.headers()], ["", *self.cells()]]), self.footer, *signatures])
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{one.name}={one.score:.2f}" for one in self.scores.values())
+        return f"Evaluation({listed}, {self.num_segments} segments)"
+
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one row for each metric."""
+        return [
+            {"metric": key, "score": one.score, "low": one.interval and one.interval.low,
+             "high": one.interval and one.interval.high, "signature": one.signature}
+            for key, one in self.scores.items()
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return scores, scores of segments, and lengths."""
+        names = ("scores", "segments", "length_ratio", "num_segments", "num_references")
+        return {**{name: plain(getattr(self, name)) for name in names}, "signature": self.signature}
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Systems in the order given, the first is the baseline; signatures by the name of the metric."""
+class Test(Result):
+    """A test of one system against a baseline with one metric."""
 
-    systems: list[System]
-    signatures: dict[str, str]
+    metric: str
+    system: str
+    baseline: str
+    difference: float
+    interval: ScoreInterval
+    p: float
+    p_corrected: float
+    significant: bool
+
+    __test__ = False  # no test class of pytest
 
 
 @dataclass(frozen=True)
-class _Counter:
-    """One metric: its preparation of a line, its statistics, and sacreBLEU's object for the signature."""
+class Comparison(TableResult):
+    """Scores of several systems and tests of their differences; `units` says what was resampled."""
 
-    metric: Metric
-    prepare: Callable[[str], Any]
-    peer: Any
+    systems: dict[str, Evaluation]
+    tests: tuple[Test, ...]
+    units: str
+    runs: dict[str, int]
+    resampling: Resampling = field(repr=False)
+    texts: dict[str, Sequence[str]] = field(repr=False)
 
-    def statistics(
-        self, lines: Sequence[str], references: Sequence[Sequence[Any]], threads: int | None
-    ) -> NDArray[np.float64]:
-        return self.metric.corpus_statistics([self.prepare(line) for line in lines], references, threads)
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """The signatures of all scores."""
+        return next(iter(self.systems.values())).signature
 
+    def __getitem__(self, name: str) -> Evaluation:
+        return self.systems[name]
 
-def evaluate(
-    systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]], settings: Settings | None = None
-) -> Evaluation:
-    """Score the lines of each system; `references[i]` are the references of line i."""
-    settings = settings or Settings()
-    if not systems or not references:
-        raise InputError("nothing to evaluate", remedy="give at least one system and one line")
-    for lines in systems.values():
-        check_shape(lines, references)
-    scores: dict[str, dict[str, Score]] = {name: {} for name in systems}
-    lengths: dict[str, tuple[int, int]] = {}
-    signatures = {}
-    for kind in dict.fromkeys((*settings.metrics, "bleu")):  # BLEU counts the lengths in any case
-        counter = _counter(kind, settings)
-        prepared = [[counter.prepare(line) for line in group] for group in references]
-        statistics = {name: counter.statistics(lines, prepared, settings.threads) for name, lines in systems.items()}
-        if kind == "bleu":
-            lengths = {name: (int(rows[:, 0].sum()), int(rows[:, 1].sum())) for name, rows in statistics.items()}
-        if kind in settings.metrics:
-            for name, score in _scores(counter.metric, statistics, settings).items():
-                scores[name][counter.metric.name] = score
-            signatures[counter.metric.name] = _signature(counter.peer, references, settings)
-    return Evaluation([System(name, scores[name], *lengths[name]) for name in systems], signatures)
+    def best(self, metric: str) -> str:
+        """Return the name of the system with the best score."""
+        scores = {name: system[metric] for name, system in self.systems.items()}
+        return max(scores, key=lambda name: scores[name].score * (1 if scores[name].higher_is_better else -1))
 
+    def examples(self, system: str, n: int = 10, metric: str | None = None) -> list[dict[str, Any]]:
+        """Return the segments in which a system differs most from the baseline of its first test."""
+        test = next((one for one in self.tests if one.system == system and metric in (None, one.metric)), None)
+        if test is None:
+            raise InputError(f"system {system!r} was not tested", remedy=f"choose from {', '.join(self.systems)}")
+        ours, theirs = (self.systems[name].segments[test.metric] for name in (test.system, test.baseline))
+        order = np.argsort(-np.abs(ours - theirs), kind="stable")[:n].tolist()
+        return [
+            {"segment": i, "difference": float(ours[i] - theirs[i]),
+             test.baseline: self.texts[test.baseline][i], test.system: self.texts[test.system][i]}
+            for i in order
+        ]  # fmt: skip
 
-def _counter(kind: str, settings: Settings) -> _Counter:
-    cased = str.lower if settings.lowercase else str
-    if kind == "bleu":
-        bleu = _sacrebleu(settings)
-        return _Counter(BLEU(smoothing="exp"), lambda line: bleu.tokenizer(cased(line).rstrip()).split(), bleu)
-    if kind == "ter":
-        ter = sacrebleu_ter.TER()
-        return _Counter(TER(), lambda line: ter.tokenizer(line.rstrip()).split(), ter)
-    word_order = 2 if kind == "chrf++" else 0
-    return _Counter(
-        ChrF(word_order=word_order), cased, sacrebleu_chrf.CHRF(lowercase=settings.lowercase, word_order=word_order)
-    )
+    def __str__(self) -> str:
+        first = next(iter(self.systems.values()))
+        against = {one.baseline for one in self.tests}
+        lines = [["System", *_flat([score.name, "Δ", P_HEADER] for score in first.scores.values())]]
+        if len(against) == 1:
+            for name, system in self.systems.items():
+                found = {one.metric: one for one in self.tests if one.system == name}
+                lines.append([name, *_flat([score.cell(), *_test_cells(found.get(key))] for key, score in system.scores.items())])  # fmt: skip  # noqa: E501
+            return "\n".join([*table(lines, left=[0]), self._footer(f" against {against.pop()!r}")])
+        lines = [["System", *first.headers()], *([name, *system.cells()] for name, system in self.systems.items())]
+        pairs = [["", "", "metric", "Δ", P_HEADER]]
+        pairs += [[one.system, one.baseline, one.metric, *_test_cells(one)] for one in self.tests]
+        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer(" of all pairs")]
+        return "\n".join([*table(lines, left=[0]), *shown])
 
+    def _footer(self, what: str) -> str:
+        how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
+        number = len(next(iter(self.texts.values()))) if how.units is None else int(how.units.max()) + 1
+        draws = "resamples" if how.test == "bootstrap" else "random swaps"
+        tests = f"{count} test{'s' if count != 1 else ''}"
+        after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
+        runs = ""
+        if any(one > 1 for one in self.runs.values()):
+            runs = "\nmean ± σ of runs: " + ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
+        return (
+            f"{TITLES[how.test]}{what}, two-sided, {how.resamples} {draws} of {number} {how.unit}; "
+            f"* p < {how.alpha:g}{after}{runs}"
+        )
 
-def _sacrebleu(settings: Settings) -> sacrebleu_bleu.BLEU:
-    try:
-        return sacrebleu_bleu.BLEU(tokenize=settings.tokenize, lowercase=settings.lowercase, force=True)
-    except (ImportError, RuntimeError) as error:
-        raise InputError(
-            f"the tokeniser {settings.tokenize} does not work: {error}", remedy="install what it needs"
-        ) from error
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"
 
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one row for each system and metric, with its test if there is one."""
+        found: list[dict[str, Any]] = []
+        for name, system in self.systems.items():
+            for key, score in system.scores.items():
+                row = {"system": name, "metric": key, "score": score.score}
+                tests: list[Test | None] = [one for one in self.tests if (one.system, one.metric) == (name, key)]
+                for one in tests or [None]:
+                    more = {} if one is None else {"baseline": one.baseline, "difference": one.difference, "p": one.p, "p_corrected": one.p_corrected, "significant": one.significant}  # fmt: skip  # noqa: E501
+                    found.append({**row, **more})
+        return found
 
-def _scores(metric: Metric, statistics: Mapping[str, NDArray[np.float64]], settings: Settings) -> dict[str, Score]:
-    """The first system is the baseline of the others."""
-    values = {name: metric.score(rows.sum(axis=0)) for name, rows in statistics.items()}
-    if settings.test == "none":
-        return {name: Score(value) for name, value in values.items()}
-    test, _ = TESTS[settings.test]
-    baseline_name = next(iter(statistics))
-    result = {}
-    for name, rows in statistics.items():
-        interval = confidence_interval(metric, rows, settings.samples, settings.seed)
-        p_value = None
-        if name != baseline_name:
-            p_value = test(metric, rows, statistics[baseline_name], settings.samples, settings.seed).p_value
-        result[name] = Score(values[name], interval, p_value)
-    return result
-
-
-def _signature(peer: Any, references: Sequence[Sequence[str]], settings: Settings) -> str:
-    counts = {len(group) for group in references}
-    peer.num_refs = counts.pop() if len(counts) == 1 else -1  # sacreBLEU writes "var" for −1
-    signature = peer.get_signature()
-    if settings.test != "none":
-        signature.update("seed", settings.seed)
-        signature.update("bs", settings.samples)  # also the intervals of the randomisation test are bootstrapped
-        signature.update(TESTS[settings.test][1], settings.samples)
-    return str(signature.format())
+    def to_dict(self) -> dict[str, Any]:
+        """Return scores and tests."""
+        names = ("systems", "tests", "units", "runs")
+        return {**{name: plain(getattr(self, name)) for name in names}, "signature": self.signature}
 
 
-def _require_known(what: str, given: Sequence[str], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise InputError(f"no {what} {name!r}", remedy=f"choose from {', '.join(known)}")
+def evaluate_system(task: ScoringTask, system: SystemTexts, how: Resampling) -> tuple[Evaluation, dict[str, Rows]]:
+    """Score one system; gives the statistics of its segments by metric too, averaged over its runs."""
+    scores, segments, statistics = {}, {}, {}
+    number = None if task.references is None else number_of_references(task.references)
+    more = {} if how.level is None else {"bs": how.resamples, TESTS[how.test][1]: how.resamples, "seed": how.seed}
+    for key, metric in task.metrics.items():
+        runs = [task.rows(key, texts, how.threads) for texts in system.runs]
+        values = [metric.score(rows.sum(axis=0)) for rows in runs]
+        rows = runs[0] if len(runs) == 1 else np.mean(runs, axis=0)
+        if len(runs) > 1:
+            mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
+            interval: ScoreInterval | None = ScoreInterval(mean, mean - deviation, mean + deviation)
+        else:
+            mean = values[0]
+            interval = None
+            if how.level is not None:
+                interval = confidence_interval(metric, how.grouped(rows), how.resamples, how.seed, how.level)
+        sign = metric.get_signature(1 if number is None else number, **more)
+        scores[key] = Score(
+            metric.name, mean, interval, metric.details(rows.sum(axis=0)), sign, metric.higher_is_better
+        )
+        segments[key], statistics[key] = metric.scores(rows), rows
+    size = len(system.runs[0])
+    footer = _describe(how, number, size)
+    return Evaluation(scores, segments, _length_ratio(task, system), size, number, footer), statistics
+
+
+def compare_systems(
+    task: ScoringTask, systems: Sequence[SystemTexts], pairs: Sequence[tuple[str, str]], how: Resampling
+) -> Comparison:
+    """Score systems and test pairs of (system, baseline); Holm's correction covers all tests of a metric."""
+    evaluations, rows = {}, {}
+    for system in systems:
+        evaluations[system.name], rows[system.name] = evaluate_system(task, system, how)
+    test, _ = TESTS[how.test]
+    level = 0.95 if how.level is None else how.level
+    found: list[Test] = []
+    for key, metric in task.metrics.items():
+        results, intervals = [], []
+        for pair in pairs:
+            one, other = (how.grouped(rows[name][key]) for name in pair)
+            results.append(test(metric, one, other, how.resamples, how.seed))
+            intervals.append(difference_interval(metric, [one, other], how.resamples, how.seed, level))
+        p_values = [one.p_value for one in results]
+        corrected = holm(p_values) if how.correction == "holm" else p_values
+        for (name, baseline), result, interval, p in zip(pairs, results, intervals, corrected, strict=True):
+            difference = evaluations[name][key].score - evaluations[baseline][key].score
+            found.append(Test(key, name, baseline, difference, interval, result.p_value, p, p < how.alpha))
+    texts = {system.name: system.runs[0] for system in systems}
+    counts = {system.name: len(system.runs) for system in systems}
+    return Comparison(evaluations, tuple(found), how.unit, counts, how, texts)
+
+
+def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
+    """Words of the system for each word of the references, as BLEU counts them."""
+    if task.references is None:
+        return None
+    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU())
+    said, meant = bleu.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
+    return float(said / meant) if meant else 0.0
+
+
+def _describe(how: Resampling, number: int | None, segments: int) -> str:
+    references = {None: "no references", 1: "1 reference", -1: "a varying number of references"}
+    text = f"{segments} segments, {references.get(number, f'{number} references')}"
+    if how.level is None:
+        return text
+    of = "" if how.units is None else f" of {int(how.units.max()) + 1} documents"
+    drawn = f"bootstrap, {how.resamples} resamples{of}, seed {how.seed}"
+    return f"{text}; ± is half of the {100 * how.level:g} % interval ({drawn})"
+
+
+def _test_cells(test: Test | None) -> list[str]:
+    if test is None:
+        return ["", ""]
+    return [f"{test.difference:+.2f}", f"{test.p_corrected:.3f} {'*' if test.significant else ' '}"]
+
+
+def _flat(groups: Iterator[list[str]] | Any) -> list[str]:
+    return [one for group in groups for one in group]

@@ -1,51 +1,209 @@
-"""What all metrics have in common: statistics per segment that add up, and a score of their sum."""
+"""What all metrics have in common: statistics of segments that add up, and a score of their sum.
+
+Scores are in per cent, as sacreBLEU prints them, with its settings and its signatures. A text is a `str`, which the
+metric prepares as its settings say, or a sequence of words (or an array of word ids), which is taken as it is.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from toledo.errors import InputError
+from toledo.metrics.score import Score
+from toledo.settings import Preset, Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from toledo.compiled.ragged import Sequences, Words
+    from toledo.metrics.references import Counter
+    from toledo.text.vocabulary import Vocabulary
+
+    Rows: TypeAlias = NDArray[np.float64]
+    Text: TypeAlias = str | Words
 
 
-class Metric(Protocol):
-    """Scores are in per cent, as sacreBLEU prints them.
+class Metric:
+    """Base of metrics: subclasses count statistics, turn sums of them into scores, and know sacreBLEU's twin."""
 
-    `statistics` takes a hypothesis and the list of its references: texts for chrF, lists of words (or arrays of word
-    ids) for BLEU and TER. Significance tests, tuning and consensus need no more than this.
-    """
+    higher_is_better: bool = True
+    needs: frozenset[str] = frozenset({"references"})
 
     @property
     def name(self) -> str:
         """The usual name."""
-        ...
-
-    @property
-    def higher_is_better(self) -> bool:
-        """False for an error rate."""
-        ...
+        raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """The number of statistics of a segment."""
-        ...
+        """Number of statistics of a segment."""
+        raise NotImplementedError
 
-    def statistics(self, hypothesis: Any, references: Any) -> NDArray[np.float64]:
-        """The statistics of one segment."""
-        ...
+    def corpus_statistics(
+        self,
+        hypotheses: Sequence[Any],
+        references: Sequence[Sequence[Any]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Rows:
+        """Return the statistics of each segment, one row each; `references[i]` are the references of hypothesis i."""
+        raise NotImplementedError
 
-    def corpus_statistics(self, hypotheses: Any, references: Any, threads: int | None = None) -> NDArray[np.float64]:
-        """The statistics of each segment, one row each; `references[i]` are the references of hypothesis i."""
-        ...
+    def scores(self, statistics: Rows) -> Rows:
+        """Return the score of each row of statistics, which may be fractional."""
+        raise NotImplementedError
 
-    def score(self, statistics: NDArray[np.float64]) -> float:
-        """The score of a sum of statistics, which may be fractional."""
-        ...
+    def gradient(self, statistics: Rows) -> Rows:
+        """Return the derivatives of the score by the statistics."""
+        raise NotImplementedError
 
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The score of each row."""
-        ...
+    def details(self, statistics: Rows) -> dict[str, Any]:
+        """Return what else is known of a score, by sacreBLEU's names."""
+        return {}
 
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivatives of the score by the statistics."""
-        ...
+    def statistics(self, hypothesis: Text, references: Sequence[Text]) -> Rows:
+        """Return the statistics of one segment."""
+        rows = self.corpus_statistics([hypothesis], [references], threads=1)
+        row: Rows = rows[0]
+        return row
+
+    def score(self, statistics: Rows) -> float:
+        """Return the score of a sum of statistics."""
+        return float(self.scores(statistics[None])[0])
+
+    def prepare(self, references: Sequence[Sequence[Sequence[str]]], vocabulary: Vocabulary) -> Counter:
+        """Return a counter of statistics for many hypotheses of these references, given as ids of a vocabulary."""
+        from toledo.metrics.references import TextStatistics
+
+        return TextStatistics(self, references, vocabulary)
+
+    def corpus_score(
+        self, hypotheses: Iterable[str], references: Any = None, sources: Iterable[str] | None = None
+    ) -> Score:
+        """Score a corpus; references are per set as in sacreBLEU, or per segment if only that fits."""
+        texts, groups = self._read(hypotheses, references)
+        rows = self.corpus_statistics(texts, groups, sources=None if sources is None else list(sources))
+        return self.score_of(rows.sum(axis=0), groups)
+
+    def sentence_score(
+        self, hypothesis: str, references: str | Sequence[str] | None = None, source: str | None = None
+    ) -> Score:
+        """Score one text."""
+        group = [references] if isinstance(references, str) else list(references or ())
+        rows = self.corpus_statistics([hypothesis], [group], 1, None if source is None else [source])
+        return self.score_of(rows[0], [group])
+
+    def sentence_scores(
+        self, hypotheses: Iterable[str], references: Any = None, sources: Iterable[str] | None = None
+    ) -> Rows:
+        """Return the score of each text."""
+        texts, groups = self._read(hypotheses, references)
+        return self.scores(
+            self.corpus_statistics(texts, groups, sources=None if sources is None else list(sources))
+        )  # fmt: skip
+
+    def pairwise_scores(self, hypotheses: Sequence[str], references: Sequence[str], source: str | None = None) -> Rows:
+        """Return the score of each hypothesis (row) with each reference (column) as its only one."""
+        pairs = [(said, meant) for said in hypotheses for meant in references]
+        sources = None if source is None else [source] * len(pairs)
+        rows = self.corpus_statistics([said for said, _ in pairs], [[meant] for _, meant in pairs], 1, sources)
+        return self.scores(rows).reshape(len(hypotheses), len(references))
+
+    def expected_scores(
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str],
+        source: str | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Rows:
+        """Return the expected score of each hypothesis if each reference is right with a probability ∝ its weight."""
+        import numpy as np
+
+        given = np.ones(len(references)) if weights is None else np.asarray(weights, np.float64)
+        shares = given / given.sum()
+        texts = self.encode([*hypotheses, *references])
+        if texts is None:
+            matrix = self.pairwise_scores(hypotheses, references, source)
+            return np.asarray(np.einsum("ij,j->i", matrix, shares), np.float64)
+        from toledo.metrics.expected import expected_gains, split_sequences
+
+        gains = expected_gains(*split_sequences(texts, len(hypotheses)), shares, self)
+        return gains if self.higher_is_better else 100.0 - gains
+
+    def encode(self, texts: Sequence[str]) -> Sequences | None:
+        """Return texts as symbols for `gains`; None if the metric can only compare pair by pair."""
+        return None
+
+    def encode_words(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
+        """Return texts of word ids as symbols for `gains`."""
+        return texts
+
+    def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
+        """Return the expected gain of the first texts; `probabilities[t]` is that of text t, 0 if it is no reference.
+
+        Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate. With `only_best`,
+        −inf may stand for the gain of a text that cannot be the best.
+        """
+        raise InputError(f"metric {self.name!r} does not compare words", remedy="use bleu, chrf or ter")
+
+    def get_signature(self, num_refs: int | None = None, **more: int) -> str:
+        """Return sacreBLEU's signature: of the last score, or for a number of references (−1: it varies)."""
+        number = self.__dict__.get("_num_refs", 1) if num_refs is None else num_refs
+        twin = self.twin()
+        if twin is None:
+            return "|".join([f"metric:{self.name}", f"nrefs:{'var' if number < 0 else number}", *_pairs(more)])
+        twin.num_refs = number
+        signature = twin.get_signature()
+        for key, value in more.items():
+            signature.update(key, value)
+        return str(signature.format())
+
+    def twin(self) -> Any:
+        """Return sacreBLEU's object with the same settings; None if there is none."""
+        return None
+
+    def score_of(self, statistics: Rows, groups: Sequence[Sequence[object]]) -> Score:
+        """Return the score of a sum of statistics, with its details and signature."""
+        self.__dict__["_num_refs"] = number = number_of_references(groups)  # sacreBLEU remembers it, too
+        found = self.score(statistics), None, self.details(statistics), self.get_signature(number)
+        return Score(self.name, *found, self.higher_is_better)
+
+    def _read(self, hypotheses: Iterable[str], references: Any) -> tuple[list[str], list[tuple[str, ...]]]:
+        from toledo.metrics.shapes import read_references
+
+        texts = list(hypotheses)
+        if references is None:
+            if "references" in self.needs:
+                raise InputError(f"metric {self.name} needs references", argument="references")
+            return texts, [() for _ in texts]
+        return texts, read_references(references, len(texts), square="per set")
+
+
+def number_of_references(groups: Sequence[Sequence[object]]) -> int:
+    """Return how many references each segment has, −1 if the number varies."""
+    counts = {len(group) for group in groups}
+    return counts.pop() if len(counts) == 1 else -1
+
+
+def _pairs(items: dict[str, int]) -> list[str]:
+    return [f"{key}:{value}" for key, value in items.items()]
+
+
+def _adapted(function: Callable[..., Any]) -> Metric:
+    from toledo.metrics.utility import utility
+
+    return utility(function)
+
+
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    {
+        "bleu": "toledo.metrics.bleu:BLEU",
+        "chrf": "toledo.metrics.chrf:CHRF",
+        "chrf++": Preset("chrf", {"word_order": 2}),
+        "ter": "toledo.metrics.ter:TER",
+    },
+    adapt=_adapted,
+)

@@ -1,15 +1,11 @@
-"""References prepared once for many hypotheses: n-best lists, samples, search.
-
-Statistics of texts beside their references, for any metric.
-"""
+"""References prepared once for many hypotheses: n-best lists, samples, search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +13,7 @@ from numpy.typing import NDArray
 from toledo.compiled.hashing import EMPTY
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import check_shape, checked_symbols, group_offsets, offsets_of
-from toledo.metrics.bleu import BLEU, Trie, add_reference, segment_statistics, slots_for_nodes
+from toledo.metrics.bleu import BLEU, NGramTrie, add_reference, segment_statistics, slots_for_nodes
 from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 
@@ -80,7 +76,7 @@ def prepare_references(metric: BLEU, references: Sequence[Sequence[NDArray[np.in
     flat = [np.asarray(reference) for group in references for reference in group]
     words = checked_symbols(np.concatenate(flat)) if flat else np.empty(0, np.int32)
     offsets, groups = offsets_of([reference.size for reference in flat]), group_offsets(references)
-    sizes = np.diff(offsets[groups]) * metric.order
+    sizes = np.diff(offsets[groups]) * metric.max_ngram_order
     nodes = offsets_of(sizes + 1)
     slots = offsets_of(np.array([slots_for_nodes(int(size)) for size in sizes], np.int64))
     tries = Tries(
@@ -92,14 +88,14 @@ def prepare_references(metric: BLEU, references: Sequence[Sequence[NDArray[np.in
         np.diff(offsets),
         groups,
     )
-    _build(tries, words, offsets, metric.order)
+    _build(tries, words, offsets, metric.max_ngram_order)
     return PreparedReferences(metric, tries)
 
 
 @kernel
-def _trie(tries: Tries, segment: int, seen: NDArray[np.int32]) -> Trie:
+def _trie(tries: Tries, segment: int, seen: NDArray[np.int32]) -> NGramTrie:
     table = slice(tries.slots[segment], tries.slots[segment + 1])
-    return Trie(
+    return NGramTrie(
         tries.keys[table], tries.children[table], tries.counts[tries.nodes[segment] : tries.nodes[segment + 1]], seen
     )
 
@@ -142,17 +138,25 @@ def _largest(tries: Tries) -> int:
 
 
 References = Sequence[Sequence[str]]  # of one segment, as words
-Words = NDArray[np.int32]
 
 
-def text_statistics(
-    metric: Metric, texts: Sequence[Sequence[str]], references: Sequence[References], threads: int | None = None
-) -> NDArray[np.float64]:
-    """One row for each text and its references; chrF reads characters, the others words."""
-    if metric.name.startswith("chrF"):
-        lines = [" ".join(words) for words in texts]
-        return metric.corpus_statistics(lines, [[" ".join(one) for one in some] for some in references], threads)
-    return metric.corpus_statistics(texts, references, threads)
+class Counter(Protocol):
+    """Counts the statistics of any hypotheses beside references that were prepared once."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric whose statistics are counted."""
+        ...
+
+    def statistics(
+        self,
+        words: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        segments: NDArray[np.int64],
+        threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """One row for each hypothesis: `words[offsets[h]:offsets[h + 1]]` translates segment `segments[h]`."""
+        ...
 
 
 def encoded_references(metric: BLEU, references: Sequence[References], vocabulary: Vocabulary) -> PreparedReferences:
@@ -171,10 +175,7 @@ def encoded_references(metric: BLEU, references: Sequence[References], vocabular
 
 
 class TextStatistics:
-    """The metric's statistics of any texts of some segments, which turn up again and again while weights are sought.
-
-    BLEU is counted at once, others are remembered.
-    """
+    """Counts each text once and remembers it: the same texts turn up again and again while weights are sought."""
 
     def __init__(self, metric: Metric, references: Sequence[References], vocabulary: Vocabulary) -> None:
         self.metric = metric
@@ -182,24 +183,21 @@ class TextStatistics:
         self.vocabulary = vocabulary
         self._known: dict[tuple[int, bytes], NDArray[np.float64]] = {}
 
-    def of(self, words: Words, offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArray[np.float64]:
+    def statistics(
+        self,
+        words: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        segments: NDArray[np.int64],
+        threads: int | None = None,
+    ) -> NDArray[np.float64]:
         """One row for each text: text i, `words[offsets[i]:offsets[i + 1]]`, translates segment `segments[i]`."""
-        if not segments.size:
-            return np.zeros((0, self.metric.size))
-        if isinstance(self.metric, BLEU):
-            return self._prepared.statistics(words, offsets, segments, threads=1)
         texts = (words[begin:end].tobytes() for begin, end in pairwise(offsets.tolist()))
         keys = list(zip(segments.tolist(), texts, strict=True))
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
         if new:
-            self._known.update(zip(new, self._compute(new), strict=True))
-        return np.array([self._known[key] for key in keys])
+            self._known.update(zip(new, self._compute(new, threads), strict=True))
+        return np.array([self._known[key] for key in keys]) if keys else np.zeros((0, self.metric.size))
 
-    @cached_property
-    def _prepared(self) -> PreparedReferences:
-        assert isinstance(self.metric, BLEU)  # noqa: S101
-        return encoded_references(self.metric, self.references, self.vocabulary)
-
-    def _compute(self, keys: Sequence[tuple[int, bytes]]) -> NDArray[np.float64]:
+    def _compute(self, keys: Sequence[tuple[int, bytes]], threads: int | None) -> NDArray[np.float64]:
         texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
-        return text_statistics(self.metric, texts, [self.references[segment] for segment, _ in keys])
+        return self.metric.corpus_statistics(texts, [self.references[segment] for segment, _ in keys], threads)

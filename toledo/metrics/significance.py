@@ -1,7 +1,7 @@
-"""Is a difference of scores more than chance? Paired bootstrap resampling and approximate randomisation.
+"""Is a difference of scores more than chance? Paired bootstrap resampling and approximate randomization.
 
 Bootstrap (Koehn 2004, with the null distribution of sacreBLEU and Moses): draw test sets with replacement; p is the
-share of samples whose difference exceeds its own mean by more than the observed difference. Randomisation (Riezler and
+share of samples whose difference exceeds its own mean by more than the observed difference. Randomization (Riezler and
 Maxwell 2005): swap the two systems' outputs segment by segment at random; p is the share of shuffles whose difference
 exceeds the observed one. With the same seed the draws are those of sacreBLEU.
 """
@@ -16,27 +16,15 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.metrics.metric import Metric
+from toledo.metrics.score import ScoreInterval
 
 SEED = 12345  # of sacreBLEU
+ROUNDING = 1e-9
 SAMPLES_AT_ONCE = 32  # a multiple of 32: the generator makes 32 coin tosses at once and drops the rest after each call
 
 
 @dataclass(frozen=True)
-class Interval:
-    """The mean of resampled scores and the bounds that hold 95 % of them."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        """What stands after ±."""
-        return (self.high - self.low) / 2
-
-
-@dataclass(frozen=True)
-class Comparison:
+class PairedTest:
     """The score of a system, the score of the baseline, and the probability of such a difference by chance."""
 
     score: float
@@ -44,25 +32,48 @@ class Comparison:
     p_value: float
 
 
-def confidence_interval(metric: Metric, statistics: NDArray[np.float64], samples: int, seed: int) -> Interval:
-    """The spread of the score over resampled test sets; `statistics` has a row for each segment."""
-    scores = np.sort(bootstrap_scores(metric, [statistics], samples, seed)[0])
-    outside = samples // 40
-    return Interval(float(scores.mean()), float(scores[outside]), float(scores[samples - outside - 1]))
+def confidence_interval(
+    metric: Metric, statistics: NDArray[np.float64], samples: int, seed: int, level: float = 0.95
+) -> ScoreInterval:
+    """Return the spread of the score over resampled test sets; `statistics` has a row for each unit."""
+    return interval_of(bootstrap_scores(metric, [statistics], samples, seed)[0], level)
+
+
+def difference_interval(
+    metric: Metric, pair: list[NDArray[np.float64]], samples: int, seed: int, level: float = 0.95
+) -> ScoreInterval:
+    """Return the spread of the difference of two systems over resampled test sets."""
+    return interval_of(np.subtract(*bootstrap_scores(metric, pair, samples, seed)), level)
+
+
+def interval_of(scores: NDArray[np.float64], level: float) -> ScoreInterval:
+    """Return the mean of scores and the bounds that leave out equally many on both sides, as sacreBLEU does."""
+    ordered = np.sort(scores)
+    outside = int(scores.size * (1.0 - level) / 2.0 + ROUNDING)
+    return ScoreInterval(float(ordered.mean()), float(ordered[outside]), float(ordered[scores.size - outside - 1]))
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Return p-values corrected for their number (Holm 1979): the k-th smallest of m times m − k + 1, never falling."""
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
 
 
 def paired_bootstrap(
     metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
-) -> Comparison:
+) -> PairedTest:
     """Compare two systems on the same segments by resampling the segments."""
     _check_pair(system, baseline)
     differences = np.abs(np.subtract(*bootstrap_scores(metric, [system, baseline], samples, seed)))
     return _comparison(metric, system, baseline, differences - differences.mean())
 
 
-def approximate_randomisation(
+def approximate_randomization(
     metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
-) -> Comparison:
+) -> PairedTest:
     """Compare two systems on the same segments by swapping their outputs."""
     _check_pair(system, baseline)
     generator = np.random.default_rng(seed)
@@ -105,7 +116,7 @@ def _check_pair(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> N
 
 def _comparison(
     metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], chance: NDArray[np.float64]
-) -> Comparison:
+) -> PairedTest:
     """One is added to both counts: so the test never rejects more often than its level says.
 
     sacreBLEU counts larger differences alone, and so finds the same text significantly different from itself; here no
@@ -113,9 +124,9 @@ def _comparison(
     """
     score, base = metric.score(system.sum(axis=0)), metric.score(baseline.sum(axis=0))
     if score == base:
-        return Comparison(score, base, 1.0)
+        return PairedTest(score, base, 1.0)
     p_value = (int(np.sum(chance > abs(score - base))) + 1) / (chance.size + 1)
-    return Comparison(score, base, p_value)
+    return PairedTest(score, base, p_value)
 
 
 @kernel

@@ -15,15 +15,18 @@ computed in a beam around the diagonal, so time and memory are linear in the len
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import Words, pair_words
+from toledo.compiled.ragged import Numbering, Sequences, Words, check_shape, number_words, pair_words
+from toledo.errors import InputError
+from toledo.metrics.metric import Metric
 
 Number = TypeVar("Number", np.int32, np.int64)
 
@@ -108,23 +111,23 @@ UNREACHED = np.int32(1 << 28)
 KEEP, DELETE, INSERT = np.int8(0), np.int8(1), np.int8(2)  # KEEP stands for substitutions too
 
 
-class Limits(NamedTuple):
+class TERLimits(NamedTuple):
     """How far TER looks."""
 
-    beam_width: int
-    shift_size: int
-    shift_distance: int
-    candidates: int
+    beam_width: int = 25
+    shift_size: int = 10
+    shift_distance: int = 50
+    candidates: int = 1000
 
 
-class Beam(NamedTuple):
+class EditBeam(NamedTuple):
     """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`; row 0 covers all."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
 
-class Matrix(NamedTuple):
+class EditMatrix(NamedTuple):
     """Costs and operations of the rows 1 and up; column j of row i is at [i, j − low[i]]."""
 
     costs: NDArray[np.int32]
@@ -132,14 +135,14 @@ class Matrix(NamedTuple):
 
 
 @kernel
-def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], limits: Limits) -> int:
+def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], limits: TERLimits) -> int:
     """Insertions, deletions, substitutions and shifts."""
     if reference.size == 0 or hypothesis.size == 0:
         return hypothesis.size + reference.size
     words = hypothesis.copy()
     beam = _beam(hypothesis.size, reference.size, limits.beam_width)
     width = np.max(beam.high[1:] - beam.low[1:])
-    matrix = Matrix(np.empty((words.size + 1, width), np.int32), np.empty((words.size + 1, width), np.int8))
+    matrix = EditMatrix(np.empty((words.size + 1, width), np.int32), np.empty((words.size + 1, width), np.int8))
     rows = np.full((2, reference.size + 2), UNREACHED)
     shifts = 0
     checked = 0
@@ -153,7 +156,7 @@ def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], lim
 
 
 @kernel
-def _beam(hypothesis: int, reference: int, beam_width: int) -> Beam:
+def _beam(hypothesis: int, reference: int, beam_width: int) -> EditBeam:
     """Around the diagonal; wider where the lengths differ so much that neighbouring rows would not meet."""
     ratio = reference / hypothesis
     width = math.ceil(ratio / 2 + beam_width) if beam_width < ratio / 2 else beam_width
@@ -163,12 +166,12 @@ def _beam(hypothesis: int, reference: int, beam_width: int) -> Beam:
         low[row] = max(0, diagonal - width)
         high[row] = min(reference + 1, diagonal + width)
     low[0], high[0], high[hypothesis] = 0, reference + 1, reference + 1
-    return Beam(low, high)
+    return EditBeam(low, high)
 
 
 @kernel
 def _fill(
-    matrix: Matrix, rows: NDArray[np.int32], words: NDArray[np.int32], reference: NDArray[np.int32], beam: Beam
+    matrix: EditMatrix, rows: NDArray[np.int32], words: NDArray[np.int32], reference: NDArray[np.int32], beam: EditBeam
 ) -> int:
     """All costs and operations of the edit matrix; gives the edit distance.
 
@@ -196,7 +199,7 @@ def _fill(
 
 
 @kernel
-def _load(matrix: Matrix, row: NDArray[np.int32], beam: Beam, number: int) -> None:
+def _load(matrix: EditMatrix, row: NDArray[np.int32], beam: EditBeam, number: int) -> None:
     """Write a row of the matrix to a whole row."""
     low, high = beam.low[number], beam.high[number]
     row[low] = UNREACHED
@@ -206,11 +209,11 @@ def _load(matrix: Matrix, row: NDArray[np.int32], beam: Beam, number: int) -> No
 
 @kernel
 def _distance_after(
-    matrix: Matrix,
+    matrix: EditMatrix,
     rows: NDArray[np.int32],
     words: NDArray[np.int32],
     reference: NDArray[np.int32],
-    beam: Beam,
+    beam: EditBeam,
     unchanged: int,
 ) -> int:
     """The edit distance of shifted words; the rows of the first `unchanged` words are in the matrix."""
@@ -233,7 +236,7 @@ def _distance_after(
 
 @kernel
 def _places(
-    matrix: Matrix, words: NDArray[np.int32], reference: NDArray[np.int32], beam: Beam, distance: int
+    matrix: EditMatrix, words: NDArray[np.int32], reference: NDArray[np.int32], beam: EditBeam, distance: int
 ) -> Places:
     """Follow the operations back from the last cell."""
     places = Places(
@@ -264,13 +267,13 @@ def _places(
 
 @kernel
 def _best_shift(
-    matrix: Matrix,
+    matrix: EditMatrix,
     rows: NDArray[np.int32],
     words: NDArray[np.int32],
     reference: NDArray[np.int32],
-    beam: Beam,
+    beam: EditBeam,
     distance: int,
-    limits: Limits,
+    limits: TERLimits,
     checked: int,
 ) -> tuple[Shift, int]:
     """The best shift (gain 0 if there is none) and the number of candidates tried so far."""
@@ -290,38 +293,35 @@ def _best_shift(
 SEGMENTS_AT_ONCE = 50
 
 
-@dataclass(frozen=True)
-class TER:
-    """TER on words; lower-case them first to ignore case, as tercom does.
+@dataclass(frozen=True, kw_only=True)
+class TER(Metric):
+    """TER with sacreBLEU's settings, numbers and signatures; further fields say how far it looks for shifts."""
 
-    Only blocks of up to `shift_size` words are shifted by up to `shift_distance` words, and after `candidates` shifts
-    tried the search stops, as in sacreBLEU.
-    """
-
-    beam_width: int = 25
-    shift_size: int = 10
-    shift_distance: int = 50
-    candidates: int = 1000
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+    limits: TERLimits = TERLimits()  # noqa: RUF009 (a tuple)
 
     name = "TER"
     higher_is_better = False
     size = 2
 
     def __post_init__(self) -> None:
-        if min(self.beam_width, self.candidates) < 1 or min(self.shift_size, self.shift_distance) < 0:
-            raise ValueError("the limits of TER must be positive")
-
-    def statistics(self, hypothesis: Words, references: Sequence[Words]) -> NDArray[np.float64]:
-        """The statistics of one segment."""
-        statistics: NDArray[np.float64] = self.corpus_statistics([hypothesis], [references], threads=1)[0]
-        return statistics
+        limits = self.limits
+        if min(limits.beam_width, limits.candidates) < 1 or min(limits.shift_size, limits.shift_distance) < 0:
+            raise InputError("the limits of TER must be positive", argument="limits")
 
     def corpus_statistics(
-        self, hypotheses: Sequence[Words], references: Sequence[Sequence[Words]], threads: int | None = None
+        self,
+        hypotheses: Sequence[str | Words],
+        references: Sequence[Sequence[str | Words]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """The statistics of each segment: one row for each hypothesis; `references[i]` are those of hypothesis i."""
-        pairing = pair_words(hypotheses, references)
-        limits = Limits(self.beam_width, self.shift_size, self.shift_distance, self.candidates)
+        """Return the statistics of each segment: one row for each hypothesis."""
+        check_shape(hypotheses, references)
+        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
         result = np.zeros((len(hypotheses), 2))
 
         def work(begin: int, end: int) -> None:
@@ -331,26 +331,52 @@ class TER:
                 pairing.groups,
                 begin,
                 end,
-                limits,
+                self.limits,
                 result,
             )
 
         map_chunks(work, len(hypotheses), chunk=SEGMENTS_AT_ONCE, threads=threads)
         return result
 
-    def score(self, statistics: NDArray[np.float64]) -> float:
-        """The score, in per cent, of a sum of statistics; words where nothing should be count as 100."""
-        return float(self.scores(statistics[None])[0])
-
     def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The score of each row."""
+        """Return the score of each row in per cent; words where nothing should be count as 100."""
         edits, length = statistics[:, 0], statistics[:, 1]
         return np.where(length > 0, 100 * edits / np.where(length > 0, length, 1), np.where(edits > 0, 100.0, 0.0))
 
     def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivatives of the score by the statistics; 0 without a reference."""
+        """Return the derivatives of the score by the statistics; 0 without a reference."""
         edits, length = statistics
         return np.array([100 / length, -100 * edits / length**2]) if length > 0 else np.zeros(2)
+
+    def details(self, statistics: NDArray[np.float64]) -> dict[str, Any]:
+        """Return edits and reference length."""
+        return {"num_edits": int(statistics[0]), "ref_length": float(statistics[1])}
+
+    def encode(self, texts: Sequence[str]) -> Sequences | None:
+        """Return the numbers of words."""
+        return number_words(self._words(texts), Numbering())
+
+    def gains(
+        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the expected 100 − TER of the first texts: 100 for equal texts, below 0 for more edits than words."""
+        from toledo.metrics.expected import expected_ter
+
+        return expected_ter(texts, hypotheses, probabilities, self.limits, only_best)
+
+    def twin(self) -> Any:
+        """Return sacreBLEU's object with the same settings."""
+        from sacrebleu.metrics.ter import TER as SacreTER  # noqa: N811
+
+        return SacreTER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
+
+    @cached_property
+    def _tokenizer(self) -> Callable[[str], str]:
+        tokenizer: Callable[[str], str] = self.twin().tokenizer
+        return tokenizer
+
+    def _words(self, texts: Sequence[str | Words]) -> list[Words]:
+        return [self._tokenizer(text.rstrip()).split() if isinstance(text, str) else text for text in texts]
 
 
 Texts = tuple[NDArray[np.int32], NDArray[np.int64]]
@@ -363,7 +389,7 @@ def _fill_statistics(
     groups: NDArray[np.int64],
     begin: int,
     end: int,
-    limits: Limits,
+    limits: TERLimits,
     result: NDArray[np.float64],
 ) -> None:
     words, offsets = hypotheses

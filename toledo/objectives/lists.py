@@ -24,7 +24,7 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.references import prepare_references
 from toledo.objectives.objective import Objective, Situation
 
-SENTENCE_BLEU = BLEU(smoothing="add-k", value=1.0)
+SENTENCE_BLEU = BLEU(smooth_method="add-k", smooth_value=1.0)
 
 
 @dataclass(frozen=True, eq=False)

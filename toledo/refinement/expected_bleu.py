@@ -288,7 +288,14 @@ class ListSpace:
             _advantages(part.arrays.hypotheses, own.posteriors, some)
             _add_gains(part.arrays, own.posteriors, gains, losses)
         entropy = sum(float(own.entropy.sum()) for own in found) / self.sentences
-        return Expectation(utility, gains, losses, utility / self.sentences, BLEU().score(np.asarray(chosen)), entropy)
+        return Expectation(
+            utility,
+            gains,
+            losses,
+            utility / self.sentences,
+            BLEU(smooth_method="none").score(np.asarray(chosen)),
+            entropy,
+        )
 
     @cached_property
     def _sentence_scores(self) -> list[Vector]:
@@ -300,7 +307,7 @@ class ListSpace:
         if self.utility == "sentence":
             scores = self._sentence_scores
             return sum(_dot(own.posteriors, some) for own, some in zip(found, scores, strict=True)), scores
-        expected = np.zeros(BLEU().size)
+        expected = np.zeros(BLEU(smooth_method="none").size)
         for part, own in zip(self.parts, found, strict=True):
             _add_expected(part.arrays.statistics, own.posteriors, expected)
         if not expected[MATCHES + ORDER - 1] > 0.0:
@@ -309,8 +316,8 @@ class ListSpace:
                 "and without them BLEU of the corpus is 0",
                 remedy="use BLEU of sentences (--utility sentence), or more text; check that lines belong together",
             )
-        slope = self.sentences / 100.0 * BLEU().gradient(expected)
-        return self.sentences / 100.0 * BLEU().score(expected), (
+        slope = self.sentences / 100.0 * BLEU(smooth_method="none").gradient(expected)
+        return self.sentences / 100.0 * BLEU(smooth_method="none").score(expected), (
             _linear(part.arrays.statistics, slope) for part in self.parts
         )
 
@@ -337,7 +344,7 @@ def _find(part: PhraseLists, exponents: Mapping[str, float], changes: Vector, th
 
 def _statistics(lists: ListArrays, chosen: NDArray[np.int64]) -> Vector:
     """The sum of the BLEU statistics of some hypotheses, as `toledo.metrics` has them."""
-    totals = np.zeros(BLEU().size)
+    totals = np.zeros(BLEU(smooth_method="none").size)
     _add_expected(lists.statistics[chosen], np.ones(chosen.size), totals)
     return totals
 
@@ -480,7 +487,7 @@ def lattice_part(
     pairs = matched.ngrams.forest.provenance
     if pairs is None:
         raise InputError("lattices that do not know their phrase pairs", remedy="make them again")
-    return LatticePart(matched, pairs, encoded_references(BLEU(), some, forest.vocabulary))
+    return LatticePart(matched, pairs, encoded_references(BLEU(smooth_method="none"), some, forest.vocabulary))
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,7 +516,7 @@ class LatticeSpace:
         """Two sweeps over all edges."""
         gains, losses = np.zeros(changes.size), np.zeros(changes.size)
         utility = entropy = 0.0
-        chosen = np.zeros(BLEU().size)
+        chosen = np.zeros(BLEU(smooth_method="none").size)
         for part in self.parts:
             known = part.pairs != NO_PAIR
             scores = part.forest.scores(exponents, threads)
@@ -522,7 +529,7 @@ class LatticeSpace:
             losses += np.bincount(part.pairs[known], np.maximum(-edges[known], 0.0), changes.size)
             entropy += float(given.entropy().sum())
             chosen += _best(part, scores)
-        best = BLEU().score(chosen)
+        best = BLEU(smooth_method="none").score(chosen)
         return Expectation(utility, gains, losses, utility / self.sentences, best, entropy / self.sentences)
 
 

@@ -260,7 +260,7 @@ def score(
     """BLEU of a model's translations."""
     sentences, references = _texts(segments)
     found = BeamSearch(model, BeamSettings(pop_limit)).translate(sentences, threads, progress)
-    metric = BLEU()
+    metric = BLEU(smooth_method="none")
     return metric.score(metric.corpus_statistics([one.words for one in found], references, threads).sum(axis=0))
 
 

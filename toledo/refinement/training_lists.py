@@ -258,7 +258,7 @@ def phrase_lists(
     vocabulary = forests[0].vocabulary
     encoded = [[np.array([vocabulary.add(word) for word in words], np.int32)] for words in references]
     words = np.concatenate([one.words for one in lists])
-    statistics = prepare_references(BLEU(), encoded).statistics(
+    statistics = prepare_references(BLEU(smooth_method="none"), encoded).statistics(
         words,
         offsets_of(np.concatenate([one.lengths for one in lists])),
         np.repeat(np.arange(len(lists)), sizes),

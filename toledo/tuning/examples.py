@@ -7,7 +7,6 @@ What weights are worth: the score of the translations that a search finds with t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.consensus.rule import Rule, decide
+from toledo.consensus.decide import decide
+from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.forest.assemble import join
 from toledo.forest.forest import Forest, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.metrics.references import References, encoded_references, text_statistics
+from toledo.metrics.references import References
 from toledo.weights import Weights
 
 
@@ -86,11 +86,8 @@ def make_lists(forest: Forest, references: Sequence[References], metric: Metric)
 def _statistics(
     forest: Forest, references: Sequence[References], metric: Metric, segments: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    words, offsets, vocabulary = forest.yields.words, forest.yields.offsets.astype(np.int64), forest.vocabulary
-    if isinstance(metric, BLEU):
-        return encoded_references(metric, references, vocabulary).statistics(words, offsets, segments)
-    texts = [vocabulary.words(words[begin:end].tolist()) for begin, end in itertools.pairwise(offsets)]
-    return text_statistics(metric, texts, [references[segment] for segment in segments.tolist()])
+    words, offsets = forest.yields.words, forest.yields.offsets.astype(np.int64)
+    return metric.prepare(references, forest.vocabulary).statistics(words, offsets, segments)
 
 
 NONE = -1
@@ -113,7 +110,10 @@ def sentence_gains(lists: Lists, extra_length: float = 0.0) -> NDArray[np.float6
     if isinstance(metric, BLEU):
         statistics = statistics.copy()
         statistics[:, 1] += extra_length
-        return BLEU(metric.order, smoothing="add-k", value=1.0).scores(statistics) / 100.0
+        return (
+            BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="add-k", smooth_value=1.0).scores(statistics)
+            / 100.0
+        )
     return sign(metric) * metric.scores(statistics) / 100.0
 
 
@@ -162,5 +162,5 @@ def one_best(
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
     empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
-    statistics = text_statistics(metric, texts, references, threads).sum(axis=0)
+    statistics = metric.corpus_statistics(texts, references, threads).sum(axis=0)
     return OneBest(metric.score(statistics), empty, statistics)

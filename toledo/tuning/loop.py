@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from toledo.consensus.rule import Rule, Viterbi, check_scale
+from toledo.consensus.decide import Viterbi
+from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
@@ -73,7 +74,7 @@ class LoopSettings:
     tolerance: float = 1e-4
     patience: int = 4
     seed: int = 1
-    metric: Metric = field(default_factory=BLEU)
+    metric: Metric = field(default_factory=lambda: BLEU(smooth_method="none"))
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
     scale: float = 1.0
     threads: int | None = None

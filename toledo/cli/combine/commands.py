@@ -189,7 +189,7 @@ def show(
     """
     set_up_messages(quiet, without=MODELS)
     from toledo.cli.combine.running import combined_segments, lines_beside, shown_segment
-    from toledo.consensus.rule import Viterbi
+    from toledo.consensus.decide import Viterbi
     from toledo.reports.networks import network_page
 
     require_output(output)

@@ -151,7 +151,9 @@ def tune_each(
 
 
 def _bleu(texts: Sequence[Sequence[str]], references: Sequence[Any], threads: int) -> float:
-    return BLEU().score(BLEU().corpus_statistics(texts, references, threads=threads).sum(axis=0))
+    return BLEU(smooth_method="none").score(
+        BLEU(smooth_method="none").corpus_statistics(texts, references, threads=threads).sum(axis=0)
+    )
 
 
 def system_scores(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from toledo.cli.raw_text import raw_word
+from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.mbr import MBR, rank_all
-from toledo.consensus.rule import Decision, MaxTranslation, Rule, Viterbi, decide
+from toledo.consensus.rule import Decision, Rule
 from toledo.errors import InputError
 from toledo.forest.constructors import Hypothesis, from_nbest
 from toledo.forest.forest import Forest
@@ -100,7 +101,7 @@ class ToForests:
 
 def tell_of_raw_text(lists: Sequence[NBestList], to_forests: ToForests, rule: Rule) -> None:
     """Say what rules that compare words make of raw text; letters and whole texts are no matter."""
-    if to_forests.split or isinstance(rule, Viterbi | MaxTranslation) or getattr(rule, "gain", "") == "chrf":
+    if to_forests.split or isinstance(rule, Viterbi | MaxTranslation) or getattr(rule, "metric", "") == "chrf":
         return
     if word := raw_word([entry.words[-1] for some in lists for entry in some.entries if entry.words]):
         hint = "--tokenize 13a splits such words for the choice, and --decide mbr --gain chrf compares letters"

@@ -96,7 +96,7 @@ def corpus_bleu(results: Sequence[DocumentResult], last: bool = False) -> float 
         return None
     states = [one.last if last else one for one in results]
     texts = [part.words for one in states for part in one.translations]
-    metric = BLEU()
+    metric = BLEU(smooth_method="none")
     return metric.score(metric.corpus_statistics(texts, [part.references for part in segments]).sum(axis=0))
 
 
@@ -154,7 +154,7 @@ def _plot(path: Path, results: Sequence[DocumentResult]) -> None:
 
 
 def _bleu(record: Record) -> float:
-    return BLEU().score(np.array(record.bleu, np.float64))
+    return BLEU(smooth_method="none").score(np.array(record.bleu, np.float64))
 
 
 def _rounded(value: float) -> float:

@@ -186,7 +186,7 @@ class Judging:
 
     def __call__(self, weights: Weights) -> float:
         """With some weights."""
-        return BLEU().score(self.statistics(weights))
+        return BLEU(smooth_method="none").score(self.statistics(weights))
 
     def statistics(self, weights: Weights) -> NDArray[np.float64]:
         """Those of BLEU, of all documents."""

@@ -14,8 +14,8 @@ from typing import Any
 from toledo.cli.consensus.lists import ToForests
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
 from toledo.combination.stages import Stage
+from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
-from toledo.consensus.rule import Viterbi
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines
 from toledo.formats.hypotheses import NBestList
@@ -194,7 +194,7 @@ def _lists(lists: Iterator[NBestList], name: str, reading: Reading) -> Lists:
         scores = reading.scale * forest.scores({})
         chosen: dict[tuple[int, ...], list[str]] = {}
         for rule in (Viterbi(), Consensus()):
-            chosen.setdefault(tuple(rule.choose(forest, scores).words.tolist()), []).append(rule.name)
+            chosen.setdefault(tuple(rule.decide(forest, scores).words.tolist()), []).append(rule.name)
         texts = {", ".join(rules): words for words, rules in chosen.items()}
         title = f"Segment {some.segment}: {len(some.entries)} hypotheses"
         examples.append(Example(title, shaded(forest, scores, texts)))

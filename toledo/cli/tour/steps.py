@@ -14,7 +14,7 @@ import numpy as np
 
 from toledo.cli.combine.running import shown_segment
 from toledo.cli.document.outputs import Outputs
-from toledo.cli.evaluate import to_json
+from toledo.cli.evaluate import Scoring, score_systems
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
 from toledo.cli.translate.sampling import default_scale
@@ -22,13 +22,11 @@ from toledo.combination.combiner import Combiner
 from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
 from toledo.combination.tuning import Settings as CombinationSettings
 from toledo.compiled.kernels import working_seconds
-from toledo.consensus.rule import decide
+from toledo.consensus.decide import decide
 from toledo.consensus.scale import choose_scale, scales_for
 from toledo.files import atomic_writer, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats.documents import read_documents
-from toledo.metrics.evaluation import Settings as EvaluationSettings
-from toledo.metrics.evaluation import evaluate
 from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment.aligner import align
@@ -147,8 +145,8 @@ class Demo:
     def score(self, outcomes: Sequence[Outcome], file: str = "", test: str = "bootstrap") -> Scores:
         """Compare outcomes with the first of them; kept in a file if one is named, as by `toledo evaluate --json`."""
         references = [[" ".join(reference) for reference in one.references] for one in self.test]
-        settings = EvaluationSettings(tokenize="none", test=test, threads=self.threads)
-        content = to_json(evaluate({one.what: one.lines for one in outcomes}, references, settings), settings)
+        how = Scoring(tokenize="none", test=test, threads=self.threads)
+        content = score_systems({one.what: one.lines for one in outcomes}, references, how)
         for system, one in zip(content["systems"], outcomes, strict=True):
             system[SECONDS] = round(one.seconds, 2)
         if file:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.translate.searches import Search
-from toledo.consensus.rule import decide
+from toledo.consensus.decide import decide
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines
 from toledo.forest.derivations import viterbi

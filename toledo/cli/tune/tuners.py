@@ -143,15 +143,15 @@ def _gradient_tuner(name: ObjectiveName, given: dict[str, Any]) -> Tuner:
 def named_metric(name: MetricName, objective: ObjectiveName, on: OnName | None = None) -> Metric:
     """The metric of a name; expected n-grams and MIRA on forests know BLEU alone."""
     from toledo.metrics.bleu import BLEU
-    from toledo.metrics.chrf import ChrF
+    from toledo.metrics.chrf import CHRF
     from toledo.metrics.ter import TER
 
     if name is MetricName.bleu:
-        return BLEU()
+        return BLEU(smooth_method="none")
     mira_on_forests = objective is ObjectiveName.mira and on is OnName.forests
     if objective in OF_NGRAMS or mira_on_forests:
         raise InputError(
             f"{objective.value}{' on forests' if mira_on_forests else ''} tunes for BLEU, not for {name.value}",
             remedy="leave --metric out, or choose an objective on lists, such as mert, mira or expected-bleu",
         )
-    return TER() if name is MetricName.ter else ChrF()
+    return TER() if name is MetricName.ter else CHRF()

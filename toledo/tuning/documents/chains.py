@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import Sequences, offsets_of
-from toledo.consensus.mbr import GAINS, mbr
+from toledo.consensus.mbr import mbr
+from toledo.consensus.rule import GAINS
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import SparseArrays
@@ -137,7 +138,7 @@ class Chains:
         metric: BLEU | None = None,
     ) -> None:
         self.model, self.documents, self.models, self.settings = model, tuple(documents), tuple(models), settings
-        self.metric = metric or BLEU()
+        self.metric = metric or BLEU(smooth_method="none")
         self.firsts = np.cumsum([0, *(len(document.segments) for document in documents)])
         self._arrays: dict[int, Arrays] = {}
         self._references: PreparedReferences | None = None
@@ -289,7 +290,7 @@ def consensus_texts(
             more = np.array([vocabulary.id(word) for word in others[s]], np.int32)
             symbols = np.concatenate([more, evidence.symbols])
             hypotheses = Sequences(symbols, np.concatenate([[0], evidence.offsets + more.size]))
-        best, _ = mbr(hypotheses, evidence, np.full(samples.states, 1.0 / samples.states), GAINS[gain])
+        best, _ = mbr(hypotheses, evidence, np.full(samples.states, 1.0 / samples.states), GAINS.make(gain))
         begin, end = hypotheses.offsets[best : best + 2]
         found.append(tuple(vocabulary.words(hypotheses.symbols[begin:end].tolist())))
     return found

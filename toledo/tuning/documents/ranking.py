@@ -108,7 +108,9 @@ def rank_documents(
     weights = done[-1].weights if done else start or model.weights
     results = search_states(pro, model, documents, models, weights, len(done), threads, progress)
     names = (*model.feature_names, *(one.name for one in models))
-    bleu = BLEU().score(sum((statistics_of(one.best) for one in results), np.zeros(BLEU().size)))
+    bleu = BLEU(smooth_method="none").score(
+        sum((statistics_of(one.best) for one in results), np.zeros(BLEU(smooth_method="none").size))
+    )
     return replace(rank_states(pro, states_of(results, names), names, weights), bleu=bleu)
 
 
@@ -151,7 +153,7 @@ def search_states(
 
 def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> RecordedStates:
     """The records of all documents, with the last state where none was made of it."""
-    rows, gains, sizes, metric = [], [], [], BLEU()
+    rows, gains, sizes, metric = [], [], [], BLEU(smooth_method="none")
     for result in results:
         records: list[Record | Snapshot] = list(result.records)
         if not result.records or result.records[-1].step != result.steps:

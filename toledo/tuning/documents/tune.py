@@ -35,7 +35,7 @@ def match_length(decode: Decode, weights: Weights, tries: int = 4, name: str = "
     for _ in range(tries):
         statistics = decode(weights.updated([name], np.array([point])))
         ratio = math.log(max(float(statistics[0]), 1.0) / max(float(statistics[1]), 1.0))
-        found.append((BLEU().score(statistics), point, ratio))
+        found.append((BLEU(smooth_method="none").score(statistics), point, ratio))
         log.info("%s %.3f: %.3f times as long as references, BLEU %.2f", name, point, math.exp(ratio), found[-1][0])
         if abs(ratio) < CLOSE:
             break

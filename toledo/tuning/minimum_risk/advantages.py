@@ -125,7 +125,11 @@ def draw_lines(batch: SampledBatch, lines: int, random: np.random.Generator) -> 
 
 def smoothed(metric: Metric, value: float) -> Metric:
     """BLEU with a number added to counts of n-grams with n > 1; other metrics are as they are."""
-    return BLEU(metric.order, "add-k", value) if isinstance(metric, BLEU) else metric
+    return (
+        BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="add-k", smooth_value=value)
+        if isinstance(metric, BLEU)
+        else metric
+    )
 
 
 def _of_lines(batch: SampledBatch, drawn: NDArray[np.int64], gains: Vector) -> Vector:

@@ -26,7 +26,7 @@ from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.forest.envelope import envelope_texts
 from toledo.forest.forest import Forest, sentences_at_once
 from toledo.metrics.metric import Metric
-from toledo.metrics.references import TextStatistics
+from toledo.metrics.references import Counter
 from toledo.tuning.examples import Examples, sign
 from toledo.tuning.rows import Parameters, Rows, Vector, row_scores, rows_of
 from toledo.tuning.tuner import ListProblem
@@ -320,7 +320,7 @@ class ForestLines:
     rows: Rows
     parameters: Parameters
     free: NDArray[np.int64]
-    texts: TextStatistics
+    texts: Counter
     threads: int | None
 
     @property
@@ -352,7 +352,7 @@ class ForestLines:
         shape, yields = self.forest.shape, self.forest.yields
         sentences, starts, offsets, words = envelope_texts(shape, yields, scores, slopes, begin, end)
         segments = np.repeat(np.arange(begin, end), np.diff(sentences))
-        return Found(segments, starts, self.texts.of(words, offsets, segments))
+        return Found(segments, starts, self.texts.statistics(words, offsets, segments, threads=1))
 
 
 class Found(NamedTuple):
@@ -375,6 +375,6 @@ def _joined_steps(parts: Sequence[Found]) -> Steps:
 def forest_lines(examples: Examples, given: Parameters, free: NDArray[np.int64], threads: int | None) -> ForestLines:
     """The forests of some examples seen from some of their dense weights; all others stay as they are at the start."""
     whole = examples.forest
-    texts = TextStatistics(examples.metric, examples.references, whole.vocabulary)
+    texts = examples.metric.prepare(examples.references, whole.vocabulary)
     rows = rows_of(whole, given.names)
     return ForestLines(whole, rows, given, free, texts, threads)

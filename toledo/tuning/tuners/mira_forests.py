@@ -242,7 +242,7 @@ class ForestProblem:
 def forest_problem(examples: Examples, start: Weights, density: float, threads: int | None) -> ForestProblem:
     """Cut forests down by the weights at the start, split them for n-grams, and count those beside the references."""
     metric = examples.metric
-    order = metric.order if isinstance(metric, BLEU) else 4
+    order = metric.max_ngram_order if isinstance(metric, BLEU) else 4
     pruned = prune_to_density(examples.forest, examples.forest.scores(start, threads), density)
     matched = match(localise(pruned, pruned.scores(start, threads), order, threads=threads), examples.references)
     ngrams = matched.ngrams

@@ -82,7 +82,11 @@ def _corpus_oracle(lists: Lists, chosen: NDArray[np.int64]) -> NDArray[np.int64]
     chosen, metric = chosen.copy(), lists.metric
     segments = np.flatnonzero(np.diff(lists.offsets))
     total = lists.statistics[chosen[segments]].sum(axis=0)
-    smooth: BLEU | None = BLEU(metric.order, "floor", 1e-9) if isinstance(metric, BLEU) else None
+    smooth: BLEU | None = (
+        BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="floor", smooth_value=1e-9)
+        if isinstance(metric, BLEU)
+        else None
+    )
     for _ in range(MOST_PASSES):
         changed = False
         for segment in segments.tolist():

@@ -4,26 +4,30 @@ Clipped matches are min(a, b) = Σ_k [a ≥ k][b ≥ k], so the k-th occurrence 
 which a text has or has not. Each distinct text is cut into numbered n-grams once. An inverted index says which
 hypotheses have an n-gram: as a list, or, where many have it (in n-best lists nearly all), as a row of a 0 or 1 for each
 hypothesis. The matches of a text with all hypotheses are then a sum of such rows, many bytes at a time.
+
+Equal texts are compared once: `number_texts` finds them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.hashing import EMPTY, HALF, MULTIPLIER, find_slot, pair_key
 from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import Sequences, offsets_of
 
 AGAIN = 1 << 31  # added to the number of an n-gram: the key of its next occurrence in the same text
 NO_ROW = -1
 SPARSE = 16  # a row costs about as much to add as a list of a 16th of its length
 ROWS_AT_ONCE = 4
 LARGEST_BYTE = 255
+FREE = -1
 
 
-class NGrams(NamedTuple):
+class NumberedNGrams(NamedTuple):
     """Text t has the n-grams `numbers[starts[t]:starts[t + 1]]`, those of order 1 first; 0 is no n-gram."""
 
     starts: NDArray[np.int64]
@@ -31,7 +35,7 @@ class NGrams(NamedTuple):
     size: int
 
 
-class Index(NamedTuple):
+class InvertedIndex(NamedTuple):
     """N-gram g is in the hypotheses `rows[row_of[g]]`, or `lists[list_offsets[g]:list_offsets[g + 1]]`."""
 
     row_of: NDArray[np.int32]
@@ -40,7 +44,7 @@ class Index(NamedTuple):
     lists: NDArray[np.int32]
 
 
-class Table(NamedTuple):
+class NGramTable(NamedTuple):
     """A growing hash table of n-grams, and which n-gram number each used last, in which text."""
 
     keys: NDArray[np.uint64]
@@ -50,7 +54,7 @@ class Table(NamedTuple):
 
 
 @kernel
-def cut_ngrams(symbols: NDArray[np.int32], offsets: NDArray[np.int64], order: int) -> NGrams:
+def cut_ngrams(symbols: NDArray[np.int32], offsets: NDArray[np.int64], order: int) -> NumberedNGrams:
     """Number the n-grams of texts, from 1 up; a second occurrence in a text has a number of its own."""
     texts = offsets.size - 1
     starts, longest = np.zeros(texts + 1, np.int64), 0
@@ -87,19 +91,19 @@ def cut_ngrams(symbols: NDArray[np.int32], offsets: NDArray[np.int64], order: in
                 seen_in[node], latest[node] = text, number
                 numbers[place] = number
                 place += 1
-    return NGrams(starts, numbers, size + 1)
+    return NumberedNGrams(starts, numbers, size + 1)
 
 
 @kernel
-def _new_table(slots: int) -> Table:
+def _new_table(slots: int) -> NGramTable:
     half = slots // 2
-    return Table(
+    return NGramTable(
         np.full(slots, EMPTY), np.empty(slots, np.int32), np.full(half, -1, np.int64), np.empty(half, np.int32)
     )
 
 
 @kernel
-def _grown(table: Table, slots: int) -> Table:
+def _grown(table: NGramTable, slots: int) -> NGramTable:
     room = table.keys.size
     while room < slots:
         room *= 2
@@ -114,7 +118,7 @@ def _grown(table: Table, slots: int) -> Table:
 
 
 @kernel
-def index_ngrams(ngrams: NGrams, hypotheses: int) -> Index:
+def index_ngrams(ngrams: NumberedNGrams, hypotheses: int) -> InvertedIndex:
     """The hypotheses (the first texts) of each n-gram."""
     counts = np.zeros(ngrams.size, np.int64)
     for place in range(ngrams.starts[hypotheses]):
@@ -128,7 +132,7 @@ def index_ngrams(ngrams: NGrams, hypotheses: int) -> Index:
             rows += 1
         else:
             ends[number + 1] += counts[number]
-    index = Index(row_of, np.zeros((rows, hypotheses), np.uint8), ends, np.empty(ends[-1], np.int32))
+    index = InvertedIndex(row_of, np.zeros((rows, hypotheses), np.uint8), ends, np.empty(ends[-1], np.int32))
     filled = ends[:-1].copy()
     for hypothesis in range(hypotheses):
         for place in range(ngrams.starts[hypothesis], ngrams.starts[hypothesis + 1]):
@@ -148,7 +152,7 @@ def room_for_matches(order: int, hypotheses: int, lengths: NDArray[np.int64]) ->
 
 
 @kernel
-def count_all(index: Index, ngrams: NGrams, text: int, length: int, matches: NDArray[np.uint8]) -> None:
+def count_all(index: InvertedIndex, ngrams: NumberedNGrams, text: int, length: int, matches: NDArray[np.uint8]) -> None:
     """Write to `matches[n − 1, h]` how many n-grams of a text hypothesis h has."""
     row_of, rows, ends, lists = index
     dense = np.empty(length + ROWS_AT_ONCE, np.int32)
@@ -186,3 +190,48 @@ def _add_rows(rows: NDArray[np.uint8], chosen: NDArray[np.int32], counts: NDArra
         one = rows[chosen[place]]
         for h in range(counts.size):
             counts[h] += one[h]
+
+
+def select_texts(words: NDArray[np.int32], offsets: NDArray[Any], chosen: NDArray[np.int64]) -> Sequences:
+    """Some of the texts `words[offsets[i]:offsets[i + 1]]`."""
+    lengths = np.diff(offsets)[chosen].astype(np.int64)
+    ends = offsets_of(lengths)
+    return Sequences(words[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends)
+
+
+@kernel
+def number_texts(symbols: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number texts as they come, equal ones alike; gives the number of each, and where each number is first used."""
+    texts = offsets.size - 1
+    numbers, firsts, found = np.empty(texts, np.int64), np.empty(texts, np.int64), 0
+    slots = 4
+    while slots < 2 * texts:
+        slots *= 2
+    table, hashes = np.full(slots, FREE, np.int64), np.empty(texts, np.uint64)
+    for text in range(texts):
+        key = _hash(symbols, offsets[text], offsets[text + 1])
+        slot = np.int64(key & np.uint64(slots - 1))
+        while table[slot] != FREE:
+            other = firsts[table[slot]]
+            if hashes[table[slot]] == key and _same(symbols, offsets, text, other):
+                break
+            slot = (slot + 1) & (slots - 1)
+        if table[slot] == FREE:
+            table[slot], firsts[found], hashes[found] = found, text, key
+            found += 1
+        numbers[text] = table[slot]
+    return numbers, firsts[:found].copy()
+
+
+@kernel
+def _hash(symbols: NDArray[np.int32], begin: int, end: int) -> np.uint64:
+    key = np.uint64(end - begin)
+    for place in range(begin, end):
+        key = (key ^ np.uint64(symbols[place])) * MULTIPLIER
+        key ^= key >> HALF
+    return key
+
+
+@kernel
+def _same(symbols: NDArray[np.int32], offsets: NDArray[np.int64], one: int, other: int) -> bool:
+    return np.array_equal(symbols[offsets[one] : offsets[one + 1]], symbols[offsets[other] : offsets[other + 1]])

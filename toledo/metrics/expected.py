@@ -16,51 +16,82 @@ order of the gains that this allows, and each only as long as it can still be th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import Sequences
-from toledo.consensus.matches import Index, NGrams, count_all, cut_ngrams, index_ngrams, room_for_matches
-from toledo.consensus.texts import spell
-from toledo.metrics.bleu import ADD_K, BLEU, EXPONENTIAL, FLOOR, METHODS, brevity_penalty
-from toledo.metrics.chrf import ChrF
-from toledo.metrics.ter import TER, Limits, count_edits
-from toledo.text.vocabulary import Vocabulary
+from toledo.compiled.ragged import Sequences, checked_symbols
+from toledo.metrics.bleu import ADD_K, EXPONENTIAL, FLOOR, brevity_penalty
+from toledo.metrics.matches import (
+    InvertedIndex,
+    NumberedNGrams,
+    count_all,
+    cut_ngrams,
+    index_ngrams,
+    number_texts,
+    room_for_matches,
+    select_texts,
+)
+from toledo.metrics.metric import Metric
+from toledo.metrics.ter import TERLimits, count_edits
 
-SENTENCE_BLEU = BLEU(smoothing="exp", effective_order=True)
-MOSES_BLEU = BLEU(smoothing="add-k", value=1.0)
-SAMPLER_BLEU = BLEU(smoothing="add-k", value=0.01)  # Arun, Haddow and Koehn 2010
+Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class BLEUGain:
-    """Sentence BLEU, 0 to 100; by default smoothed as sacreBLEU does it for sentences."""
+def expected_gains(
+    hypotheses: Sequences, evidence: Sequences, probabilities: Floats, metric: Metric, *, only_best: bool = False
+) -> Floats:
+    """Return the expected gain of each hypothesis; symbols are what `metric.encode` or `metric.encode_words` gives.
 
-    metric: BLEU = SENTENCE_BLEU
+    Equal texts are compared once. Probabilities need not add up to 1. With `only_best`, −inf may stand for the gain of
+    a hypothesis that cannot be the best, which saves much time with TER.
+    """
+    _check(hypotheses, evidence, probabilities)
+    if not len(hypotheses):
+        return np.empty(0)
+    symbols = np.concatenate((hypotheses.symbols, evidence.symbols))
+    offsets = np.concatenate((hypotheses.offsets, hypotheses.offsets[-1] + evidence.offsets[1:]))
+    numbers, firsts = number_texts(checked_symbols(symbols), offsets)
+    size = len(hypotheses)
+    weights = np.bincount(numbers[size:], probabilities, firsts.size).astype(np.float64)
+    texts = select_texts(symbols, offsets, firsts)
+    distinct = int(numbers[:size].max()) + 1  # numbers rise: hypotheses come first
+    values = metric.gains(texts, distinct, weights, only_best=only_best)
+    return values[numbers[:size]]
 
-    name = "bleu"
 
-    def prepare(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
-        """BLEU compares words."""
-        return texts
+def split_sequences(texts: Sequences, first: int) -> tuple[Sequences, Sequences]:
+    """Return the first texts and the others."""
+    middle = texts.offsets[first]
+    return (
+        Sequences(texts.symbols[:middle], texts.offsets[: first + 1]),
+        Sequences(texts.symbols[middle:], texts.offsets[first:] - middle),
+    )
 
-    def expected(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
-        """Σ_t p(t) BLEU(h; t) for the first texts as hypotheses; texts are distinct."""
-        ngrams = cut_ngrams(texts.symbols, texts.offsets, self.metric.order)
-        lengths = texts.lengths
-        slots, slot_of = np.unique(lengths[:hypotheses], return_inverse=True)
-        method, default = METHODS[self.metric.smoothing]
-        value = default if self.metric.value is None else float(self.metric.value)
-        factors = _factors(slots, self.metric.order, method, value, self.metric.effective_order)
-        matches = room_for_matches(self.metric.order, hypotheses, lengths)
-        index = index_ngrams(ngrams, hypotheses)
-        return _expected_bleu(index, ngrams, lengths, probabilities, slots, slot_of, factors, matches)
+
+def _check(hypotheses: Sequences, evidence: Sequences, probabilities: Floats) -> None:
+    for name, texts in (("hypotheses", hypotheses), ("references", evidence)):
+        offsets = texts.offsets
+        if not offsets.size or offsets[0] or offsets[-1] != texts.symbols.size or np.any(np.diff(offsets) < 0):
+            raise ValueError(f"offsets of {name} must rise from 0 to the number of symbols, {texts.symbols.size}")
+    if probabilities.shape != (len(evidence),):
+        raise ValueError(f"probabilities of shape {probabilities.shape} for {len(evidence)} references")
+    if not np.all((probabilities >= 0.0) & (probabilities < np.inf)):
+        raise ValueError("probabilities must be finite and not negative")
+
+
+def expected_bleu(
+    texts: Sequences, hypotheses: int, probabilities: Floats, order: int, smoothing: tuple[int, float, bool]
+) -> Floats:
+    """Return Σ_t p(t) BLEU(h; t) for the first texts as hypotheses; texts are distinct."""
+    ngrams, lengths = cut_ngrams(texts.symbols, texts.offsets, order), texts.lengths
+    slots, slot_of = np.unique(lengths[:hypotheses], return_inverse=True)
+    factors = _factors(slots, order, *smoothing)
+    matches = room_for_matches(order, hypotheses, lengths)
+    index = index_ngrams(ngrams, hypotheses)
+    return _expected_bleu(index, ngrams, lengths, probabilities, slots, slot_of, factors, matches)
 
 
 @kernel
@@ -94,8 +125,8 @@ def _factors(lengths: NDArray[np.int64], order: int, method: int, value: float, 
 
 @kernel
 def _expected_bleu(
-    index: Index,
-    ngrams: NGrams,
+    index: InvertedIndex,
+    ngrams: NumberedNGrams,
     lengths: NDArray[np.int64],
     probabilities: NDArray[np.float64],
     slots: NDArray[np.int64],
@@ -124,37 +155,17 @@ def _expected_bleu(
     return expected
 
 
-@dataclass(frozen=True)
-class ChrFGain:
-    """Sentence chrF, 0 to 100, of texts as characters; without word n-grams."""
-
-    metric: ChrF = ChrF()  # noqa: RUF009 (frozen)
-
-    name = "chrf"
-
-    def __post_init__(self) -> None:
-        if self.metric.word_order:
-            raise ValueError("expected chrF counts characters only: the word order must be 0")
-
-    def prepare(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
-        """Characters are what chrF compares."""
-        return spell(texts, vocabulary)
-
-    def expected(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
-        """Σ_t p(t) chrF(h; t) for the first texts as hypotheses; texts are distinct."""
-        order, lengths = self.metric.character_order, texts.lengths
-        ngrams = cut_ngrams(texts.symbols, texts.offsets, order)
-        matches = room_for_matches(order, hypotheses, lengths)
-        index = index_ngrams(ngrams, hypotheses)
-        return _expected_chrf(index, ngrams, lengths, probabilities, self.metric.beta, matches)
+def expected_chrf(texts: Sequences, hypotheses: int, probabilities: Floats, order: int, beta: float) -> Floats:
+    """Return Σ_t p(t) chrF(h; t) for the first texts, of characters, as hypotheses; texts are distinct."""
+    ngrams, lengths = cut_ngrams(texts.symbols, texts.offsets, order), texts.lengths
+    matches = room_for_matches(order, hypotheses, lengths)
+    return _expected_chrf(index_ngrams(ngrams, hypotheses), ngrams, lengths, probabilities, beta, matches)
 
 
 @kernel
 def _expected_chrf(
-    index: Index,
-    ngrams: NGrams,
+    index: InvertedIndex,
+    ngrams: NumberedNGrams,
     lengths: NDArray[np.int64],
     probabilities: NDArray[np.float64],
     beta: float,
@@ -191,45 +202,31 @@ def _expected_chrf(
 ROUNDING = 1e-6
 
 
-@dataclass(frozen=True)
-class TERGain:
-    """100 − TER: 100 for equal texts, below 0 for more edits than words."""
-
-    metric: TER = TER()  # noqa: RUF009 (frozen)
-
-    name = "ter"
-
-    def prepare(self, texts: Sequences, vocabulary: Vocabulary) -> Sequences:
-        """TER compares words."""
-        return texts
-
-    def expected(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
-        """Σ_t p(t) (100 − TER(h; t)) for the first texts as hypotheses; texts are distinct."""
-        metric = self.metric
-        limits = Limits(metric.beam_width, metric.shift_size, metric.shift_distance, metric.candidates)
-        ngrams = cut_ngrams(texts.symbols, texts.offsets, 1)
-        comparison = Comparison(index_ngrams(ngrams, len(texts)), ngrams, texts.lengths, 100.0 * probabilities)
-        common = room_for_matches(1, len(texts), texts.lengths)
-        bounds = _bounds(comparison, hypotheses, common)
-        order = np.argsort(-bounds, kind="stable")
-        return _expected_ter(comparison, texts.symbols, texts.offsets, bounds, order, limits, only_best, common)
+def expected_ter(
+    texts: Sequences, hypotheses: int, probabilities: Floats, limits: TERLimits, only_best: bool
+) -> Floats:
+    """Return Σ_t p(t) (100 − TER(h; t)) for the first texts as hypotheses; texts are distinct."""
+    ngrams = cut_ngrams(texts.symbols, texts.offsets, 1)
+    common_words = CommonWords(index_ngrams(ngrams, len(texts)), ngrams, texts.lengths, 100.0 * probabilities)
+    common = room_for_matches(1, len(texts), texts.lengths)
+    bounds = _bounds(common_words, hypotheses, common)
+    order = np.argsort(-bounds, kind="stable")
+    return _expected_ter(common_words, texts.symbols, texts.offsets, bounds, order, limits, only_best, common)
 
 
-class Comparison(NamedTuple):
+class CommonWords(NamedTuple):
     """Common words of any two texts, and how much each text weighs as evidence."""
 
-    words: Index
-    ngrams: NGrams
+    words: InvertedIndex
+    ngrams: NumberedNGrams
     lengths: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
 @kernel
-def _bounds(comparison: Comparison, hypotheses: int, common: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _bounds(common_words: CommonWords, hypotheses: int, common: NDArray[np.uint8]) -> NDArray[np.float64]:
     """What the expected gain of each hypothesis cannot exceed."""
-    index, ngrams, lengths, weights = comparison
+    index, ngrams, lengths, weights = common_words
     bounds = np.zeros(hypotheses)
     for h in range(hypotheses):
         count_all(index, ngrams, h, lengths[h], common)
@@ -242,17 +239,17 @@ def _bounds(comparison: Comparison, hypotheses: int, common: NDArray[np.uint8]) 
 
 @kernel
 def _expected_ter(
-    comparison: Comparison,
+    common_words: CommonWords,
     symbols: NDArray[np.int32],
     offsets: NDArray[np.int64],
     bounds: NDArray[np.float64],
     order: NDArray[np.int64],
-    limits: Limits,
+    limits: TERLimits,
     only_best: bool,
     common: NDArray[np.uint8],
 ) -> NDArray[np.float64]:
     """Hypotheses in `order`, by falling bounds; with `only_best`, −inf where the bound falls below what is reached."""
-    index, ngrams, lengths, weights = comparison
+    index, ngrams, lengths, weights = common_words
     expected, best = np.full(bounds.size, -np.inf), -np.inf
     for h in order:
         words, gain = symbols[offsets[h] : offsets[h + 1]], bounds[h]

@@ -1,0 +1,155 @@
+"""`toledo.choose`, `toledo.choose_many` and `toledo.iter_choose`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import repeat
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from toledo.api.inputs import Lists, Sample, Texts, read_lists, read_texts
+from toledo.consensus.choice import Choice, Choices, json_line
+from toledo.consensus.choosing import Evidence, as_hypotheses, choose_each
+from toledo.consensus.mbr import MBR
+from toledo.consensus.rule import Rule, make_gain, make_rule
+from toledo.errors import InputError
+from toledo.files import atomic_writer
+from toledo.metrics.metric import Metric
+from toledo.metrics.utility import BATCH_SIZE, Utility
+from toledo.settings import Named
+
+
+def choose(
+    samples: Sequence[Sample],
+    references: Sequence[Sample] | None = None,
+    *,
+    metric: Named[Metric] | None = None,
+    rule: Named[Rule] = "mbr",
+    source: str | None = None,
+    logprobs: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    feature_weights: Mapping[str, float] | None = None,
+    scale: float = 1.0,
+    matrix: ArrayLike | None = None,
+    batch_size: int = BATCH_SIZE,
+    seed: int = 1,
+) -> Choice:
+    """Choose the sample with the highest expected metric if the others are taken as references (minimum Bayes risk).
+
+    Samples count as often as they occur. `weights`, `logprobs` or the scores of hypotheses make their probabilities;
+    they belong to `references` if there are any. A metric is a name, an object, or a function
+    `(hypotheses, references, sources) -> scores`; by default it is chrF. `matrix[h, r]` replaces the metric.
+    """
+    _check_samples(samples, "samples")
+    if references is not None:
+        _check_samples(references, "references")
+    if source is not None and not isinstance(source, str):
+        raise TypeError(f"source is a {type(source).__name__}, expected str")
+    how = Evidence(logprobs, weights, feature_weights, scale, matrix)
+    made = _rule(rule, metric, matrix is not None, batch_size, seed)
+    others = None if references is None else [references]
+    return next(choose_each(made, [samples], others, [source], [how]))
+
+
+def choose_many(
+    lists: Lists,
+    references: Lists | None = None,
+    *,
+    sources: Texts | None = None,
+    matrices: Iterable[ArrayLike] | None = None,
+    num_samples: int | None = None,
+    metric: Named[Metric] | None = None,
+    rule: Named[Rule] = "mbr",
+    logprobs: Iterable[ArrayLike] | None = None,
+    weights: Iterable[ArrayLike] | None = None,
+    feature_weights: Mapping[str, float] | None = None,
+    scale: float = 1.0,
+    batch_size: int = BATCH_SIZE,
+    seed: int = 1,
+    threads: int | None = None,
+    output: Path | str | None = None,
+) -> Choices:
+    """Choose for many segments, as `choose` does for one; `output` is a file of JSON lines, written as it goes."""
+    found = iter_choose(
+        lists, references, sources=sources, matrices=matrices, num_samples=num_samples, metric=metric, rule=rule,
+        logprobs=logprobs, weights=weights, feature_weights=feature_weights, scale=scale, batch_size=batch_size,
+        seed=seed, threads=threads,
+    )  # fmt: skip
+    if output is None:
+        return Choices(tuple(found))
+    choices = []
+    with atomic_writer(output) as stream:
+        for choice in found:
+            stream.write(json_line(choice))
+            choices.append(choice)
+    return Choices(tuple(choices))
+
+
+def iter_choose(
+    lists: Lists,
+    references: Lists | None = None,
+    *,
+    sources: Texts | None = None,
+    matrices: Iterable[ArrayLike] | None = None,
+    num_samples: int | None = None,
+    metric: Named[Metric] | None = None,
+    rule: Named[Rule] = "mbr",
+    logprobs: Iterable[ArrayLike] | None = None,
+    weights: Iterable[ArrayLike] | None = None,
+    feature_weights: Mapping[str, float] | None = None,
+    scale: float = 1.0,
+    batch_size: int = BATCH_SIZE,
+    seed: int = 1,
+    threads: int | None = None,
+) -> Iterator[Choice]:
+    """Yield the choice of one segment after the other, for pipes."""
+    if logprobs is not None and weights is not None:
+        raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
+    made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    base = Evidence(feature_weights=feature_weights, scale=scale)
+    given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
+    evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
+    texts = None if sources is None else read_texts(sources, "sources")
+    others = None if references is None else read_lists(references, "references", num_samples)
+    return choose_each(made, read_lists(lists, "lists", num_samples), others, texts, evidence, threads)
+
+
+def _evidence(base: Evidence, given: Mapping[str, Iterable[Any]]) -> Iterator[Evidence]:
+    if not given:
+        return repeat(base)
+    rows = zip(*(_checked(name, values) for name, values in given.items()), strict=True)
+    return (replace(base, **dict(zip(given, row, strict=True))) for row in rows)
+
+
+def _checked(name: str, values: Iterable[Any]) -> Iterator[Any]:
+    """Yield one sequence for each segment."""
+    for segment, value in enumerate(values):
+        if np.ndim(value) == 0:
+            raise InputError(f"{name} needs one sequence for each segment", argument=name, segment=segment)
+        yield value
+
+
+def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_size: int, seed: int) -> Rule:
+    if batch_size < 1:
+        raise InputError("batch_size must be at least 1", argument="batch_size")
+    if matrix and metric is not None:
+        raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
+    made = make_rule(rule, None if metric is None else make_gain(metric))
+    if matrix and not isinstance(made, MBR):
+        raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
+    if isinstance(made, MBR):
+        gain = made.metric_for_texts()
+        made = replace(made, metric=replace(gain, batch_size=batch_size) if isinstance(gain, Utility) else gain)
+    return made
+
+
+def _check_samples(samples: Any, argument: str) -> None:
+    if isinstance(samples, PathLike):
+        raise InputError(f"{argument} is a path: call choose_many for a file", argument=argument)
+    if not as_hypotheses(samples, argument):
+        raise InputError(f"{argument} is empty", argument=argument)

@@ -1,0 +1,52 @@
+"""`toledo.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toledo.api.inputs import ReferenceTexts, Texts, make_metrics, read_groups, read_ids, read_texts
+from toledo.errors import InputError
+from toledo.metrics.evaluation import Evaluation, Resampling, ScoringTask, SystemTexts, evaluate_system
+from toledo.metrics.metric import Metric
+from toledo.metrics.shapes import length_error
+from toledo.settings import Named
+
+
+def evaluate(
+    hypotheses: Texts,
+    references: ReferenceTexts | None = None,
+    *,
+    sources: Texts | None = None,
+    metrics: Named[Metric] | Sequence[Named[Metric]] = ("bleu", "chrf", "ter"),
+    tokenize: str | None = None,
+    lowercase: bool = False,
+    document_ids: Texts | None = None,
+    interval: float | None = 0.95,
+    resamples: int = 1000,
+    seed: int = 12345,
+    threads: int | None = None,
+) -> Evaluation:
+    """Score translations, with confidence intervals and signatures.
+
+    `references` are one for each segment, a list for each segment, or a list for each set; files in a list are paths.
+    `tokenize` and `lowercase` are settings for metrics that are given by name and have them. With `document_ids` whole
+    documents are resampled; `interval=None` computes no intervals.
+    """
+    texts = read_texts(hypotheses, "hypotheses")
+    if not texts:
+        raise InputError("hypotheses is empty", argument="hypotheses")
+    task = make_task(texts, references, sources, make_metrics(metrics, tokenize, lowercase))
+    units = None if document_ids is None else read_ids(document_ids, len(texts))
+    how = Resampling(interval, resamples, seed, units, threads=threads)
+    return evaluate_system(task, SystemTexts("", [texts]), how)[0]
+
+
+def make_task(
+    texts: Sequence[str], references: ReferenceTexts | None, sources: Texts | None, metrics: dict[str, Metric]
+) -> ScoringTask:
+    """Read references and sources, which must have as many segments as the texts."""
+    groups = None if references is None else read_groups(references, texts)
+    given = None if sources is None else read_texts(sources, "sources")
+    if given is not None and len(given) != len(texts):
+        raise length_error("hypotheses", len(texts), "sources", len(given))
+    return ScoringTask(metrics, groups, given)

@@ -1,0 +1,240 @@
+"""What functions accept, read in one place: texts, references, systems and lists, from Python or from files.
+
+Errors name the argument and the segment; what is no text at all is a `TypeError` with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.errors import InputError
+from toledo.files import read_lines
+from toledo.metrics.evaluation import SystemTexts
+from toledo.metrics.metric import METRICS, Metric
+from toledo.metrics.shapes import Groups, length_error, read_references
+from toledo.metrics.shapes import References as GivenReferences
+from toledo.results import Hypothesis
+from toledo.settings import Named, parse_named
+
+Texts: TypeAlias = Iterable[str] | Path | str
+ReferenceTexts: TypeAlias = (
+    Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
+)
+Sample: TypeAlias = str | Hypothesis | Mapping[str, Any]
+Lists: TypeAlias = Iterable[Sequence[Sample]] | Path | str
+Systems: TypeAlias = "Mapping[str, Texts | Runs] | Sequence[Texts | Runs]"
+
+
+class Runs:
+    """Several runs of one system, such as trainings with other seeds: `Runs(a, b, c)`."""
+
+    def __init__(self, *texts: Texts) -> None:
+        if not texts:
+            raise InputError("Runs needs at least one run", argument="systems")
+        self.texts = texts
+
+    def __repr__(self) -> str:
+        return f"Runs({len(self.texts)} runs)"
+
+
+def read_texts(texts: Texts, argument: str) -> list[str]:
+    """Return the texts of an iterable or the lines of a file."""
+    if isinstance(texts, str | PathLike):
+        return list(read_lines(_file(texts, argument)))
+    if isinstance(texts, Mapping):
+        raise InputError(f"{argument} is a mapping: call compare for several systems", argument=argument)
+    given: Any = texts
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"{argument} is {_said(given)}, expected texts")
+    return [_text(text, place, argument) for place, text in enumerate(texts)]
+
+
+def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
+    """Return the number of the document of each segment; a document must not come back after another one."""
+    ids = read_texts(document_ids, "document_ids")
+    if len(ids) != segments:
+        raise length_error("hypotheses", segments, "document_ids", len(ids))
+    numbers: dict[str, int] = {}
+    for segment, one in enumerate(ids):
+        if one in numbers and ids[segment - 1] != one:
+            raise InputError(
+                f"document_ids: {one!r} comes back at segment {segment} after {ids[segment - 1]!r}",
+                argument="document_ids",
+                segment=segment,
+                remedy="put the segments of a document together",
+            )
+        numbers.setdefault(one, len(numbers))
+    return np.array([numbers[one] for one in ids], np.int64)
+
+
+def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups:
+    """Return the references of each segment, from any shape or from files."""
+    segments = len(hypotheses)
+    if isinstance(references, str | PathLike):
+        return read_references(read_texts(references, "references"), segments)
+    if isinstance(references, GivenReferences):
+        return read_references(references, segments)
+    if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable):
+        raise TypeError(f"references is {_said(references)}, expected texts")
+    items = list(references)
+    if items and all(isinstance(item, PathLike) for item in items):
+        texts = [read_texts(Path(item), "references") for item in items]  # type: ignore[arg-type]
+        for lines in texts:
+            if len(lines) != segments:
+                raise length_error("hypotheses", segments, "references", len(lines))
+        return read_references(GivenReferences.per_set(texts), segments)
+    if len(items) != segments and items and all(isinstance(item, str) and _is_file(item) for item in items):
+        listed = ", ".join(f"Path({item!r})" for item in items[:2])
+        raise InputError(
+            f"hypotheses has {segments} segments, references {len(items)} texts, which name files",
+            argument="references",
+            remedy=f"strings in a list are texts; for files pass [{listed}]",
+        )
+    for place, item in enumerate(items):
+        if item is not None and (isinstance(item, bytes | int | float) or not isinstance(item, Iterable)):
+            raise TypeError(f"references[{place}] is {_said(item)}, expected str")
+    return read_references(items, segments)
+
+
+def read_systems(systems: Systems) -> list[SystemTexts]:
+    """Return systems with their names; all must have as many segments."""
+    if isinstance(systems, str | bytes | PathLike):
+        raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
+    named = list(systems.items()) if isinstance(systems, Mapping) else _named(list(systems))
+    if not named:
+        raise InputError("systems is empty", argument="systems")
+    found = [SystemTexts(name, _runs(name, given)) for name, given in named]
+    first = found[0]
+    for system in found:
+        if len(system.runs[0]) != len(first.runs[0]):
+            raise InputError(
+                f"system {system.name!r} has {len(system.runs[0])} segments, {first.name!r} {len(first.runs[0])}",
+                argument="systems",
+                remedy="item i of each must belong together",
+            )
+    return found
+
+
+def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
+    """Yield the samples of each segment, from Python or from a file."""
+    if isinstance(lists, str | PathLike):
+        from toledo.formats.list_files import guess_format, read_outputs
+
+        file = _file(lists, argument)
+        if guess_format(file) == "text":
+            yield from _plain_lists(file, num_samples)
+            return
+        for some in read_outputs([file]):
+            yield [Hypothesis(" ".join(one.words), one.score, dict(one.features)) for one in some.entries]
+        return
+    if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
+        raise TypeError(f"{argument} is {_said(lists)}, expected a list of samples for each segment")
+    for segment, samples in enumerate(lists):
+        if isinstance(samples, str | bytes | Hypothesis):
+            raise InputError(
+                f"{argument}[{segment}] is a {type(samples).__name__}, expected a list of texts",
+                argument=argument,
+                segment=segment,
+                remedy="call choose for one segment",
+            )
+        if not isinstance(samples, Iterable):
+            raise TypeError(f"{argument}[{segment}] is {_said(samples)}, expected a list of texts")
+        for place, item in enumerate(samples):
+            if not isinstance(item, str | Hypothesis | Mapping):
+                raise TypeError(f"{argument}[{segment}][{place}] is {_said(item)}, expected str")
+        yield list(samples)
+
+
+def _plain_lists(file: Path, num_samples: int | None) -> Iterator[list[str]]:
+    if num_samples is None:
+        raise InputError(
+            "plain text needs num_samples, the number of lines for each segment", file=file, argument="num_samples"
+        )
+    lines = list(read_lines(file))
+    if len(lines) % num_samples:
+        raise InputError(f"has {len(lines)} lines, which is not a multiple of {num_samples}", file=file)
+    for begin in range(0, len(lines), num_samples):
+        yield lines[begin : begin + num_samples]
+
+
+def make_metrics(
+    metrics: Named[Metric] | Sequence[Named[Metric]], tokenize: str | None, lowercase: bool
+) -> dict[str, Metric]:
+    """Return metrics by key; `tokenize` and `lowercase` are settings for those that are given by name and have them."""
+    given = [metrics] if isinstance(metrics, str | Metric) or callable(metrics) else list(metrics)
+    if not given:
+        raise InputError("metrics is empty", argument="metrics", remedy=f"choose from {', '.join(METRICS.names())}")
+    found: dict[str, Metric] = {}
+    for one in given:
+        overrides: dict[str, Any] = {}
+        if isinstance(one, str) and parse_named(one)[0] in METRICS:
+            target, settings = METRICS.get(parse_named(one)[0]), parse_named(one)[1]
+            wanted = {"tokenize": tokenize, "lowercase": lowercase or None}
+            known = getattr(target, "__dataclass_fields__", {})
+            overrides = {k: v for k, v in wanted.items() if v is not None and k in known and k not in settings}
+        metric = METRICS.make(one, **overrides)
+        key = parse_named(one)[0].lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
+        found[key if key not in found else str(one)] = metric
+    return found
+
+
+def _named(systems: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Name systems by the stems of their files, or by numbers."""
+    named: list[tuple[str, Any]] = []
+    for number, one in enumerate(systems, start=1):
+        name = _stem(Path(one)) if isinstance(one, str | PathLike) else f"system {number}"
+        if name in (other for other, _ in named):
+            raise InputError(
+                f"the name {name!r} is there twice in systems", argument="systems", remedy="pass a mapping"
+            )
+        named.append((name, one))
+    return named
+
+
+def _stem(path: Path) -> str:
+    """`sys.NAME.en` is NAME, `before.out` is before."""
+    parts = path.name.removesuffix(".gz").split(".")
+    return parts[1] if parts[0] == "sys" and len(parts) > 2 else ".".join(parts[:-1]) or path.name
+
+
+def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
+    argument = f"systems[{name!r}]"
+    if not isinstance(given, Runs):
+        return [read_texts(given, argument)]
+    runs = [read_texts(texts, argument) for texts in given.texts]
+    for number, run in enumerate(runs):
+        if len(run) != len(runs[0]):
+            raise InputError(f"run {number + 1} of system {name!r} has {len(run)} segments, the first {len(runs[0])}")
+    return runs
+
+
+def _file(path: str | PathLike[str], argument: str) -> Path:
+    found = Path(path)
+    if isinstance(path, str) and not _is_file(path):
+        raise InputError(f"{path!r} is not a file: pass a list of texts", argument=argument)
+    return found
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it
+        return False
+
+
+def _text(text: Any, place: int, argument: str) -> str:
+    if isinstance(text, str):
+        return text
+    if hasattr(text, "text") and isinstance(text.text, str):  # a result that stands for a text
+        return str(text.text)
+    raise TypeError(f"{argument}[{place}] is {_said(text)}, expected str")
+
+
+def _said(value: object) -> str:
+    return repr(value) if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"

@@ -1,0 +1,167 @@
+"""What was chosen for a segment, or for many, and how sure the choice is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+from toledo.files import atomic_writer
+from toledo.results import Result, TableResult, plain, table
+
+
+@dataclass(frozen=True)
+class Ranked(Result):
+    """A distinct text: `index` of its first sample, `count` of its samples, expected score, probability."""
+
+    text: str
+    index: int
+    count: int
+    score: float
+    probability: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Choice(Result):
+    """The chosen text; `index` is that of the first sample with this text, None if there was no sample.
+
+    `confidence` is the probability that the choice beats the second in expectation, from the mean and the variance of
+    their differences over the references. It says how stable the choice is under other samples, not how good it is.
+    """
+
+    text: str
+    index: int | None = None
+    score: float | None = None
+    confidence: float | None = None
+    margin: float | None = None
+    ranking: tuple[Ranked, ...] = field(default=(), repr=False)
+    rule: str = "mbr"
+    metric: str | None = None
+    scale: float = 1.0
+    segment: int = 0
+    num_samples: int = 0
+    sign: str = field(default="", repr=False)
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """How the choice was made."""
+        return self.sign
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        numbers = [("score", self.score), ("confidence", self.confidence)]
+        known = "".join(f", {name}={value:.2f}" for name, value in numbers if value is not None)
+        return f"Choice({self.text!r}, index={self.index}{known})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that the command line writes as JSON."""
+        names = ("segment", "text", "index", "score", "confidence", "margin")
+        found = {name: plain(getattr(self, name)) for name in names}
+        return {**found, "ranking": plain(self.ranking), "signature": self.signature}
+
+    def show(self) -> None:
+        """Print the ranking."""
+        print(self.table())
+
+    def table(self) -> str:
+        """Return the ranking as a table."""
+        header = ["rank", "index", "count", f"expected {self.metric}" if self.metric else "value", "p", "text"]
+        rows = [
+            [str(rank), str(one.index), str(one.count), f"{one.score:.2f}", f"{one.probability:.3f}", one.text]
+            for rank, one in enumerate(self.ranking, start=1)
+        ]
+        return "\n".join(table([header, *rows], left=[4, 5]))
+
+
+@dataclass(frozen=True)
+class Choices(TableResult, Sequence[Choice]):
+    """The choices of many segments, in order."""
+
+    choices: tuple[Choice, ...]
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    @overload
+    def __getitem__(self, place: int) -> Choice: ...
+    @overload
+    def __getitem__(self, place: slice) -> Choices: ...
+    def __getitem__(self, place: int | slice) -> Choice | Choices:
+        return self.choices[place] if isinstance(place, int) else Choices(self.choices[place])
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.choices)
+
+    @property
+    def texts(self) -> list[str]:
+        """The chosen texts."""
+        return [one.text for one in self.choices]
+
+    @property
+    def indices(self) -> list[int | None]:
+        """The place of each choice among its samples."""
+        return [one.index for one in self.choices]
+
+    @property
+    def scores(self) -> list[float | None]:
+        """The expected scores."""
+        return [one.score for one in self.choices]
+
+    @property
+    def confidences(self) -> list[float | None]:
+        """How sure each choice is."""
+        return [one.confidence for one in self.choices]
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """How the first choice was made."""
+        return next((one.signature for one in self.choices if one.signature), "")
+
+    def unsure(self, below: float = 0.6) -> list[Choice]:
+        """Return the choices with a lower confidence."""
+        return [one for one in self.choices if one.confidence is not None and one.confidence < below]
+
+    def write(self, path: Path | str) -> None:
+        """Write one line for each segment: texts, or JSON if the name of the file ends in `.jsonl`."""
+        with atomic_writer(path) as stream:
+            for one in self.choices:
+                stream.write(json_line(one) if str(path).endswith(".jsonl") else " ".join(one.text.splitlines()) + "\n")
+
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one row for each segment."""
+        names = ("segment", "text", "index", "score", "confidence", "margin")
+        return [{name: getattr(one, name) for name in names} for one in self.choices]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all choices."""
+        return {"choices": [one.to_dict() for one in self.choices], "signature": self.signature}
+
+    def __str__(self) -> str:
+        samples = sum(one.num_samples for one in self.choices)
+        made = next((one for one in self.choices if one.index is not None), None)
+        if made is None:
+            return f"{len(self)} segments, no samples"
+        metric = f", metric {made.metric}" if made.metric else ""
+        segments = f"{len(self)} segment{'s' if len(self) != 1 else ''}"
+        lines = [f"{segments}, {samples} samples, rule {made.rule}{metric}"]
+        if made.metric:
+            known = [one for one in self.scores if one is not None]
+            unsure = len(self.unsure())
+            count = f"{unsure} segment{'s' if unsure != 1 else ''}"
+            lines.append(f"mean expected {made.metric} {sum(known) / len(known):.2f}; confidence below 0.6: {count}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Choices({len(self)} segments)"
+
+
+def json_line(choice: Choice) -> str:
+    """Return a choice as one line of JSON."""
+    return json.dumps(choice.to_dict(), ensure_ascii=False) + "\n"

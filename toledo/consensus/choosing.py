@@ -1,0 +1,406 @@
+"""Samples of segments → choices: what `toledo.choose` and the method `choose` of rules run.
+
+Samples with the same text are one hypothesis. Without scores a text counts as often as it occurs; weights add up;
+log probabilities become p ∝ exp(scale · value), each distinct text once.
+
+The confidence compares the best with the second: with d the differences of their scores over the references, m their
+mean, v their weighted variance and n the number of references (1/Σp² if they have weights),
+
+    confidence = Φ(m / √(v / (n − 1)))
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from itertools import chain, islice, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from toledo.compiled.kernels import map_chunks
+from toledo.consensus.choice import Choice, Ranked
+from toledo.consensus.mbr import best_first
+from toledo.consensus.rule import Rule, check_scale
+from toledo.errors import InputError
+from toledo.metrics.metric import Metric
+from toledo.metrics.utility import Utility
+from toledo.results import Hypothesis
+
+log = logging.getLogger(__name__)
+
+SEGMENTS_AT_ONCE = 64
+FEWEST_REFERENCES = 3  # for a confidence
+DIGITS = 9  # of differences: what lies below is rounding
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Where the probabilities of a segment come from, and a matrix of scores if there is one."""
+
+    logprobs: ArrayLike | None = None
+    weights: ArrayLike | None = None
+    feature_weights: Mapping[str, float] | None = None
+    scale: float = 1.0
+    matrix: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale)
+        given = [name for name in ("logprobs", "weights", "feature_weights") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InputError(
+                f"{given[0]} and {given[1]} exclude each other", argument=given[1], remedy="give one of them"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class TextProblem:
+    """Distinct texts of a segment and the distinct references to compare them with."""
+
+    texts: list[str]
+    indices: list[int]
+    counts: NDArray[np.int64]
+    references: list[str]
+    probabilities: Floats
+    scores: Floats | None = None
+    source: str | None = None
+    matrix: Floats | None = None
+    weighted: str = "uniform"
+    num_samples: int = 0
+    num_references: int = 0
+    segment: int = 0
+    scale: float = 1.0
+    own: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = dict(zip(self.references, self.probabilities.tolist(), strict=True))
+        object.__setattr__(self, "own", np.array([known.get(text, 0.0) for text in self.texts]))
+
+    def likeliest_texts(self, size: int) -> NDArray[np.int64]:
+        """Return the places of the best texts: by score, or else by probability."""
+        if size >= len(self.texts):
+            return np.arange(len(self.texts))
+        return np.argsort(-(self.own if self.scores is None else self.scores), kind="stable")[:size]
+
+    def only(self, size: int, values: Floats) -> Floats:
+        """Return values with −inf for all but the best texts."""
+        result = np.full(values.size, -np.inf)
+        chosen = self.likeliest_texts(size)
+        result[chosen] = values[chosen]
+        return result
+
+
+@dataclass(frozen=True)
+class FunctionRule(Rule):
+    """A function `(texts, probabilities) -> index` as a rule."""
+
+    function: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def values(self, problem: TextProblem) -> Floats:
+        """Return the probabilities, with 1 added for the text that the function chooses."""
+        chosen = int(self.function(list(problem.texts), problem.own.tolist()))
+        if not 0 <= chosen < len(problem.texts):
+            raise InputError(f"rule {self.name!r} returned {chosen} for {len(problem.texts)} texts")
+        values = problem.own.copy()
+        values[chosen] += 1.0
+        return values
+
+
+def choose_each(
+    rule: Rule,
+    lists: Iterable[Sequence[Any]],
+    references: Iterable[Sequence[Any]] | None = None,
+    sources: Iterable[str | None] | None = None,
+    evidence: Iterable[Evidence] | None = None,
+    threads: int | None = 1,
+) -> Iterator[Choice]:
+    """Choose for one segment after the other; some are worked on at a time."""
+    problems = _problems(lists, references, sources, repeat(Evidence()) if evidence is None else evidence)
+    metric = rule.metric_for_texts()
+    empty = 0
+    while block := list(islice(problems, SEGMENTS_AT_ONCE)):
+        if isinstance(metric, Utility):
+            block = _with_matrices(metric, block)
+        work = [problem for problem in block if problem.texts]
+        empty += len(block) - len(work)
+        chosen = map_chunks(partial(_choose, rule, metric, work), len(work), chunk=1, threads=threads)
+        found = {one.segment: one for one in chosen}
+        for problem in block:
+            yield found.get(problem.segment) or Choice("", rule=rule.name, segment=problem.segment)
+    if empty:
+        log.warning("%d segments have no samples: their choice is an empty text", empty)
+
+
+def _problems(
+    lists: Iterable[Sequence[Any]],
+    references: Iterable[Sequence[Any]] | None,
+    sources: Iterable[str | None] | None,
+    evidence: Iterable[Evidence],
+) -> Iterator[TextProblem]:
+    others = None if references is None else iter(references)
+    given_sources, given_evidence = None if sources is None else iter(sources), iter(evidence)
+    for segment, samples in enumerate(lists):
+        how = _next(given_evidence, "logprobs, weights or matrices", segment)
+        other = None if others is None else _next(others, "references", segment)
+        source = None if given_sources is None else _next(given_sources, "sources", segment)
+        yield _placed(samples, other, source, how, segment)
+    finite = None if isinstance(given_evidence, repeat) else given_evidence
+    for name, rest in (("references", others), ("sources", given_sources), ("logprobs, weights or matrices", finite)):
+        if rest is not None and next(rest, None) is not None:
+            raise InputError(f"{name} has more segments than the samples", argument=name)
+
+
+def _next(items: Iterator[Any], name: str, segment: int) -> Any:
+    for item in items:
+        return item
+    raise InputError(f"{name} ends at segment {segment}", argument=name, segment=segment)
+
+
+def _placed(
+    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: Evidence, segment: int
+) -> TextProblem:
+    """Return the problem of a segment; errors say which segment it is."""
+    try:
+        return make_problem(samples, references, source, how, segment)
+    except InputError as error:
+        place = f"segment {segment}: " if segment else ""
+        raise InputError(
+            f"{place}{error.message}", argument=error.argument, segment=segment, remedy=error.remedy
+        ) from None
+
+
+def make_problem(
+    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: Evidence, segment: int = 0
+) -> TextProblem:
+    """Return the distinct texts of a segment, with probabilities of those to compare with."""
+    hypotheses = as_hypotheses(samples, "samples")
+    known = hypotheses if references is None else as_hypotheses(references, "references")
+    texts, firsts, counts = _distinct(hypotheses)
+    if not texts or not known:
+        return TextProblem([], [], np.empty(0, np.int64), [], np.empty(0), segment=segment)
+    distinct, columns, _ = _distinct(known)
+    values, weighted = _values(known, how, "samples" if references is None else "references")
+    probabilities = _probabilities(known, distinct, values, weighted, how.scale)
+    scores = None
+    if references is None and weighted in ("scores", "logprobs", "features"):
+        scores = _best_of_each(hypotheses, values, texts)
+    elif all(one.score is not None for one in hypotheses):
+        scores = _best_of_each(hypotheses, np.array([one.score for one in hypotheses], np.float64), texts)
+    matrix = None
+    if how.matrix is not None:
+        matrix = _matrix(how.matrix, (len(hypotheses), len(known)), firsts, columns)
+    return TextProblem(
+        texts, firsts, counts, distinct, probabilities, scores, source, matrix, weighted,
+        sum(one.count for one in hypotheses), sum(one.count for one in known), segment, how.scale,
+    )  # fmt: skip
+
+
+def as_hypotheses(samples: Any, argument: str) -> list[Hypothesis]:
+    """Return samples of one segment as hypotheses; refuse what is no text, with its place."""
+    if isinstance(samples, str):
+        raise InputError(f"{argument} is a str: pass a list of texts", argument=argument)
+    if not isinstance(samples, Iterable):
+        raise TypeError(f"{argument} is {samples!r}, expected a list of texts")
+    return [_hypothesis(one, place, argument) for place, one in enumerate(samples)]
+
+
+def _hypothesis(item: Any, place: int, argument: str) -> Hypothesis:
+    if isinstance(item, str):
+        return Hypothesis(item)
+    if isinstance(item, Hypothesis):
+        return item
+    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
+        names = ("text", "score", "features", "logprob", "count")
+        return Hypothesis(**{name: item[name] for name in names if item.get(name) is not None})
+    if isinstance(item, list | tuple) and argument == "samples":
+        raise InputError("samples is a list of lists: call choose_many for several segments", argument=argument)
+    said = repr(item) if item is None or isinstance(item, int | float) else f"a {type(item).__name__}"
+    raise TypeError(f"{argument}[{place}] is {said}, expected str")
+
+
+def _distinct(hypotheses: Sequence[Hypothesis]) -> tuple[list[str], list[int], NDArray[np.int64]]:
+    """Return distinct texts, where each comes first, and how often it occurs."""
+    counts: dict[str, int] = {}
+    firsts: dict[str, int] = {}
+    for place, one in enumerate(hypotheses):
+        firsts.setdefault(one.text, place)
+        counts[one.text] = counts.get(one.text, 0) + one.count
+    return list(firsts), list(firsts.values()), np.array(list(counts.values()), np.int64)
+
+
+def _best_of_each(hypotheses: Sequence[Hypothesis], values: Floats, distinct: Sequence[str]) -> Floats:
+    """Return the best value of each distinct text."""
+    numbers = {text: number for number, text in enumerate(distinct)}
+    best = np.full(len(distinct), -np.inf)
+    np.maximum.at(best, [numbers[one.text] for one in hypotheses], values)
+    return best
+
+
+def _values(hypotheses: Sequence[Hypothesis], how: Evidence, argument: str) -> tuple[Floats, str]:
+    """Return a number for each hypothesis, and what it is."""
+    for name in ("logprobs", "weights"):
+        if (given := getattr(how, name)) is not None:
+            values = np.asarray(given, np.float64).ravel()
+            if values.size != len(hypotheses):
+                raise InputError(f"{name} has {values.size} values for {len(hypotheses)} {argument}", argument=name)
+            _check_values(values, name)
+            return values, name
+    if how.feature_weights is not None:
+        if not any(one.features for one in hypotheses):
+            raise InputError(f"{argument} have no features to weigh", argument="feature_weights")
+        weigh = how.feature_weights
+        return np.array([sum(weigh.get(k, 0.0) * v for k, v in one.features.items()) for one in hypotheses]), "features"
+    known = [one.score is not None for one in hypotheses]
+    if all(known):
+        values = np.array([one.score for one in hypotheses], np.float64)
+        _check_values(values, "score")
+        return values, "scores"
+    if any(known):
+        raise InputError(
+            f"{argument}[{known.index(False)}] has no score, but others have",
+            argument=argument,
+            remedy="give all or none",
+        )
+    return np.array([one.count for one in hypotheses], np.float64), "uniform"
+
+
+def _check_values(values: Floats, name: str) -> None:
+    if np.any(np.isnan(values)) or np.any(values == np.inf) or (name == "weights" and np.any(values < 0.0)):
+        place = int(np.flatnonzero(np.isnan(values) | (values == np.inf) | (values < 0.0))[0])
+        raise InputError(
+            f"{name}[{place}] is {values[place]:g}", argument=name, remedy="give finite numbers, weights from 0"
+        )
+    if name == "weights" and not values.sum() > 0.0:
+        raise InputError("weights are all 0", argument=name)
+
+
+def _probabilities(
+    hypotheses: Sequence[Hypothesis], distinct: Sequence[str], values: Floats, weighted: str, scale: float
+) -> Floats:
+    if weighted in ("uniform", "weights"):
+        numbers = {text: number for number, text in enumerate(distinct)}
+        sums = np.bincount([numbers[one.text] for one in hypotheses], values, len(distinct))
+    else:
+        best = _best_of_each(hypotheses, scale * values, distinct)
+        if best.max() == -np.inf:
+            raise InputError("logprobs are all −inf", argument="logprobs")
+        sums = np.exp(best - best.max())
+    return np.asarray(sums / sums.sum(), np.float64)
+
+
+def _matrix(given: ArrayLike, shape: tuple[int, int], rows: Sequence[int], columns: Sequence[int]) -> Floats:
+    matrix = np.asarray(given, np.float64)
+    if matrix.shape != shape:
+        raise InputError(f"matrix has shape {matrix.shape}, expected {shape}", argument="matrix")
+    if np.any(np.isnan(matrix)):
+        raise InputError("matrix contains nan", argument="matrix")
+    chosen: Floats = matrix[np.ix_(rows, columns)]
+    return chosen
+
+
+def _with_matrices(metric: Utility, block: Sequence[TextProblem]) -> list[TextProblem]:
+    """Compute all pairs of some segments, many in each call of the function."""
+    asked = [one for one in block if one.matrix is None and one.texts]
+    triples = [[(text, other, one.source) for text in one.texts for other in one.references] for one in asked]
+    values = metric.pair_scores(list(chain.from_iterable(triples)))
+    found, place = {}, 0
+    for one, some in zip(asked, triples, strict=True):
+        matrix = values[place : place + len(some)].reshape(len(one.texts), len(one.references))
+        place += len(some)
+        if np.any(np.isnan(matrix)):
+            sample = one.indices[int(np.argwhere(np.isnan(matrix))[0][0])]
+            raise InputError(
+                f"metric {metric.name!r} returned nan for sample {sample} of segment {one.segment}",
+                argument="metric",
+                segment=one.segment,
+            )
+        found[one.segment] = matrix
+    return [replace_matrix(one, found[one.segment]) if one.segment in found else one for one in block]
+
+
+def replace_matrix(problem: TextProblem, matrix: Floats) -> TextProblem:
+    """Return a problem with a matrix of scores."""
+    values = {one.name: getattr(problem, one.name) for one in fields(problem) if one.init}
+    return TextProblem(**{**values, "matrix": matrix})
+
+
+def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], place: int, _end: int) -> Choice:
+    problem = problems[place]
+    if metric is not None and problem.matrix is None and "sources" in metric.needs and problem.source is None:
+        raise InputError(f"metric {metric.name!r} needs sources", argument="sources")
+    values = rule.values(problem)
+    order = _order(values, problem)
+    turned = metric is not None and not metric.higher_is_better
+    ranking = tuple(
+        Ranked(
+            problem.texts[i], problem.indices[i], int(problem.counts[i]),
+            float(-values[i] if turned else values[i]), float(problem.own[i]),
+        )
+        for i in order
+    )  # fmt: skip
+    best = ranking[0]
+    margin = float(values[order[0]] - values[order[1]]) if len(order) > 1 else None
+    name = None if metric is None else metric.name
+    confidence = _confidence(problem, metric, order) if rule.has_confidence and metric is not None else None
+    return Choice(
+        best.text, best.index, best.score, confidence, margin, ranking, rule.name, name, problem.scale, problem.segment,
+        problem.num_samples, _signature(rule, metric, problem),
+    )  # fmt: skip
+
+
+def _order(values: Floats, problem: TextProblem) -> list[int]:
+    """Return places by falling value; ties go to the better score, then to the first sample."""
+    possible = np.flatnonzero(values > -np.inf)
+    if not possible.size:
+        possible = np.arange(values.size)
+    order = possible
+    if problem.scores is not None:
+        order = order[np.argsort(-problem.scores[order], kind="stable")]
+    found: list[int] = order[best_first(values[order])].tolist()
+    return found
+
+
+def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int]) -> float | None:
+    if problem.num_references < FEWEST_REFERENCES:
+        return None
+    if len(order) < 2:
+        return 1.0
+    first, second = order[:2]
+    if problem.matrix is not None:
+        rows = problem.matrix[[first, second]]
+    else:
+        rows = metric.pairwise_scores([problem.texts[first], problem.texts[second]], problem.references, problem.source)
+    differences = np.round(rows[0] - rows[1], DIGITS) * (1.0 if metric.higher_is_better else -1.0)
+    shares = problem.probabilities
+    number = float(problem.num_references) if problem.weighted == "uniform" else 1.0 / float((shares**2).sum())
+    mean = float((shares * differences).sum())
+    variance = float((shares * (differences - mean) ** 2).sum())
+    if variance <= 0.0 or number <= 1.0:
+        return 1.0 if mean > 0.0 else 0.5
+    return max(0.5, 0.5 * math.erfc(-mean / math.sqrt(2.0 * variance / (number - 1.0))))
+
+
+def _signature(rule: Rule, metric: Metric | None, problem: TextProblem) -> str:
+    parts = [f"rule:{rule.name}"]
+    if metric is not None:
+        name = "matrix" if problem.matrix is not None and not isinstance(metric, Utility) else metric.name
+        parts.append(f"metric:{name}")
+        if metric.name == "BLEU" and name != "matrix":
+            kept = ("case:", "eff:", "tok:", "smooth:")
+            parts += [one for one in metric.get_signature(1).split("|") if one.startswith(kept)]
+    parts += [f"nsamples:{problem.num_samples}", f"nrefs:{problem.num_references}", f"weights:{problem.weighted}"]
+    if problem.weighted not in ("uniform", "weights"):
+        parts.append(f"scale:{problem.scale:g}")
+    from toledo import __version__
+
+    return "|".join([*parts, f"version:{__version__}"])

@@ -1,0 +1,97 @@
+"""Decisions of any rule for many forests; the best derivation and the most probable translation.
+
+p(e) is the sum of p(d) over all derivations d that write e. Finding the best e is NP-hard on lattices and forests; here
+the sum is over the best derivations only. On n-best lists, whose entries are all seen, it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toledo.compiled.kernels import map_chunks
+from toledo.consensus.rule import Decision, Rule, check_scale
+from toledo.consensus.texts import best_texts
+from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest, Scores
+from toledo.progress import Progress, silent
+from toledo.settings import Meta, Settings
+from toledo.weights import Weights
+
+if TYPE_CHECKING:
+    from toledo.consensus.choosing import TextProblem
+
+SEGMENTS_AT_ONCE = 4
+NOTHING = Decision(np.empty(0, np.int32), -np.inf)
+
+
+def decide(
+    rule: Rule,
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    scale: float = 1.0,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Decision]:
+    """The decision of a rule for each of some one-segment forests."""
+    check_scale(scale)
+    named = weights if isinstance(weights, Weights) else Weights(weights)
+
+    def work(first: int, last: int) -> list[Decision]:
+        return [rule.decide(forest, scale * forest.scores(named, threads=1)) for forest in forests[first:last]]
+
+    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="deciding")
+    return [decision for part in parts for decision in part]
+
+
+@dataclass(frozen=True)
+class Viterbi(Rule):
+    """The words of the best derivation; its score is the value. No scale changes the words."""
+
+    name = "viterbi"
+
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
+        """Return the best derivation."""
+        (best,) = viterbi(forest, scores)
+        return NOTHING if best is None else Decision(best.word_ids, best.score)
+
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the best score of each text; without scores all are equal, and the first is chosen."""
+        return np.zeros(len(problem.texts)) if problem.scores is None else problem.scores
+
+
+@dataclass(frozen=True)
+class MaxDerivation(Viterbi):
+    """The derivation that was sampled most often: the best one if scores are logarithms of counts."""
+
+    name = "max-derivation"
+
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the best score of each text, or how often it was sampled."""
+        return problem.counts.astype(np.float64) if problem.scores is None else problem.scores
+
+
+@dataclass(frozen=True)
+class MaxTranslation(Settings, Rule):
+    """The most probable of the `size` best texts; the value is the logarithm of its share of what was seen."""
+
+    size: Annotated[int, Meta(ge=1, description="Number of best texts to look at.")] = 1000
+
+    name = "max-translation"
+
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
+        """Return the text whose derivations weigh most; of equal ones the one with the best derivation."""
+        found = best_texts(forest, scores, self.size if forest.shape.tails.size else max(forest.edges, 1))
+        if not len(found):
+            return NOTHING
+        best = int(np.argmax(found.probabilities))
+        words = found.texts.symbols[found.texts.offsets[best] : found.texts.offsets[best + 1]]
+        return Decision(words, float(np.log(found.probabilities[best])))
+
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the probability of each text."""
+        return problem.own
