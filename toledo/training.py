@@ -57,7 +57,7 @@ def train(
     if config.phrases.lexical == "model1" and alignments is not None and word_lexicons is None:
         raise InputError(
             "lexical weights of IBM Model 1 need its lexicons, which given alignments do not have",
-            remedy="leave out the alignments (--alignments), or use --lexical alignment",
+            remedy="leave out `alignments`, or use `lexical=alignment`",
         )
     if alignments is None and config.alignment.model == "eflomal":
         require_eflomal()  # before the work, not in the middle of it
@@ -85,8 +85,8 @@ def train(
         word_lexicons=word_lexicons,
         training={
             "sentences": len(corpus),
-            "config": _as_table(config),
             **({"given": "+".join(given)} if given else {}),
+            "config": _as_table(config),
         },
     )
 

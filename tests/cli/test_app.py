@@ -102,6 +102,11 @@ def test_a_printed_configuration_repeats_the_run(tmp_path: Path) -> None:
     assert "'references': 1" in succeed("cook", "--config", file)
 
 
+def test_a_hyphen_is_standard_input_or_output() -> None:
+    assert "'pan': '-'" in succeed("cook", "-", "-r", "-", "--eggs", 3)
+    assert "\0" not in fail("cook", "pan", "--eggs", "-")
+
+
 def test_no_command_shows_help() -> None:
     assert "cook" in succeed()
     assert run("fry").exit_code == 2

@@ -1,5 +1,6 @@
-"""`toledo train` from the outside, and what they say about bad input."""
+"""`toledo train` from the outside, and what it says about bad input."""
 
+import json
 import os
 import re
 import signal
@@ -9,11 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command_line import Finished, fail, run, succeed
 
-from toledo.cli.app import app
+from toledo.model import Model
 
-runner = CliRunner()
 SOURCE = "das haus ist klein\nein haus\ndas buch\nein buch ist klein\n" * 3
 TARGET = "the house is small\na house\nthe book\na book is small\n" * 3
 
@@ -24,27 +24,51 @@ def write(folder: Path, source: str | bytes = SOURCE, target: str | bytes = TARG
     return ["--source", str(folder / "src"), "--target", str(folder / "trg"), "--output", str(folder / "model")]
 
 
-def test_train_and_translate(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["train", *write(tmp_path), "--reordering", "--lm-order", "2"])
-    assert result.exit_code == 0, result.output
-    assert "signature: pairs:" in result.stderr
-    result = runner.invoke(app, ["translate", str(tmp_path / "model"), "-q"], input="das buch ist klein\n")
-    assert result.stdout == "the book is small\n"
+def test_train(tmp_path: Path) -> None:
+    finished = run("train", *write(tmp_path), "--reordering", "--lm-order", "2")
+    assert finished.exit_code == 0, finished.output
+    assert "signature: pairs:" in finished.stderr
+    model = Model.load(tmp_path / "model")
+    assert model.table.reordering is not None
+    assert [one.order for one in model.language_models] == [2]
 
 
 def test_options_reach_training(tmp_path: Path) -> None:
     arguments = write(tmp_path)
     (tmp_path / "align").write_text("0-0 1-1 2-2 3-3\n0-0 1-1\n0-0 1-1\n0-0 1-1 2-2 3-3\n" * 3)
-    more = ["--alignments", str(tmp_path / "align"), "--smoothing", "kneser-ney", "--prune", "alpha-epsilon"]
-    result = runner.invoke(app, ["train", *arguments, *more, "--max-phrase-length", "2", "--quiet"])
-    assert result.exit_code == 0, result.output
+    more = ["--alignment", tmp_path / "align", "--smoothing", "kneser-ney", "--prune-phrases", "alpha-epsilon"]
+    succeed("train", *arguments, *more, "--max-phrase-length", 2, "--distortion-limit", "none", "--quiet")
     text = (tmp_path / "model" / "model.toml").read_text()
     assert 'smoothing = "kneser-ney"' in text
+    assert 'pruning = "alpha-epsilon"' in text
     assert "max_length = 2" in text
+    assert Model.load(tmp_path / "model").settings.distortion_limit is None
+    succeed("train", *arguments, "--prune-phrases", 1.5, "--aligner", "hmm:iterations_hmm=2", "--quiet")
+    text = (tmp_path / "model" / "model.toml").read_text()
+    assert "pruning = 1.5" in text
+    assert "iterations_hmm = 2" in text
 
 
-def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "toledo", *arguments], capture_output=True, text=True, check=False)
+def test_pairs_and_language_models(tmp_path: Path) -> None:
+    write(tmp_path)
+    pairs = zip(SOURCE.splitlines(), TARGET.splitlines(), strict=True)
+    (tmp_path / "pairs.jsonl").write_text(
+        "".join(json.dumps({"translation": {"de": source, "en": target}}) + "\n" for source, target in pairs)
+    )
+    for name in ("lm.arpa", "lm"):
+        succeed("lm", "train", tmp_path / "trg", "--order", 2, "-o", tmp_path / name, "-q")
+    given = ["--language-model", tmp_path / "lm.arpa", "--language-model", tmp_path / "lm"]
+    printed = succeed("train", "--pairs", tmp_path / "pairs.jsonl", *given, "-o", tmp_path / "model", "--json")
+    model = Model.load(tmp_path / "model")
+    assert [one.order for one in model.language_models] == [2, 2]
+    assert json.loads(printed)["signature"] == model.signature
+    assert json.loads(printed)["result"]["sentences"] == 12
+
+
+def test_ranges_are_checked(tmp_path: Path) -> None:
+    assert "lm_order is 7: expected int of at most 6" in fail("train", *write(tmp_path), "--lm-order", 7)
+    assert "no option --alignments: it is --alignment" in fail("train", *write(tmp_path), "--alignments", "x")
+    assert not (tmp_path / "model").exists()
 
 
 BAD = {
@@ -60,19 +84,18 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, case: str) -> None:
     source, target, message = BAD[case]
-    result = run(["train", *write(tmp_path, source, target)])
-    assert result.returncode == 2
+    result = run("train", *write(tmp_path, source, target))
+    assert result.exit_code == 2
     assert re.search(message, result.stderr.replace(str(tmp_path) + "/", "")), result.stderr
     assert "remedy:" in result.stderr
     assert "Traceback" not in result.stderr
     assert sorted(file.name for file in tmp_path.iterdir()) == ["src", "trg"]
 
 
-@pytest.mark.parametrize("option", ["--alignments", "--lm-text", "--language-model"])
+@pytest.mark.parametrize("option", ["--alignment", "--lm-text", "--language-model"])
 def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option: str) -> None:
-    result = run(["train", *write(tmp_path, SOURCE, TARGET), option, "absent"])
-    assert result.returncode == 2
-    assert result.stderr == "toledo: error: absent: no such file\n  remedy: check the path\n"
+    error = fail("train", *write(tmp_path, SOURCE, TARGET), option, "absent")
+    assert error == "toledo: error: absent: no such file\n  remedy: check the path\n"
 
 
 @pytest.mark.parametrize(
@@ -86,16 +109,14 @@ def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option
 def test_bad_alignments_are_named_with_their_line(tmp_path: Path, lines: str, message: str) -> None:
     arguments = write(tmp_path)
     (tmp_path / "align").write_text(lines)
-    result = run(["train", *arguments, "--alignments", str(tmp_path / "align")])
-    assert result.returncode == 2
-    assert message in result.stderr
+    assert message in fail("train", *arguments, "--alignment", tmp_path / "align")
     assert not (tmp_path / "model").exists()
 
 
 def test_a_line_of_a_hundred_thousand_words_is_no_trouble(tmp_path: Path) -> None:
     arguments = write(tmp_path, SOURCE + "a " * 100_000 + "\n", TARGET + "x\n")
-    result = run(["train", *arguments])
-    assert result.returncode == 0, result.stderr
+    result: Finished = run("train", *arguments)
+    assert result.exit_code == 0, result.stderr
     assert "left out 1 pairs" in result.stderr
 
 
@@ -105,19 +126,10 @@ def test_a_bad_output_is_refused_before_any_work(tmp_path: Path, output: str) ->
     (tmp_path / "thesis" / "text").write_text("precious")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "chapter").write_text("precious")
-    result = run(["train", "--source", "absent", "--target", "absent", "--output", str(tmp_path / output)])
-    assert result.returncode == 2
-    assert "remedy: name a new directory" in result.stderr or "no such directory" in result.stderr
+    error = fail("train", "-s", "absent", "-t", "absent", "-o", tmp_path / output)
+    assert "remedy: name a new directory" in error or "no such directory" in error
     assert (tmp_path / "thesis" / "text").read_text() == "precious"
     assert (tmp_path / "notes" / "chapter").read_text() == "precious"
-
-
-def test_what_the_system_refuses_is_an_error_without_traceback(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    result = run(["sample", "--train", "1", "--output", str(tmp_path / "file")])
-    assert result.returncode == 2
-    assert "file: File exists" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_output_is_utf8_whatever_the_locale() -> None:

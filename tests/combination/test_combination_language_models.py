@@ -67,7 +67,7 @@ def test_components_get_the_weights_of_lowest_perplexity() -> None:
     found = mix_components(components, REFERENCES)
     assert found.weights.sum() == pytest.approx(1.0)
     assert found.model.order == 3
-    tried = [add_bias(*components, weight).perplexity(REFERENCES).including_unknown for weight in BIASES]
+    tried = [add_bias(*components, weight).perplexity(REFERENCES).value for weight in BIASES]
     assert found.perplexity <= min(tried) + 0.1
     alone = mix_components(components[:1], REFERENCES)
     assert alone.model is components[0]
@@ -76,7 +76,7 @@ def test_components_get_the_weights_of_lowest_perplexity() -> None:
 
 def test_the_bias_of_lowest_perplexity_is_chosen() -> None:
     general, biased = estimate_model([GENERAL], 3), estimate_model(OUTPUTS, 3)
-    tried = {weight: add_bias(general, biased, weight).perplexity(REFERENCES).including_unknown for weight in BIASES}
+    tried = {weight: add_bias(general, biased, weight).perplexity(REFERENCES).value for weight in BIASES}
     assert likely_bias(general, biased, REFERENCES) == min(tried, key=tried.__getitem__)
 
 

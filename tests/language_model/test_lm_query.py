@@ -99,8 +99,8 @@ def test_perplexities():
     result = LanguageModel(to_arrays({(0,): (-3, 0), (1,): (0, 0), (2,): (-1, 0), (3,): (-1, 0)}, 1)).perplexity(
         encoded([[3, 9], [3]])
     )
-    assert result.including_unknown == pytest.approx(10 ** (7 / 5))
-    assert result.excluding_unknown == pytest.approx(10)
+    assert result.value == pytest.approx(10 ** (7 / 5))
+    assert result.without_unknown == pytest.approx(10)
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -152,8 +152,8 @@ def test_perplexity_of_kenlm(moses_files):
     text = read_sentences(moses_files / "val.en", vocabulary, grow=False)
     result = model.perplexity(text)
     assert (result.tokens, result.unknown) == (14322, 168)
-    assert result.including_unknown == pytest.approx(36.12060843804739, rel=1e-6)
-    assert result.excluding_unknown == pytest.approx(32.29835875551751, rel=1e-6)
+    assert result.value == pytest.approx(36.12060843804739, rel=1e-6)
+    assert result.without_unknown == pytest.approx(32.29835875551751, rel=1e-6)
     assert model.score(text).tolist() == pytest.approx([line_score(model.automaton, line) for line in text], abs=1e-9)
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Group
@@ -15,9 +16,12 @@ from cyclopts import App, CycloptsError, Group
 from toledo.cli import config, messages, signals
 from toledo.cli.options import RENAMED, Common, arguments_to_options, option_names
 from toledo.errors import InputError, RunError, ToledoError
+from toledo.files import STANDARD_STREAM
 
 # With several threads, sums of some 10,000 numbers depend on how many there are.
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+HYPHEN = "\0"  # stands for a lone hyphen, which Cyclopts would take for an option
 
 DONE, INTERNAL_ERROR, BAD_INPUT, FAILED = 0, 1, 2, 3  # exit codes; 130 and 143 after Ctrl-C and SIGTERM
 
@@ -64,6 +68,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "normalize": "toledo.cli.text:normalize",
             "lowercase": "toledo.cli.text:lowercase",
             "truecase": "toledo.cli.text:truecase",
+            "detruecase": "toledo.cli.text:detruecase",
             "train-truecaser": "toledo.cli.text:train_truecaser",
             "escape": "toledo.cli.text:escape",
             "unescape": "toledo.cli.text:unescape",
@@ -129,7 +134,9 @@ def run(tokens: Sequence[str]) -> int:
     try:
         app = make_app()
         app.config = config.reader(tokens)
-        command, bound, _ = app.parse_args(list(tokens) or ["--help"], exit_on_error=False, print_error=False)
+        words = [HYPHEN if token == STANDARD_STREAM else token for token in tokens] or ["--help"]
+        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+        bound.arguments.update({name: _with_streams(value) for name, value in bound.arguments.items()})
         common, names = bound.arguments.get("common", common), option_names(command)
         messages.set_up(common)
         if common.print_config:
@@ -149,6 +156,12 @@ def run(tokens: Sequence[str]) -> int:
     return DONE
 
 
+def _with_streams(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_with_streams, value))
+    return type(value)(STANDARD_STREAM) if isinstance(value, str | Path) and str(value) == HYPHEN else value
+
+
 def _command(tokens: Sequence[str]) -> list[str]:
     """Return the words before the first option or file, as far as they are a command."""
     words: list[str] = ["toledo"]
@@ -162,7 +175,7 @@ def _command(tokens: Sequence[str]) -> list[str]:
 
 
 def _explain(error: CycloptsError) -> str:
-    text = str(error).strip()
+    text = str(error).strip().replace(HYPHEN, STANDARD_STREAM)
     for old, new in RENAMED.items():
         if f"{old}." in text or text.endswith(old):
             return f"there is no option {old}: it is {new} now"

@@ -1,78 +1,66 @@
-"""`toledo lm`: estimate, score with, and mix language models."""
+"""`toledo lm`: train language models, score text with them, mix them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Parameter
 
-from toledo.cli.common import Json, Quiet, Threads, progress_for, require_output_apart, set_up_messages
-from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
-from toledo.progress import Progress
+from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.options import COMMON, Common, Threads, flag, repeated
+from toledo.cli.outputs import require_apart
+from toledo.files import STANDARD_STREAM, atomic_writer
 
 if TYPE_CHECKING:
-    from toledo.language_model.model import LanguageModel, LineScores, Perplexity
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.language_model.model import LineScores
 
-app = typer.Typer(no_args_is_help=True, help="Estimate language models, score text with them, mix them.")
-
-Text = Annotated[str, typer.Argument(help="Text, one sentence per line; - is standard input.", show_default=False)]
-Model = Annotated[str, typer.Argument(help="ARPA file, or a directory that this program wrote.", show_default=False)]
-Models = Annotated[list[str], typer.Argument(help="ARPA files or directories, two or more.", show_default=False)]
-Output = Annotated[
-    str,
-    typer.Option("--output", "-o", help="NAME.arpa, NAME.arpa.gz, - for standard output, or else a directory."),
+Text = Annotated[str, Parameter(help="Text, one sentence per line; - is standard input.")]
+LM = Annotated[str, Parameter(help="ARPA file, or a directory that this program wrote.")]
+LMOutput = Annotated[
+    str, Parameter(alias="-o", help="NAME.arpa, NAME.arpa.gz, - for standard output, or else a directory.")
 ]
 
 
-@app.command()
-def estimate(
-    context: typer.Context,
-    output: Output,
+def train(
     text: Text = STANDARD_STREAM,
-    order: Annotated[int, typer.Option(help="Length of the longest n-grams.", min=1, max=6)] = 3,
+    *,
+    output: LMOutput,
+    order: Annotated[int, Parameter(help="Length of the longest n-grams, from 1 to 6.")] = 3,
     prune: Annotated[
-        str, typer.Option(help="Leave out n-grams that occur so often or less; one number for each order.")
-    ] = "0",
-    quiet: Quiet = False,
+        tuple[int, ...],
+        repeated("Leave out n-grams that occur this often or less: for unigrams (0), bigrams, and so on."),
+    ] = (0,),
+    common: Common = COMMON,
 ) -> None:
-    """Estimate a model with modified Kneser-Ney smoothing, as lmplz does.
+    """Estimate an n-gram model with modified Kneser-Ney smoothing, as lmplz does.
 
     **Examples**
 
-        toledo lm estimate --order 3 --output lm.arpa < train.en
+        toledo lm train --order 3 -o lm.arpa < train.en
 
-        toledo lm estimate --order 5 --prune "0 0 1" --output lm.arpa.gz train.en
+        toledo lm train train.en --order 5 --prune 0 --prune 0 --prune 1 -o lm.arpa.gz
     """
-    from toledo.language_model.estimate import estimate as estimate_model
-    from toledo.language_model.model import LanguageModel
-    from toledo.text.corpus import read_sentences
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.api.language_model import LanguageModel
 
-    set_up_messages(quiet)
-    require_output_apart(context)
-    progress, vocabulary, thresholds = progress_for(quiet), Vocabulary(), _numbers(prune)
-    _require_output(output)
-    sentences = read_sentences(text, vocabulary)
-    _write(output, LanguageModel(estimate_model(sentences, order, thresholds, progress)), vocabulary, progress)
+    require_apart(output, text)
+    LanguageModel.require_output(output)
+    progress = progress_for(common)
+    model = LanguageModel.train(text, order, prune=prune, progress=progress)
+    model.save(output, progress)
+    if common.json and output != STANDARD_STREAM:
+        print_result("lm train", {"output": output, "order": order, "ngrams": model.counts}, common)
 
 
-@app.command()
 def score(
-    model: Model,
-    threads: Threads,
+    model: LM,
     text: Text = STANDARD_STREAM,
-    perplexity: Annotated[
-        bool, typer.Option("--perplexity", help="Print the perplexity of the whole text instead.")
-    ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    *,
+    perplexity: Annotated[bool, flag("Print the perplexity of the whole text instead.")] = False,
+    threads: Threads = None,
+    common: Common = COMMON,
 ) -> None:
-    """Print the log10 probability of each line; one line in is one line out.
+    """Print the log10 probability of each line.
 
     **Examples**
 
@@ -80,138 +68,53 @@ def score(
 
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
-    from toledo.language_model.model import LineScorer
-    from toledo.text.corpus import read_sentence_blocks
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.api.language_model import LanguageModel
 
-    set_up_messages(quiet)
-    vocabulary = Vocabulary()
-    language_model = _read(model, vocabulary, progress_for(quiet))
+    loaded = LanguageModel.load(model, progress_for(common))
     if perplexity:
-        blocks = read_sentence_blocks(text, vocabulary, grow=False)
-        results = [language_model.perplexity(block, threads) for block in blocks]
-        if not results:
-            raise InputError("there is no text to score", remedy="give a text of one sentence per line")
-        _print_perplexity(sum(results[1:], start=results[0]), as_json)
+        print_result("lm score", loaded.perplexity(text, threads=threads), common)
         return
-    scorer = LineScorer(language_model, vocabulary)
     with atomic_writer(STANDARD_STREAM) as stream:
-        for scores in scorer.score_file(text, threads):
-            stream.writelines(_score_lines(scores, as_json))
+        done = 0
+        for block in loaded.score_file(text, threads):
+            lines = (
+                json_lines(_rows(block, done)) if common.json else (f"{value:.6f}" for value in block.log10.tolist())
+            )
+            stream.writelines(f"{line}\n" for line in lines)
+            stream.flush()
+            done += block.log10.size
 
 
-@app.command()
-def interpolate(
-    context: typer.Context,
-    models: Models,
-    tune: Annotated[str, typer.Option(help="Text to choose the weights on, for the lowest perplexity.")],
-    output: Output,
-    as_json: Json = False,
-    quiet: Quiet = False,
+def mix(
+    *models: LM,
+    dev: Annotated[str, Parameter(help="Text on which the weights give the lowest perplexity; - is standard input.")],
+    output: LMOutput,
+    common: Common = COMMON,
 ) -> None:
-    """Mix models into one, with the weights that suit a text best; prints each model's weight and perplexity.
+    """Mix models into one, with the weights that suit a text best; print each model's weight and perplexity.
 
     **Examples**
 
-        toledo lm interpolate news.arpa talks.arpa --tune talks.dev.en --output mixed.arpa
+        toledo lm mix news.arpa talks.arpa --dev talks.dev.en -o mixed.arpa
     """
-    from toledo.language_model.interpolate import interpolate as interpolate_models
-    from toledo.language_model.interpolate import tune_weights
-    from toledo.text.corpus import read_sentences
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.api.language_model import LanguageModel
 
-    set_up_messages(quiet)
-    require_output_apart(context)
-    if len(models) < 2:
-        raise InputError("there is only one model to interpolate", remedy="name two or more")
-    progress, vocabulary = progress_for(quiet), Vocabulary()
-    _require_output(output)
-    loaded = [_read(model, vocabulary, progress) for model in models]
-    sentences = read_sentences(tune, vocabulary, grow=False)
-    weights = tune_weights(loaded, sentences).tolist()
-    mixture = interpolate_models(loaded, weights, progress)
-    _write(output, mixture, vocabulary, progress)
-    rows = [
-        {
-            "model": name,
-            "weight": round(weight, 6),
-            "perplexity": round(model.perplexity(sentences).excluding_unknown, 4),
-        }
-        for name, weight, model in zip([*models, output], [*weights, 1.0], [*loaded, mixture], strict=True)
-    ]
+    require_apart(output, dev, *models)
+    LanguageModel.require_output(output)
+    progress = progress_for(common)
+    loaded = [LanguageModel.load(model, progress) for model in models]
+    mixture = LanguageModel.mix(loaded, dev, progress)
+    mixture.save(output, progress)
     if output != STANDARD_STREAM:
-        _print_rows(rows, as_json)
+        rows = zip([*models, output], [*mixture.weights, 1.0], mixture.perplexities, strict=True)
+        named = [dict(zip(("model", "weight", "perplexity"), row, strict=True)) for row in rows]
+        print_result("lm mix", named if common.json else _table(named), common)
 
 
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        raise InputError(
-            f"--prune {text!r} is not a list of numbers", remedy='write, for example, --prune "0 0 1"'
-        ) from None
+def _rows(block: LineScores, done: int) -> Iterator[dict[str, Any]]:
+    for place, (value, words, unknown) in enumerate(zip(*(column.tolist() for column in block), strict=True)):
+        yield {"segment": done + place, "log10": round(value, 6), "words": words, "unknown": unknown}
 
 
-def _read(path: str, vocabulary: Vocabulary, progress: Progress) -> LanguageModel:
-    from toledo.formats.arpa import read_arpa
-    from toledo.language_model.model import load_language_model
-
-    if Path(path).is_dir():
-        return load_language_model(path, vocabulary)
-    return read_arpa(path, vocabulary, progress)
-
-
-def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Progress) -> None:
-    from toledo.formats.arpa import write_arpa
-    from toledo.language_model.model import save_language_model
-
-    if _is_arpa(path):
-        write_arpa(path, model, vocabulary, progress)
-    else:
-        save_language_model(path, model, vocabulary)
-
-
-def _is_arpa(path: str) -> bool:
-    return path == STANDARD_STREAM or path.endswith((".arpa", ".arpa.gz"))
-
-
-def _require_output(path: str) -> None:
-    """A bad path should not cost the work."""
-    from toledo.language_model.model import DESCRIPTION
-
-    if _is_arpa(path):
-        require_output(path)
-    else:
-        require_output_directory(path, DESCRIPTION)
-
-
-def _score_lines(scores: LineScores, as_json: bool) -> Iterator[str]:
-    if not as_json:
-        return (f"{value:.6f}\n" for value in scores.log10.tolist())
-    return (
-        json.dumps({"log10": round(value, 6), "words": words, "unknown": unknown}) + "\n"
-        for value, words, unknown in zip(*(column.tolist() for column in scores), strict=True)
-    )
-
-
-def _print_perplexity(result: Perplexity, as_json: bool) -> None:
-    content = {
-        "perplexity": round(result.including_unknown, 6),
-        "perplexity_without_unknown": round(result.excluding_unknown, 6),
-        "log10": round(result.log10, 6),
-        "tokens": result.tokens,
-        "unknown": result.unknown,
-    }
-    if as_json:
-        typer.echo(json.dumps(content))
-        return
-    for name, value in content.items():
-        typer.echo(f"{name.replace('_', ' ')}\t{value}")
-
-
-def _print_rows(rows: list[dict[str, str | float]], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(rows))
-        return
-    for row in rows:
-        typer.echo("\t".join(map(str, row.values())))
+def _table(rows: list[dict[str, Any]]) -> str:
+    return "\n".join("\t".join(map(str, row.values())) for row in rows)

@@ -1,133 +1,165 @@
-"""`toledo text`: tokenise, truecase, clean, and back."""
+"""`toledo text`: tokenize, normalize, truecase, clean, and back. Text in, text out, line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
-from toledo.cli.common import Output, Quiet, set_up_messages
-from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, write_lines
+from toledo.cli.options import COMMON, Common, Output, Source, Target, command
+from toledo.cli.outputs import change_lines
+from toledo.files import STANDARD_STREAM, atomic_writer, read_lines
+from toledo.text.settings import Cleaning
 
-app = typer.Typer(no_args_is_help=True, help="Tokenise, truecase, clean, and back. Text in, text out, line by line.")
-
-Input = Annotated[str, typer.Argument(help="Text file; - is standard input.", show_default=False)]
-Language = Annotated[str, typer.Option("--language", "-l", help="Two-letter code, such as de.", show_default=False)]
-Model = Annotated[Path, typer.Option("--model", help="Truecasing model.", show_default=False)]
-
-
-def _rules() -> ModuleType:
-    """Imported where a command needs it: the tokeniser's tables take long to load."""
-    from toledo.text import tokens as text
-
-    return text
+Text = Annotated[str, Parameter(help="Text file, one segment per line; - is standard input.")]
+Language = Annotated[str, Parameter(alias="-l", help="Language code of two letters, such as de or en.")]
+TruecaserFile = Annotated[Path, Parameter(help="File of a truecaser, from `toledo text train-truecaser`.")]
 
 
-def _each_line(change: Callable[[str], str], source: str, output: str) -> None:
-    write_lines(output, map(change, read_lines(source)))
+def tokenize(
+    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
+) -> None:
+    """Split written text into tokens, as the Moses scripts do.
 
+    **Examples**
 
-@app.command()
-def tokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
-    """Split written text into tokens.
-
-    Example: `toledo text tokenise -l de < train.raw.de > train.de`
+        toledo text tokenize -l de < train.raw.de > train.de
     """
-    _each_line(_rules().Tokeniser(language).tokenise, text, output)
+    from toledo.text import tokenize
+
+    change_lines(partial(tokenize, language=language), text, output, common)
 
 
-@app.command()
-def detokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def detokenize(
+    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
+) -> None:
     """Join tokens into written text.
 
-    Example: `toledo text detokenise -l en < translation > translation.txt`
+    **Examples**
+
+        toledo text detokenize -l en < translation > translation.txt
     """
-    _each_line(_rules().Tokeniser(language).detokenise, text, output)
+    from toledo.text import detokenize
+
+    change_lines(partial(detokenize, language=language), text, output, common)
 
 
-@app.command()
-def lowercase(text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
-    """Lower-case.
+def normalize(
+    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
+) -> None:
+    """Replace quotation marks, dashes and other punctuation by their plain forms, as the Moses scripts do.
 
-    Example: `toledo text lowercase < train.de > train.lower.de`
+    **Examples**
+
+        toledo text normalize -l de < train.raw.de | toledo text tokenize -l de > train.de
     """
-    _each_line(str.lower, text, output)
+    from toledo.text import normalize
+
+    change_lines(partial(normalize, language=language), text, output, common)
 
 
-@app.command("escape")
-def escape_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
-    """Replace `|`, brackets and reserved words, as the Moses scripts do.
+def lowercase(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
+    """Convert text to lower case.
 
-    Example: `toledo text escape < train.de > train.escaped.de`
+    **Examples**
+
+        toledo text lowercase < train.de > train.lower.de
     """
-    _each_line(_rules().escape, text, output)
+    from toledo.text import lowercase
+
+    change_lines(lowercase, text, output, common)
 
 
-@app.command("unescape")
-def unescape_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
-    """Undo `escape`.
+def escape(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
+    """Replace `|`, brackets and reserved words by entities, as the Moses scripts do.
 
-    Example: `toledo text unescape < translation > translation.txt`
+    **Examples**
+
+        toledo text escape < train.de > train.escaped.de
     """
-    _each_line(_rules().unescape, text, output)
+    from toledo.text import escape
+
+    change_lines(escape, text, output, common)
 
 
-@app.command()
-def train_truecaser(model: Model, text: Input = STANDARD_STREAM) -> None:
-    """Learn the usual case of words from tokenised text.
+def unescape(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
+    """Undo `toledo text escape`.
 
-    Example: `toledo text train-truecaser --model case.en train.en`
+    **Examples**
+
+        toledo text unescape < translation > translation.txt
     """
-    _rules().Truecaser.train(read_lines(text)).save(model)
+    from toledo.text import unescape
+
+    change_lines(unescape, text, output, common)
 
 
-@app.command()
-def truecase(model: Model, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def train_truecaser(text: Text = STANDARD_STREAM, *, truecaser: TruecaserFile, common: Common = COMMON) -> None:
+    """Learn the usual case of words from tokenized text.
+
+    **Examples**
+
+        toledo text train-truecaser --truecaser case.en train.en
+    """
+    from toledo.text import Truecaser
+
+    Truecaser.train(read_lines(text)).save(truecaser)
+
+
+def truecase(
+    text: Text = STANDARD_STREAM,
+    *,
+    truecaser: TruecaserFile,
+    output: Output = STANDARD_STREAM,
+    common: Common = COMMON,
+) -> None:
     """Give the first word of each sentence its usual case.
 
-    Example: `toledo text truecase --model case.en < train.en > train.true.en`
+    **Examples**
+
+        toledo text truecase --truecaser case.en < train.en > train.true.en
     """
-    _each_line(_rules().Truecaser.load(model).truecase, text, output)
+    from toledo.text import Truecaser
+
+    change_lines(Truecaser.load(truecaser).apply, text, output, common)
 
 
-@app.command("detruecase")
-def detruecase_command(text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
-    """Begin each sentence with a capital letter.
+def detruecase(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
+    """Capitalize the first word of each sentence.
 
-    Example: `toledo text detruecase < translation > translation.cased`
+    **Examples**
+
+        toledo text detruecase < translation > translation.cased
     """
-    _each_line(_rules().detruecase, text, output)
+    from toledo.text import Truecaser
+
+    change_lines(Truecaser.undo, text, output, common)
 
 
-@app.command()
+@command
 def clean(
-    source: Annotated[Path, typer.Option(help="Source text.", show_default=False)],
-    target: Annotated[Path, typer.Option(help="Target text.", show_default=False)],
-    source_output: Annotated[Path, typer.Option(help="Where the clean source text goes.", show_default=False)],
-    target_output: Annotated[Path, typer.Option(help="Where the clean target text goes.", show_default=False)],
-    min_sentence_length: Annotated[int, typer.Option(metavar="N", help="Fewest words of a sentence.", min=0)] = 1,
-    max_sentence_length: Annotated[int, typer.Option(metavar="N", help="Most words of a sentence.", min=1)] = 80,
-    ratio: Annotated[float, typer.Option(help="Most words of one side for one of the other.", min=1.0)] = 9.0,
-    quiet: Quiet = False,
+    *,
+    source: Source,
+    target: Target,
+    source_output: Annotated[Path, Parameter(help="File to write the clean source text to.")],
+    target_output: Annotated[Path, Parameter(help="File to write the clean target text to.")],
+    settings: Cleaning,
+    common: Common = COMMON,
 ) -> None:
     """Drop sentence pairs that are empty, too long, or of very unequal length.
 
-    Example: `toledo text clean --source a.de --target a.en --source-output b.de --target-output b.en`
+    **Examples**
+
+        toledo text clean -s a.de -t a.en --source-output b.de --target-output b.en
+
+        toledo text clean -s a.de -t a.en --source-output b.de --target-output b.en --max-length 60 --ratio 4
     """
     from toledo.text.corpus import read_line_pairs
+    from toledo.text.tokens import clean_pairs
 
-    log = set_up_messages(quiet)
-    is_clean = _rules().is_clean
-    kept = dropped = 0
-    with atomic_writer(source_output) as source_stream, atomic_writer(target_output) as target_stream:
-        for pair in read_line_pairs(source, target):
-            if not is_clean(*pair, min_sentence_length, max_sentence_length, ratio):
-                dropped += 1
-                continue
-            kept += 1
-            source_stream.write(pair[0] + "\n")
-            target_stream.write(pair[1] + "\n")
-    log.info("kept %d sentence pairs, dropped %d", kept, dropped)
+    with atomic_writer(source_output) as sources, atomic_writer(target_output) as targets:
+        for one, other in clean_pairs(read_line_pairs(source, target), settings):
+            sources.write(one + "\n")
+            targets.write(other + "\n")

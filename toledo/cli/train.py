@@ -1,136 +1,117 @@
-"""`toledo train`: two text files in, a model directory out."""
+"""`toledo train` and `toledo align`."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cyclopts import Parameter
 
-from toledo.cli.align import Aligner, AlignerOption, Source, Symmetrise, SymmetriseOption, Target
-from toledo.cli.common import ModelOutput, Quiet, Threads, progress_for, set_up_messages
+from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
+from toledo.cli.outputs import require_apart
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, require_output, write_lines
+from toledo.phrases.settings import Symmetrization, TrainSettings
 
+if TYPE_CHECKING:
+    from toledo.api.corpora import Pairs, Texts
 
-class Smoothing(StrEnum):
-    """Ways to smooth phrase counts."""
-
-    NONE = "none"
-    KNESER_NEY = "kneser-ney"
-    GOOD_TURING = "good-turing"
-
-
-class Lexical(StrEnum):
-    """Ways to weigh the words of a phrase pair."""
-
-    ALIGNMENT = "alignment"
-    MODEL1 = "model1"
-
-
-class Pruning(StrEnum):
-    """Ways to prune the phrase table by significance."""
-
-    NONE = "none"
-    KEEP_SINGLETONS = "alpha-epsilon"
-    DROP_SINGLETONS = "alpha+epsilon"
-
-
-Alignments = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Use these word alignments (Pharaoh format), and align none.")
+Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
+Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, line by line the translation of the source.")]
+PairsFile = Annotated[
+    Path | None, Parameter(name="--pairs", help="Sentence pairs instead: TSV, or JSON lines in a file named .jsonl.")
 ]
-PhraseLength = Annotated[int, typer.Option(metavar="N", help="Most words of a phrase.", min=1, max=20)]
-LexicalOption = Annotated[
-    Lexical,
-    typer.Option(
-        metavar="NAME", help="Lexical weights: `alignment` (Koehn 2003), or `model1` for sums as in IBM Model 1."
-    ),
-]
-SmoothingOption = Annotated[
-    Smoothing, typer.Option(metavar="NAME", help="Smoothing of phrase counts: none, kneser-ney or good-turing.")
-]
-Reordering = Annotated[bool, typer.Option("--reordering", help="Train a lexicalised reordering model.")]
-PruneOption = Annotated[
-    Pruning,
-    typer.Option(
-        metavar="NAME",
-        help="Drop insignificant phrase pairs (Johnson et al. 2007): none, alpha-epsilon (keeps single ones) or "
-        "alpha+epsilon (drops them).",
-    ),
-]
-LanguageModelOrder = Annotated[int, typer.Option(metavar="N", help="Order of the language model.", min=1, max=6)]
-LanguageModelText = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Estimate the language model from this text instead.")
-]
-LanguageModels = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE", help="Use this language model (ARPA); may be repeated.")
-]
-SentenceLength = Annotated[int, typer.Option(metavar="N", help="Leave out pairs with a longer sentence.", min=1)]
 
 
+@command
 def train(
-    source: Source,
-    target: Target,
-    output: ModelOutput,
-    threads: Threads,
-    alignments: Alignments = None,
-    aligner: AlignerOption = Aligner.HMM,
-    symmetrise: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
-    max_phrase_length: PhraseLength = 5,
-    lexical: LexicalOption = Lexical.ALIGNMENT,
-    smoothing: SmoothingOption = Smoothing.NONE,
-    reordering: Reordering = False,
-    prune: PruneOption = Pruning.NONE,
-    lm_order: LanguageModelOrder = 3,
-    lm_text: LanguageModelText = None,
-    language_model: LanguageModels = None,
-    max_sentence_length: SentenceLength = 100,
-    quiet: Quiet = False,
+    *,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    output: OutputDirectory,
+    alignment: Annotated[
+        Path | None, Parameter(help="Word alignments (Pharaoh format) to use instead of aligning words.")
+    ] = None,
+    lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
+    language_model: Annotated[tuple[Path, ...], repeated("Language model to use as it is: ARPA, or a directory.")] = (),
+    settings: TrainSettings,
+    threads: Threads = None,
+    common: Common = COMMON,
 ) -> None:
-    """Train a translation model: word alignment, phrase table and language model, in one go.
+    """Train a phrase-based model: word alignment, phrase table, language model.
 
     **Examples**
 
-        toledo train --source train.de --target train.en --output model
+        toledo train -s train.de -t train.en -o model
 
-        toledo train --source train.de --target train.en --alignments A --lm-order 5 --output model
+        toledo train -s train.de -t train.en --alignment links --lm-order 5 --reordering -o model
+
+        toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 -o model
     """
-    from toledo.files import require_output_directory, require_readable
-    from toledo.formats.alignments import read_alignments
-    from toledo.formats.arpa import read_arpa
-    from toledo.model import DESCRIPTION
-    from toledo.phrases.training import PhraseTraining
-    from toledo.phrases.word_alignment.aligner import AlignmentTraining
-    from toledo.text.corpus import read_parallel, read_sentences
-    from toledo.training import Training
-    from toledo.training import train as train_model
+    from toledo.api.train import train
 
-    log, progress = set_up_messages(quiet), progress_for(quiet)
-    require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
-    require_readable(*(path for path in (alignments, lm_text, *(language_model or ())) if path))
-    corpus = read_parallel(source, target)
-    config = Training(
-        alignment=AlignmentTraining(model=aligner.value, symmetrisation=symmetrise.value),
-        phrases=PhraseTraining(
-            max_length=max_phrase_length,
-            smoothing=smoothing.value,
-            lexical=lexical.value,
-            reordering=reordering,
-            pruning=prune.value,
-        ),
-        lm_order=lm_order,
-        longest=max_sentence_length,
-    )
-    text = None if lm_text is None else read_sentences(lm_text, corpus.target_vocabulary)
-    models = tuple(read_arpa(path, corpus.target_vocabulary, progress) for path in language_model or ())
-    model = train_model(
-        corpus,
-        config,
-        alignments=None if alignments is None else read_alignments(alignments, corpus),
-        language_models=models,
-        language_model_text=text,
+    model = train(
+        *_corpus(source, target, pairs),
+        **vars(settings),
+        alignments=alignment,
+        lm_text=lm_text,
+        language_models=language_model,
+        output=output,
         threads=threads,
-        progress=progress,
+        progress=progress_for(common),
     )
-    model.save(output)
-    log.info("%s\n%d phrase pairs from %d sentence pairs", output, len(model.table), model.training["sentences"])
-    log.info("signature: %s", model.signature)
+    if common.json:
+        sizes = {"phrase_pairs": len(model.table), "sentences": model.training["sentences"]}
+        print_result("train", {"output": str(output), **sizes, "signature": model.signature}, common)
+
+
+def align(
+    *,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    output: Output = STANDARD_STREAM,
+    aligner: Annotated[
+        str, Parameter(help="Aligner: hmm, ibm1, or eflomal (an extra), also with settings: hmm:iterations_hmm=8.")
+    ] = "hmm",
+    symmetrize: Annotated[
+        Symmetrization, Parameter(help="Method to join the word alignments of both directions.")
+    ] = "grow-diag-final-and",
+    write_lexicons: Annotated[
+        Path | None, Parameter(help="Directory for the lexicons of IBM Model 1: lex.f2e.gz and lex.e2f.gz.")
+    ] = None,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Align the words of sentence pairs: a line of links `source-target` for each pair (Pharaoh format).
+
+    **Examples**
+
+        toledo align -s train.de -t train.en > links
+
+        toledo align -s train.de -t train.en --symmetrize intersection -o links.gz
+
+        toledo align -s train.de -t train.en --aligner hmm:iterations_ibm1=8,iterations_hmm=3 --write-lexicons lexicons
+    """
+    require_apart(output, source, target, pairs)
+    require_output(output)
+    from toledo.api.align import align
+
+    progress = progress_for(common)
+    found = align(
+        *_corpus(source, target, pairs), aligner=aligner, symmetrize=symmetrize, threads=threads, progress=progress
+    )
+    rows = ({"segment": segment, "links": links} for segment, links in enumerate(found))
+    write_lines(output, json_lines(rows) if common.json else found.pharaoh_lines())
+    if write_lexicons is not None:
+        found.write_lexicons(write_lexicons)
+
+
+def _corpus(source: Path | None, target: Path | None, pairs: Path | None) -> tuple[Texts | Pairs, Texts | None]:
+    if pairs is not None and source is None and target is None:
+        return pairs, None
+    if pairs is not None or source is None or target is None:
+        raise InputError("no sentence pairs", remedy="give --source and --target, or --pairs alone")
+    return source, target

@@ -6,7 +6,7 @@ Derivations as Moses writes them with `-report-segmentation`: `the house |0-1| i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -26,10 +26,14 @@ _LINE = re.compile(rb"\s*(?:[0-9]{1,9}-[0-9]{1,9}(?:\s+|$))*")
 _LINK = re.compile(rb"[0-9]{1,9}-[0-9]{1,9}")
 
 
-def read_alignments(path: str | Path, corpus: ParallelCorpus) -> Alignments:
-    """Read the alignments of a corpus; links may come in any order, a line without links is empty."""
+def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -> Alignments:
+    """Read the alignments of a corpus from a file or from lines; links may be in any order, a line may be empty."""
+    if isinstance(given, str | Path):
+        path, lines = given, read_bytes_lines(given)
+    else:
+        path, lines = "alignments", iter([text.encode() for text in given])
     links, counts = [np.empty((0, 2), np.int32)], [np.empty(0, np.int64)]
-    lines, done = read_bytes_lines(path), 0
+    done = 0
     while block := list(islice(lines, LINES_AT_ONCE)):
         _check_syntax(path, done, block)
         counts.append(np.array([line.count(b"-") for line in block], np.int64))

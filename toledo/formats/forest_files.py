@@ -34,6 +34,7 @@ from toledo.formats.jsonl import read_jsonl, write_jsonl
 from toledo.formats.nbest import read_nbest, write_nbest
 from toledo.formats.plf import Values, plf_text, read_plf
 from toledo.formats.slf import read_slf, slf_text
+from toledo.settings import unknown_name
 from toledo.text.vocabulary import Vocabulary
 
 MARKER = "0.gz"
@@ -117,10 +118,17 @@ class SegmentForest:
     weights: Mapping[str, float] | None = None
 
 
+def named_format(name: str) -> Format:
+    """Return a format by its name."""
+    if name not in FORMATS:
+        raise unknown_name("format", name, list(FORMATS))
+    return FORMATS[FORMATS.index(name)]
+
+
 def guess_format(path: str | Path) -> Format:
-    """The format of a file that exists: by its name, or else by its first line."""
+    """Return the format of a file that exists: by its name, or else by its first line."""
     if str(path) == STANDARD_STREAM:
-        raise InputError("the format of standard input is not known", remedy=f"say --from: {', '.join(FORMATS)}")
+        raise InputError("the format of standard input is not known", remedy=f"name the format: {', '.join(FORMATS)}")
     if Path(path).is_dir():
         if (Path(path) / DESCRIPTION).exists():
             return "toledo"
@@ -129,13 +137,13 @@ def guess_format(path: str | Path) -> Format:
 
 
 def guess_output_format(path: str | Path) -> Format:
-    """The format to write: by the name of the file; a directory if the name has no ending."""
+    """Return the format to write: by the name of the file; a directory if the name has no ending."""
     found = None if str(path) == STANDARD_STREAM else _by_name(path)
     if found:
         return found
     if str(path) != STANDARD_STREAM and not Path(path).suffix and not str(path).endswith("/"):
         return "toledo"
-    raise InputError("the format to write is not known", file=path, remedy=f"say --to: {', '.join(FORMATS)}")
+    raise InputError("the format to write is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
 
 
 def read_lists(path: str | Path, form: Format) -> Iterator[NBestList]:
@@ -200,7 +208,7 @@ def _by_first_line(path: str | Path) -> Format:
     for form, pattern in FIRST_LINES.items():
         if re.match(pattern, first):
             return form
-    raise InputError("the format is not known", file=path, remedy=f"say --from: {', '.join(FORMATS)}")
+    raise InputError("the format is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
 
 
 def _list_forests(lists: Iterable[NBestList], vocabulary: Vocabulary, model_scores: bool) -> Iterator[SegmentForest]:
@@ -294,13 +302,17 @@ def convert(
         write_lists(counted(NBestList(some.segment, some.entries[: how.size]) for some in lists), target, target_format)
         return segments
     forests = read_forests(source, source_format, plf_values=how.plf_values)
-    if target_format in LISTS:
-        write_lists(counted(_best(forests, how)), target, target_format)
-    elif how.size is None:
-        write_forests(counted(found.forest for found in forests), target, target_format, plf_values=how.plf_values)
-    else:
-        write_forests(counted(_cut(forests, how)), target, target_format, plf_values=how.plf_values)
+    write_segments(counted(forests), target, target_format, how)
     return segments
+
+
+def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: Format, how: Conversion) -> None:
+    """Write forests in any format, lists among them."""
+    if form in LISTS:
+        write_lists(_best(forests, how), path, form)
+    else:
+        kept = (found.forest for found in forests) if how.size is None else _cut(forests, how)
+        write_forests(kept, path, form, plf_values=how.plf_values)
 
 
 def _best(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[NBestList]:

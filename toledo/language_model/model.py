@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from toledo import storage
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.files import display_name, read_blocks
+from toledo.files import display_name, is_stream, read_blocks
 from toledo.language_model.automaton import (
     NOT_A_WORD,
     Automaton,
@@ -57,14 +57,23 @@ class Perplexity:
         )
 
     @property
-    def including_unknown(self) -> float:
+    def value(self) -> float:
         """Perplexity where an unknown word has the probability of `<unk>`."""
         return float(10 ** (-self.log10 / max(self.tokens, 1)))
 
     @property
-    def excluding_unknown(self) -> float:
+    def without_unknown(self) -> float:
         """Perplexity of the known words and sentence ends alone."""
         return float(10 ** (-(self.log10 - self.unknown_log10) / max(self.tokens - self.unknown, 1)))
+
+    def to_dict(self) -> dict[str, float]:
+        """Return perplexities, the sum of log10 probabilities, and numbers of tokens."""
+        numbers = {name: round(getattr(self, name), 6) for name in ("value", "without_unknown", "log10")}
+        return {**numbers, "tokens": self.tokens, "unknown": self.unknown}
+
+    def __str__(self) -> str:
+        names = {"value": "perplexity", "without_unknown": "without unknown words"}
+        return "\n".join(f"{names.get(name, name)}\t{number}" for name, number in self.to_dict().items())
 
 
 class LanguageModel:
@@ -216,7 +225,7 @@ class LineScorer:
     def score_file(self, path: str | Path, threads: int | None = None) -> Iterator[LineScores]:
         """All lines of a file, block by block, for files that need not fit in memory."""
         done = 0
-        for block in read_blocks(path):
+        for block in read_blocks(path, prompt=is_stream(path)):
             scores = self.score_block(block, threads, display_name(path), done)
             yield scores
             done += scores.log10.size

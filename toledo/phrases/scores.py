@@ -13,7 +13,7 @@ to anything.
 from __future__ import annotations
 
 import logging
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,10 @@ from toledo.compiled.kernels import kernel
 from toledo.phrases.extraction import Extraction
 from toledo.phrases.lexicon import Lexicons, Weights, alignment_weights, model1_weights
 from toledo.phrases.reordering import reordering_scores
+from toledo.phrases.settings import LexicalWeights, Smoothing
 from toledo.phrases.table import LOWEST_SCORE, SCORE_FEATURES
 
 log = logging.getLogger(__name__)
-
-Smoothing = Literal["none", "kneser-ney", "good-turing"]
 
 LARGEST_ADJUSTED = 8  # Good-Turing leaves larger counts alone: counts of counts are too noisy there
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
@@ -108,9 +107,6 @@ def good_turing_factors(joint: NDArray[np.float32]) -> NDArray[np.float64]:
         estimate = (count + 1) / count * seen[count + 1] / seen[count]
         factors[count] = max(min(estimate, 1.0), factors[count - 1])
     return factors
-
-
-LexicalWeights = Literal["alignment", "model1"]
 
 
 def score_phrases(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +11,12 @@ from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import Lexicons, lexicons_from
 from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.pruning import EPSILON, select_pairs, significance, threshold
-from toledo.phrases.scores import LexicalWeights, Smoothing, score_phrases, score_reordering
+from toledo.phrases.scores import score_phrases, score_reordering
+from toledo.phrases.settings import LexicalWeights, Pruning, Smoothing
 from toledo.phrases.table import Alignments, PhraseTable
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary
-
-Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def summarise(findings: Findings) -> Rows:
         ("phrase pairs", f"{len(model.table):,}"),
         ("test words that the table knows", f"{coverage(model.table, findings.test)[0]:.1%}"),
         ("language model", f"order {model.language_models[0].order}"),
-        ("perplexity on test", f"{perplexity.including_unknown:.1f} ({perplexity.unknown} unknown words)"),
+        ("perplexity on test", f"{perplexity.value:.1f} ({perplexity.unknown} unknown words)"),
     ]
 
 

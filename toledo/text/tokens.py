@@ -1,57 +1,126 @@
-"""From written text to tokens and back, with the rules of the Moses scripts (sacremoses)."""
+"""From written text to tokens and back, with the rules of the Moses scripts (sacremoses).
+
+Functions take one text and return one, or take several (a list, an iterator, a file as a `Path`) and return a list.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, wraps
+from itertools import zip_longest
 from pathlib import Path
-
-from sacremoses import MosesDetokenizer, MosesTokenizer
+from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 from toledo.errors import InputError
 from toledo.files import read_lines, write_lines
+from toledo.text.settings import Cleaning
 from toledo.text.vocabulary import RESERVED, split_words
 
 SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
 MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
 
+log = logging.getLogger(__name__)
 
-class Tokeniser:
-    """Splits written text of a language (a two-letter code) into tokens and joins tokens into written text."""
-
-    def __init__(self, language: str) -> None:
-        self._tokeniser = MosesTokenizer(lang=language)
-        self._detokeniser = MosesDetokenizer(lang=language)
-
-    def tokenise(self, line: str) -> str:
-        """Tokens joined by spaces; nothing is escaped except what `escape` would."""
-        return escape(str(self._tokeniser.tokenize(line, return_str=True, escape=False)))
-
-    def detokenise(self, line: str) -> str:
-        """Written text."""
-        return str(self._detokeniser.detokenize(split_words(unescape(line)), return_str=True, unescape=False))
+P = ParamSpec("P")
 
 
-def escape(line: str) -> str:
+class TextFunction(Protocol[P]):
+    """A function of one text that also takes several."""
+
+    @overload
+    def __call__(self, texts: str, *arguments: P.args, **named: P.kwargs) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, texts: Path | Iterable[str], *arguments: P.args, **named: P.kwargs) -> list[str]: ...
+
+
+def one_or_many(change: Callable[Concatenate[str, P], str]) -> TextFunction[P]:
+    """Let a function of one text take several, too: a `str` is one text, a `Path` a file of one text per line."""
+
+    @wraps(change)
+    def each(texts: str | Path | Iterable[str], *arguments: P.args, **named: P.kwargs) -> Any:
+        if isinstance(texts, str):
+            return change(texts, *arguments, **named)
+        return [change(text, *arguments, **named) for text in _lines(texts)]
+
+    return each
+
+
+def _lines(texts: Path | Iterable[str]) -> Iterator[str]:
+    for place, text in enumerate(read_lines(texts) if isinstance(texts, Path) else texts):
+        if not isinstance(text, str):
+            raise TypeError(f"texts[{place}] is {text!r}, expected str")
+        yield text
+
+
+@one_or_many
+def tokenize(text: str, language: str) -> str:
+    """Split written text into tokens with blanks between them; `|`, brackets and `&` are escaped.
+
+    `language` is a code of two letters, such as "de".
+    """
+    return escape(str(_moses("MosesTokenizer", language).tokenize(text, return_str=True, escape=False)))
+
+
+@one_or_many
+def detokenize(text: str, language: str) -> str:
+    """Join tokens into written text; undoes `tokenize`."""
+    words = split_words(unescape(text))
+    return str(_moses("MosesDetokenizer", language).detokenize(words, return_str=True, unescape=False))
+
+
+@one_or_many
+def normalize(text: str, language: str) -> str:
+    """Replace quotation marks, dashes and other punctuation by their plain forms."""
+    return str(_moses("MosesPunctNormalizer", language).normalize(text))
+
+
+@one_or_many
+def lowercase(text: str) -> str:
+    """Convert text to lower case."""
+    return text.lower()
+
+
+@cache
+def _moses(kind: str, language: str) -> Any:
+    import sacremoses  # here, since its tables take long to load
+
+    return getattr(sacremoses, kind)(lang=language)
+
+
+@one_or_many
+def escape(text: str) -> str:
     """Replace what has a meaning in the files of translation systems: `&`, `|`, brackets and reserved words."""
     for character, entity in MARKUP:
-        line = line.replace(character, entity)
-    return line
+        text = text.replace(character, entity)
+    return text
 
 
-def unescape(line: str) -> str:
+@one_or_many
+def unescape(text: str) -> str:
     """Undo `escape`, and the quote entities that the Moses scripts write; the ampersand comes last."""
-    line = line.replace("&quot;", '"').replace("&apos;", "'")
+    text = text.replace("&quot;", '"').replace("&apos;", "'")
     for character, entity in reversed(MARKUP):
-        line = line.replace(entity, character)
-    return line
+        text = text.replace(entity, character)
+    return text
+
+
+@one_or_many
+def detruecase(text: str) -> str:
+    """Capitalize the first word of each sentence of a tokenized text."""
+    words = split_words(text)
+    return " ".join(
+        word[:1].upper() + word[1:] if first else word
+        for first, word in zip(sentence_starts(words), words, strict=True)
+    )
 
 
 @dataclass(frozen=True)
 class Truecaser:
-    """Gives each first word of a sentence the case that it has most often elsewhere."""
+    """Gives the first word of each sentence the case that it has most often elsewhere."""
 
     best: dict[str, str]
 
@@ -66,9 +135,19 @@ class Truecaser:
                     forms[word.lower()][word] += 1
         return cls({word: counts.most_common(1)[0][0] for word, counts in forms.items()})
 
-    def truecase(self, line: str) -> str:
-        """First words of sentences in their usual case; a word never seen elsewhere stays as it is."""
-        words = split_words(line)
+    @overload
+    def apply(self, texts: str) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def apply(self, texts: Path | Iterable[str]) -> list[str]: ...
+
+    def apply(self, texts: str | Path | Iterable[str]) -> str | list[str]:
+        """Give the first word of each sentence its usual case; a word never seen elsewhere stays as it is."""
+        return one_or_many(self._apply)(texts)
+
+    undo = staticmethod(detruecase)
+
+    def _apply(self, text: str) -> str:
+        words = split_words(text)
         starts = sentence_starts(words)
         cased = (
             self.best.get(word.lower(), word) if first else word for first, word in zip(starts, words, strict=True)
@@ -76,41 +155,61 @@ class Truecaser:
         return " ".join(cased)
 
     def save(self, path: str | Path) -> None:
-        """One form per line, sorted."""
+        """Write one form per line, sorted."""
         write_lines(path, sorted(self.best.values()))
 
     @classmethod
     def load(cls, path: str | Path) -> Truecaser:
-        """What `save` wrote."""
+        """Read what `save` wrote."""
         best: dict[str, str] = {}
         for number, form in enumerate(read_lines(path), start=1):
             if split_words(form) != [form] or form.lower() in best:
-                raise InputError(
-                    "not one new word", file=path, line=number, remedy="train it again: toledo text train-truecaser"
-                )
+                raise InputError("not one new word", file=path, line=number, remedy="train the truecaser again")
             best[form.lower()] = form
         return cls(best)
 
 
-def detruecase(line: str) -> str:
-    """Upper-case the first letter of each sentence."""
-    words = split_words(line)
-    return " ".join(
-        word[:1].upper() + word[1:] if first else word
-        for first, word in zip(sentence_starts(words), words, strict=True)
-    )
+def clean(
+    sources: str | Path | Iterable[str],
+    targets: str | Path | Iterable[str],
+    *,
+    min_length: int = 1,
+    max_length: int = 80,
+    ratio: float = 9.0,
+) -> tuple[list[str], list[str]]:
+    """Drop sentence pairs that are empty, too long, or of very unequal length; return sources and targets."""
+    left, right = (read_lines(side) if isinstance(side, str | Path) else side for side in (sources, targets))
+    pairs = list(clean_pairs(zip_longest(left, right), Cleaning(min_length, max_length, ratio)))
+    return [source for source, _ in pairs], [target for _, target in pairs]
 
 
-def is_clean(source: str, target: str, shortest: int, longest: int, most_ratio: float) -> bool:
+def clean_pairs(pairs: Iterable[tuple[str, str]], settings: Cleaning) -> Iterator[tuple[str, str]]:
+    """Yield the sentence pairs that are fit for training."""
+    kept = dropped = 0
+    for source, target in pairs:
+        if source is None or target is None:
+            raise InputError(
+                f"one side has only {kept + dropped} segments", remedy="text i of both sides must belong together"
+            )
+        if is_clean(source, target, settings):
+            kept += 1
+            yield source, target
+        else:
+            dropped += 1
+    log.info("kept %d sentence pairs, dropped %d", kept, dropped)
+
+
+def is_clean(source: str, target: str, settings: Cleaning) -> bool:
     """Whether a pair is fit for training: lengths within bounds, neither side much longer, no reserved word."""
-    lengths = sorted((len(split_words(source)), len(split_words(target))))
-    if lengths[0] < shortest or lengths[1] > longest or lengths[1] > most_ratio * max(lengths[0], 1):
+    sides = split_words(source), split_words(target)
+    shorter, longer = sorted(map(len, sides))
+    if shorter < settings.min_length or longer > settings.max_length or longer > settings.ratio * max(shorter, 1):
         return False
-    return not any(word in RESERVED for word in split_words(source) + split_words(target))
+    return not any(word in RESERVED for words in sides for word in words)
 
 
 def sentence_starts(words: list[str]) -> list[bool]:
-    """Which words begin a sentence: the first, and those after a sentence end; opening quotes do not count."""
+    """Return which words begin a sentence: the first, and those after a sentence end; opening quotes do not count."""
     starts, expecting = [], True
     for word in words:
         starts.append(expecting and word not in OPENING)

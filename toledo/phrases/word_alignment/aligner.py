@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError, ToledoError
 from toledo.phrases.lexicon import Lexicon, Lexicons
+from toledo.phrases.settings import Symmetrization
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment import hmm, training
 from toledo.phrases.word_alignment.cells import Cells
 from toledo.phrases.word_alignment.decode import decode, most_probable, viterbi
 from toledo.phrases.word_alignment.direction import Direction, cooccurrences, make_direction
-from toledo.phrases.word_alignment.symmetrise import OneWay, Symmetrisation, symmetrise
+from toledo.phrases.word_alignment.symmetrise import OneWay, symmetrise
 from toledo.phrases.word_alignment.training import Hmm, initial_hmm, train_ibm1, train_together
 from toledo.progress import Advance, Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
@@ -96,7 +97,7 @@ class AlignmentTraining:
     model: AlignmentModel = "hmm"
     iterations_ibm1: int = 5
     iterations_hmm: int = 5
-    symmetrisation: Symmetrisation = "grow-diag-final-and"
+    symmetrisation: Symmetrization = "grow-diag-final-and"
     decoding: Decoding = "posterior"
 
     def __post_init__(self) -> None:

@@ -1,0 +1,102 @@
+"""`toledo forest`: look at forests, lattices and n-best lists; convert between their formats."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from toledo.cli.messages import print_result
+from toledo.cli.options import COMMON, Common, flag
+from toledo.cli.outputs import require_apart
+
+if TYPE_CHECKING:
+    from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
+
+FORMAT_NAMES = "nbest, cdec, jsonl, plf, slf, hypergraph or toledo"
+From = Annotated[
+    str | None, Parameter(name="--from", help=f"Format of the input: {FORMAT_NAMES}. Guessed if not given.")
+]
+WeightsFile = Annotated[Path | None, Parameter(help="Weights (TOML) to score features with.")]
+PLFValues = Annotated[Literal["probabilities", "logarithms"], Parameter(help="What the numbers in PLF are.")]
+
+
+def show(
+    file: Annotated[str, Parameter(help="Forests, lattices or n-best lists; - is standard input.")],
+    *,
+    source: From = None,
+    segment: Annotated[int | None, Parameter(help="Segment to look at, counted from 0.")] = None,
+    nbest: Annotated[int, Parameter(help="Number of best derivations to show.")] = 5,
+    weights: WeightsFile = None,
+    svg: Annotated[Path | None, Parameter(help="File to draw the segment to, or the first one.")] = None,
+    dot: Annotated[Path | None, Parameter(help="File to write the segment to for Graphviz.")] = None,
+    prune_below: Annotated[float, Parameter(help="Before drawing, drop edges with a lower probability.")] = 0.0,
+    plf_values: PLFValues = "probabilities",
+    common: Common = COMMON,
+) -> None:
+    """Show size, number of derivations, entropy and the best derivations.
+
+    Without weights, n-best lists are scored by the model scores of the file, SLF by the scales of its header.
+
+    **Examples**
+
+        toledo forest show test.nbest.gz
+
+        toledo forest show test.nbest.gz --segment 3 --nbest 10 --weights weights.toml
+
+        toledo forest show lattices.plf --segment 0 --svg lattice.svg --prune-below 0.01
+    """
+    from toledo.api.forests import ForestFile
+
+    view = ForestFile(file, source, _weights(weights), plf_values).show(segment, nbest)
+    if svg or dot:
+        view.draw(svg=svg, dot=dot, prune_below=prune_below)
+    print_result("forest show", view, common)
+
+
+def convert(
+    file: Annotated[str, Parameter(help="Forests, lattices or n-best lists; - is standard input.")],
+    output: Annotated[
+        str, Parameter(help="File to write; - is standard output; NAME/ is a directory of one file per segment.")
+    ],
+    *,
+    source: From = None,
+    target: Annotated[
+        str | None, Parameter(name="--to", help=f"Format of the output: {FORMAT_NAMES}. Guessed if not given.")
+    ] = None,
+    nbest: Annotated[int | None, Parameter(help="Number of best derivations to keep.")] = None,
+    distinct: Annotated[bool, flag("Keep one derivation of each translation.")] = False,
+    weights: WeightsFile = None,
+    plf_values: PLFValues = "probabilities",
+    common: Common = COMMON,
+) -> None:
+    """Convert between n-best lists, JSONL, PLF, SLF, hypergraphs and Toledo's own directories.
+
+    A forest becomes a list of its 100 best derivations, or of --nbest. PLF and SLF take lattices and lists only;
+    --nbest makes a list of any forest.
+
+    **Examples**
+
+        toledo forest convert test.nbest.gz test.jsonl
+
+        toledo forest convert hypergraphs/ test.nbest.gz --nbest 200 --weights weights.toml
+
+        toledo forest convert lattices.plf lattices.slf
+    """
+    require_apart(output, file, weights)
+    from toledo.formats.forest_files import Conversion, convert, guess_format, guess_output_format, named_format
+
+    form = guess_format(file) if source is None else named_format(source)
+    to = guess_output_format(output) if target is None else named_format(target)
+    segments = convert(file, form, output, to, Conversion(nbest, distinct, _weights(weights), plf_values))
+    log.info("%d segments from %s to %s", segments, form, to)
+
+
+def _weights(path: Path | None) -> Weights | None:
+    from toledo.weights import Weights
+
+    return None if path is None else Weights.load(path)
