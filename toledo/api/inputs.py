@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import read_lines
+from toledo.files import STANDARD_STREAM, display_name, read_lines
 from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import METRICS, Metric
@@ -143,6 +143,24 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
             if not isinstance(item, str | Hypothesis | Mapping):
                 raise TypeError(f"{argument}[{segment}][{place}] is {_said(item)}, expected str")
         yield list(samples)
+
+
+def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, list[str] | Runs]:
+    """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
+    split = [one.partition("=") if "=" in one and not _is_file(one) else ("", "", one) for one in systems]
+    files = [file for _, _, file in split]
+    if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        raise InputError("the same file is given twice", file=twice, remedy="name each system once")
+    stems = [_stem(Path(file)) for file in files]
+    names = stems if len({*stems}) == len(stems) else files
+    found: dict[str, list[list[str]]] = {}
+    for (name, _, file), stem in zip(split, names, strict=True):
+        found.setdefault(name or stem, []).append(list(read_lines(file)))
+        if not found[name or stem][-1]:
+            raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
+    return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
 
 
 def read_list_files(

@@ -42,13 +42,9 @@ def choose(
     **Examples**
 
         toledo choose samples.jsonl > out.txt
-
         toledo choose system1.en system2.en system3.en > out.txt
-
         toledo choose samples.txt --num-samples 5 --metric bleu > out.txt
-
         toledo choose test.100best.gz --rule lattice-mbr --scale 0.5 > out.txt
-
         toledo choose samples.jsonl --json > choices.jsonl
     """
     from toledo.api.choose import choose_files

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_result
 from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, repeated
 
-Metrics = Annotated[
-    tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,…. [default: bleu, chrf, ter]", "-m")
-]
-SourceText = Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that look at them.")]
-Tokenize = Annotated[str | None, Parameter(help="Tokenizer of BLEU, as in sacreBLEU; none for tokenized text.")]
-Lowercase = Annotated[bool, flag("Ignore case.")]
-DocumentIds = Annotated[Path | None, Parameter(help="File with the document of each segment: resample documents.")]
-Interval = Annotated[float, Parameter(help="Level of confidence intervals; 0 for none.")]
-Resamples = Annotated[int, Parameter(help="Number of resampled test sets.")]
-DEFAULT_METRICS = ("bleu", "chrf", "ter")
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Scoring:
+    """How systems are scored."""
+
+    reference: References = ()
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None
+    metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = (
+        "bleu",
+        "chrf",
+        "ter",
+    )
+    tokenize: Annotated[
+        str | None, Parameter(help="Tokenizer of BLEU, as in sacreBLEU; none for tokenized text. [default: 13a]")
+    ] = None
+    lowercase: Annotated[bool, flag("Ignore case.")] = False
+    document_ids: Annotated[
+        Path | None, Parameter(help="File with the document of each segment; whole documents are resampled.")
+    ] = None
+    interval: Annotated[float, Parameter(help="Level of confidence intervals; 0 for none.")] = 0.95
+    resamples: Annotated[int, Parameter(help="Number of resampled test sets.")] = 1000
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `toledo.evaluate` and `toledo.compare`."""
+        return {
+            "references": list(self.reference) or None,
+            "sources": self.source,
+            "metrics": self.metric,
+            "tokenize": self.tokenize,
+            "lowercase": self.lowercase,
+            "document_ids": self.document_ids,
+            "interval": self.interval or None,
+            "resamples": self.resamples,
+        }
+
+
+SCORING = Scoring()
 
 
 def evaluate(
-    *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; - is stdin.")],
-    reference: References = (),
-    source: SourceText = None,
-    metric: Metrics = DEFAULT_METRICS,
-    tokenize: Tokenize = None,
-    lowercase: Lowercase = False,
-    document_ids: DocumentIds = None,
-    interval: Interval = 0.95,
-    resamples: Resamples = 1000,
+    *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; - or none: standard input.")],
+    scoring: Scoring = SCORING,
     seed: Seed = 12345,
     threads: Threads = None,
     common: Common = COMMON,
@@ -43,40 +65,24 @@ def evaluate(
     **Examples**
 
         toledo evaluate test.out --reference test.en
-
         toledo evaluate test.out -r test.trg.0 -r test.trg.1 --tokenize none
-
         toledo translate model < test.de | toledo evaluate - -r test.en
-
         toledo evaluate before.out after.out -r test.en
     """
     from toledo.api.compare import compare as compare_systems
     from toledo.api.evaluate import evaluate as score
     from toledo.api.inputs import read_system_files
 
-    systems = read_system_files(hypotheses or ("-",), reference)
-    how = {
-        "sources": source, "metrics": metric, "tokenize": tokenize, "lowercase": lowercase,
-        "document_ids": document_ids, "interval": interval or None, "resamples": resamples, "seed": seed,
-        "threads": threads,
-    }  # fmt: skip
-    references = list(reference) or None
-    if len(systems) == 1:
-        print_result("evaluate", score(next(iter(systems.values())), references, **how), common)
-    else:
-        print_result("evaluate", compare_systems(systems, references, **how), common)
+    systems = read_system_files(hypotheses or ("-",), scoring.reference)
+    how = {**scoring.arguments(), "seed": seed, "threads": threads}
+    several = len(systems) > 1
+    result: Any = compare_systems(systems, **how) if several else score(systems.popitem()[1], **how)
+    print_result("evaluate", result, common)
 
 
 def compare(
     *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; a name given again is another run of the system.")],
-    reference: References = (),
-    source: SourceText = None,
-    metric: Metrics = DEFAULT_METRICS,
-    tokenize: Tokenize = None,
-    lowercase: Lowercase = False,
-    document_ids: DocumentIds = None,
-    interval: Interval = 0.95,
-    resamples: Resamples = 1000,
+    scoring: Scoring = SCORING,
     baseline: Annotated[str | None, Parameter(help="System to compare with. [default: the first]")] = None,
     all_pairs: Annotated[bool, flag("Compare every system with every other one.")] = False,
     test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",
@@ -91,24 +97,14 @@ def compare(
     **Examples**
 
         toledo compare before=a.out tuned=b.out mbr=c.out --reference test.en
-
         toledo compare a.out b.out -r test.en --all-pairs --test randomization
-
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
     from toledo.api.compare import compare as compare_systems
     from toledo.api.inputs import read_system_files
 
     result = compare_systems(
-        read_system_files(systems, reference),
-        list(reference) or None,
-        sources=source,
-        metrics=metric,
-        tokenize=tokenize,
-        lowercase=lowercase,
-        document_ids=document_ids,
-        interval=interval or None,
-        resamples=resamples,
+        read_system_files(systems, scoring.reference),
         baseline=baseline,
         pairs="all" if all_pairs else "baseline",
         test=test,
@@ -116,5 +112,6 @@ def compare(
         alpha=alpha,
         seed=seed,
         threads=threads,
+        **scoring.arguments(),
     )
     print_result("compare", result, common)
