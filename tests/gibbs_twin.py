@@ -9,7 +9,7 @@ from beam_twin import Steps, derivations, features_of, score
 from toledo.compiled.random import random_state
 from toledo.model import Model
 from toledo.search.chain import OPERATORS, Chain, Sentence, room_for_chain, set_derivation
-from toledo.search.chain_resegment import Candidates, room_for_candidates
+from toledo.search.chain_resegment import SegmentCandidates, room_for_candidates
 from toledo.search.gibbs.running import NOTHING_KEPT, Plan, Visits, run
 from toledo.search.gibbs.search import GibbsSearch, sentence_of
 from toledo.search.phrase_scores import room_for_answers
@@ -33,7 +33,7 @@ class Twin:
         self.steps = list(named)
         self.option = {step: k for k, step in enumerate(self.steps)}
 
-    def _arrays(self) -> tuple[Sentence, Chain, Candidates]:
+    def _arrays(self) -> tuple[Sentence, Chain, SegmentCandidates]:
         weighted = GibbsSearch(self.model)._weighted
         source, copies = weighted.encode(self.words)
         options, models = weighted.options(weighted.prepare([source]), source, copies), len(self.model.language_models)

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.compiled.random import RandomState, next_uniform
 from toledo.language_model.automaton import begin_state
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring
-from toledo.search.options import SentenceOptions, after_span
+from toledo.search.options import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring, SentenceOptions, after_span
 from toledo.search.phrase_scores import PhraseScores, same_states, step
 
 OPERATORS = ("retrans", "merge-split", "reorder", "move", "resegment")

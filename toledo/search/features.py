@@ -9,8 +9,7 @@ from toledo.compiled.kernels import kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring
-from toledo.search.options import LN10, OOV, SentenceOptions
+from toledo.search.options import DISCONTINUOUS, LN10, MONOTONE, NONE, OOV, SWAP, Scoring, SentenceOptions
 from toledo.text.vocabulary import END
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,15 @@ from toledo.model import Model
 from toledo.phrases.pruning import weighted_scores
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.phrases.trie import occurring_phrases
-from toledo.search.beam.cubes import Scoring
-from toledo.search.options import OOV, WINDOW, PreparedTable, SentenceOptions, prepare_options, sentence_options
+from toledo.search.options import (
+    OOV,
+    WINDOW,
+    PreparedTable,
+    Scoring,
+    SentenceOptions,
+    prepare_options,
+    sentence_options,
+)
 from toledo.text.vocabulary import RESERVED, UNKNOWN
 
 

@@ -21,10 +21,10 @@ from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice
+from toledo.search.beam.cubes import EdgeArrays, SearchLattice
 from toledo.search.beam.forced_paths import PathScoring, Placed, find_paths, place_phrases, prefix_scores
 from toledo.search.beam.search import to_forest
-from toledo.search.options import UNKNOWN_WORD, SentenceOptions
+from toledo.search.options import NONE, UNKNOWN_WORD, SentenceOptions
 from toledo.search.weighted_model import harmless, weigh
 from toledo.text.vocabulary import UNKNOWN
 
@@ -148,7 +148,7 @@ class ForcedDecoder:
             lengths=lengths, first=nothing, stop=nothing,
         )  # fmt: skip
 
-    def _path(self, options: SentenceOptions) -> Lattice:
+    def _path(self, options: SentenceOptions) -> SearchLattice:
         """The lattice of one derivation: one node after each phrase, and the goal."""
         size = options.begin.size
         ends = np.cumsum(options.lengths)
@@ -162,7 +162,7 @@ class ForcedDecoder:
             model_scores=np.diff(prefix[bounds], axis=0).astype(np.float32),
         )
         start, goal = np.zeros(1, np.int32), np.zeros(1, np.int32)
-        return Lattice(
+        return SearchLattice(
             nodes=size + 2,
             edges=edges,
             best_edge=numbers - 1,

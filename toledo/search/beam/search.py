@@ -20,9 +20,20 @@ from toledo.forest.linear import SparseArrays
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.progress import Progress, silent
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Lattice, Limits
+from toledo.search.beam.cubes import BeamLimits, SearchLattice
 from toledo.search.beam.stacks import search_sentence
-from toledo.search.options import OOV, UNKNOWN_WORD, WINDOW, PreparedTable, SentenceOptions, future_scores
+from toledo.search.options import (
+    DISCONTINUOUS,
+    MONOTONE,
+    NONE,
+    OOV,
+    SWAP,
+    UNKNOWN_WORD,
+    WINDOW,
+    PreparedTable,
+    SentenceOptions,
+    future_scores,
+)
 from toledo.search.steps import NO_PHRASE, Step, pack, steps_of
 from toledo.search.weighted_model import weigh
 
@@ -54,7 +65,7 @@ class SearchResult:
     nodes: int
 
 
-def search_result(model: Model, options: SentenceOptions, lattice: Lattice) -> SearchResult:
+def search_result(model: Model, options: SentenceOptions, lattice: SearchLattice) -> SearchResult:
     """Everything about one sentence.
 
     The translation is the best derivation of the forest. The search adds up scores in another order: where two
@@ -71,7 +82,7 @@ def search_result(model: Model, options: SentenceOptions, lattice: Lattice) -> S
     )
 
 
-def best_translation(model: Model, options: SentenceOptions, lattice: Lattice) -> Translation:
+def best_translation(model: Model, options: SentenceOptions, lattice: SearchLattice) -> Translation:
     """Follow the best edges back from the goal."""
     steps = []
     edge = int(lattice.best_edge[lattice.nodes - 1])
@@ -92,7 +103,7 @@ def best_translation(model: Model, options: SentenceOptions, lattice: Lattice) -
     return Translation(tuple(reversed(steps)), float(lattice.score))
 
 
-def to_forest(model: Model, options: SentenceOptions, lattice: Lattice) -> Forest:
+def to_forest(model: Model, options: SentenceOptions, lattice: SearchLattice) -> Forest:
     """A lattice of all translations that the search kept; `toledo.search.steps` reads the provenance of its edges."""
     edges = lattice.edges
     heads = np.concatenate([[0], edges.heads]).astype(np.int32)
@@ -122,7 +133,7 @@ def option_sparse(
     return names, sparse_rows(of_options, np.where(chosen == NONE, nothing, chosen).astype(np.int32))
 
 
-def edge_features(model: Model, options: SentenceOptions, lattice: Lattice) -> NDArray[np.float32]:
+def edge_features(model: Model, options: SentenceOptions, lattice: SearchLattice) -> NDArray[np.float32]:
     """The features of each edge, in the order of `model.feature_names`; the end of a sentence has only the models."""
     edges = lattice.edges
     step = edges.options != NONE
@@ -159,7 +170,7 @@ def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float3
 def _reordering(
     table: NDArray[np.float32],
     options: SentenceOptions,
-    lattice: Lattice,
+    lattice: SearchLattice,
     chosen: NDArray[np.int32],
     tails: NDArray[np.int32],
 ) -> NDArray[np.float32]:
@@ -217,7 +228,7 @@ class BeamSearch:
     def __init__(self, model: Model, settings: BeamSettings = BeamSettings()) -> None:
         self.model = model
         self._weighted = weigh(model)
-        self._limits = Limits(settings.pop_limit, self._weighted.longest_jump)
+        self._limits = BeamLimits(settings.pop_limit, self._weighted.longest_jump)
 
     def translate(
         self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
@@ -242,7 +253,7 @@ class BeamSearch:
         sentences: Sequence[Sequence[str]],
         threads: int | None,
         progress: Progress,
-        finish: Callable[[tuple[SentenceOptions, Lattice]], Result],
+        finish: Callable[[tuple[SentenceOptions, SearchLattice]], Result],
     ) -> list[Result]:
         # Unknown words are copied, so they need ids of the target language; here, where there is one thread.
         encoded = [self._weighted.encode(words) for words in sentences]
@@ -263,6 +274,6 @@ class BeamSearch:
 
     def _search(
         self, table: PreparedTable, source: NDArray[np.int32], copies: NDArray[np.int32]
-    ) -> tuple[SentenceOptions, Lattice]:
+    ) -> tuple[SentenceOptions, SearchLattice]:
         options = self._weighted.options(table, source, copies)
         return options, search_sentence(options, future_scores(options, WINDOW), self._weighted.scoring, self._limits)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.hashing import MULTIPLIER
-from toledo.compiled.heap import grown
+from toledo.compiled.heap import grown, power_of_two
 from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.random import next_uniform
-from toledo.search.beam.cubes import NONE, power_of_two
 from toledo.search.chain import MERGE_SPLIT, MOVE, REORDER, RESEGMENT, RETRANS, Chain, Sentence, total_score
 from toledo.search.chain_operators import merge_split, move, reorder, retrans
-from toledo.search.chain_resegment import Candidates, resegment, spread_candidates
+from toledo.search.chain_resegment import SegmentCandidates, resegment, spread_candidates
+from toledo.search.options import NONE
 
 NOTHING_KEPT = -1
 
@@ -40,7 +40,7 @@ class Visits(NamedTuple):
 
 @inner_kernel
 def sweep(
-    sentence: Sentence, chain: Chain, candidates: Candidates, operators: NDArray[np.bool_], sharpness: float
+    sentence: Sentence, chain: Chain, candidates: SegmentCandidates, operators: NDArray[np.bool_], sharpness: float
 ) -> None:
     """One iteration: each operator once over the sentence.
 
@@ -89,7 +89,7 @@ def random_derivation(sentence: Sentence, chain: Chain) -> NDArray[np.int32]:
 
 
 @kernel
-def run(sentence: Sentence, chain: Chain, candidates: Candidates, plan: Plan) -> Visits:
+def run(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, plan: Plan) -> Visits:
     """Run all chains one after the other, each from where the last one ended."""
     visited, kept = np.empty((plan.chains, plan.samples), np.int32), np.zeros(plan.chains, np.int64)
     offsets, scores, count = np.zeros(visited.size + 1, np.int64), np.empty(visited.size), 0

@@ -39,12 +39,12 @@ from toledo.forest.ngram_index import (
 )
 from toledo.language_model.automaton import advance, begin_state
 from toledo.model import Model
-from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice, Scoring
+from toledo.search.beam.cubes import EdgeArrays, SearchLattice
 from toledo.search.beam.search import Translation, edge_features, option_sparse
 from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation, to_probabilities
 from toledo.search.chain_operators import weigh_options
 from toledo.search.gibbs.running import Visits
-from toledo.search.options import LN10, SentenceOptions
+from toledo.search.options import LN10, NONE, Scoring, SentenceOptions
 from toledo.search.phrase_scores import room_for_answers
 from toledo.search.steps import Step
 from toledo.text.vocabulary import END
@@ -264,7 +264,7 @@ class Samples:
         shares = self.counts / self.size
         return count_ngrams(self.sentence, self.offsets, self.chosen, shares, order, self.scale if smoothed else None)
 
-    def _lattice(self) -> Lattice:
+    def _lattice(self) -> SearchLattice:
         """All derivations one after the other, each edge with a node of its own before it."""
         size = len(self)
         last = self.offsets[1:] + np.arange(size)  # the edges that end sentences
@@ -277,7 +277,7 @@ class Samples:
         scores = _model_scores(self.offsets, self.chosen, self.options, self.sentence.scoring)
         numbers = np.arange(steps.size, dtype=np.int32)
         edges = EdgeArrays(numbers, numbers, chosen, scores)
-        return Lattice(steps.size, edges, numbers, end, begin, previous, 0.0)
+        return SearchLattice(steps.size, edges, numbers, end, begin, previous, 0.0)
 
 
 def collect(

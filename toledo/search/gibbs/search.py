@@ -25,7 +25,7 @@ from toledo.compiled.random import random_state, text_seed
 from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.cubes import NONE, Lattice, Limits
+from toledo.search.beam.cubes import BeamLimits, SearchLattice
 from toledo.search.beam.search import SearchResult, Translation
 from toledo.search.beam.stacks import search_sentence
 from toledo.search.chain import OPERATORS, Sentence, room_for_chain, set_derivation
@@ -33,7 +33,7 @@ from toledo.search.chain_resegment import room_for_candidates
 from toledo.search.gibbs.diagnostics import Diagnostics, diagnose
 from toledo.search.gibbs.running import NOTHING_KEPT, Plan, random_derivation, run
 from toledo.search.gibbs.samples import Samples, collect
-from toledo.search.options import WINDOW, SentenceOptions, future_scores
+from toledo.search.options import NONE, WINDOW, SentenceOptions, future_scores
 from toledo.search.phrase_scores import room_for_answers
 from toledo.search.weighted_model import WeightedModel, weigh
 
@@ -170,8 +170,8 @@ def sentence_of(weighted: WeightedModel, options: SentenceOptions) -> Sentence:
 
 def beam_derivation(weighted: WeightedModel, options: SentenceOptions, pops: int) -> NDArray[np.int32]:
     """The options of the best derivation that a beam search finds."""
-    limits = Limits(pops, weighted.longest_jump)
-    lattice: Lattice = search_sentence(options, future_scores(options, WINDOW), weighted.scoring, limits)
+    limits = BeamLimits(pops, weighted.longest_jump)
+    lattice: SearchLattice = search_sentence(options, future_scores(options, WINDOW), weighted.scoring, limits)
     found, edge = [], int(lattice.best_edge[lattice.nodes - 1])
     while edge != NONE:
         if lattice.edges.options[edge] != NONE:
