@@ -64,7 +64,7 @@ class Registry(Generic[T]):
         adapt: Callable[[Callable[..., Any]], T] | None = None,
     ) -> None:
         self.kind = kind
-        self.group = f"toledo.{kind.replace(' ', '_')}s".replace("ys", "ies")
+        self.group = f"toledo.{_plural(kind.replace(' ', '_'))}"
         self._entries: dict[str, Any] = dict(entries)
         self._owners = dict.fromkeys(entries, "toledo")
         self._adapt = adapt
@@ -260,6 +260,12 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith(("ch", "sh", "s", "x")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def _plain(name: str) -> str:

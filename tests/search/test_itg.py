@@ -16,7 +16,8 @@ from toledo.forest.kbest import k_best
 from toledo.forest.uniting import unite
 from toledo.model import Model
 from toledo.search.beam.search import BeamSearch
-from toledo.search.itg import ITGSearch, ITGSettings
+from toledo.search.itg import ITGSearch
+from toledo.search.settings import ITG
 from toledo.search.steps import steps_of
 from toledo.weights import Weights
 
@@ -72,7 +73,7 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
 def test_a_search_without_a_beam_finds_every_derivation_once(
     model: Model, sentence: list[str], weights: dict[str, float], longest_span: int
 ) -> None:
-    search = ITGSearch(with_joins(model, weights), ITGSettings(ALL, longest_span=longest_span))
+    search = ITGSearch(with_joins(model, weights), ITG(ALL, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
     found = sorted(one.score for one in k_best(forest, forest.scores(search.weights)))
     np.testing.assert_allclose(found, expected_scores(search, sentence), atol=1e-4)
@@ -85,7 +86,7 @@ def test_a_search_without_a_beam_finds_every_derivation_once(
 def test_narrow_searches_give_true_derivations(
     model: Model, sentence: list[str], weights: dict[str, float], beam: int, longest_span: int
 ) -> None:
-    search = ITGSearch(with_joins(model, weights), ITGSettings(beam, longest_span=longest_span))
+    search = ITGSearch(with_joins(model, weights), ITG(beam, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
     for one in islice(k_best(forest, forest.scores(search.weights)), 5):
         steps = tuple((step.begin, step.end, step.pair) for step in steps_of(one))
@@ -107,7 +108,7 @@ def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
     model: Model, sentence: list[str], weights: dict[str, float], others: dict[str, float], beam: int
 ) -> None:
     """So a text is not likelier for having more trees, whatever the beam drops."""
-    searches = [ITGSearch(with_joins(model, some), ITGSettings(beam)) for some in (weights, others)]
+    searches = [ITGSearch(with_joins(model, some), ITG(beam)) for some in (weights, others)]
     forests = [search.forests([sentence], threads=1)[0] for search in searches]
     found = [orders(forest, search.weights) for forest, search in zip(forests, searches, strict=True)]
     both = orders(unite(forests), searches[0].weights)
@@ -117,7 +118,7 @@ def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
 
 def test_ngrams_are_local_and_threads_change_nothing() -> None:
     content = {(("a",), ("x",)): (-0.1, -0.1, -0.1, -0.1), (("b",), ("y", "z")): (-1.0, 0.0, 0.0, 0.0)}
-    search = ITGSearch(small_model(content, (3,), None, False, [0.5] * 16), ITGSettings(20))
+    search = ITGSearch(small_model(content, (3,), None, False, [0.5] * 16), ITG(20))
     sentences = [["a", "b", "c", "a"], [], ["b"] * 65]
     one, two = (search.local_forests(sentences, threads=threads) for threads in (1, 2))
     for first, second in zip(one, two, strict=True):
@@ -142,4 +143,4 @@ def test_several_language_models_are_refused() -> None:
     with pytest.raises(InputError, match="one language model"):
         ITGSearch(small_model({}, (1, 2), None, False, [0.5] * 16))
     with pytest.raises(ValueError, match="at least 1"):
-        ITGSettings(beam=0)
+        ITG(beam=0)

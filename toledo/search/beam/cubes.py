@@ -113,8 +113,6 @@ class SearchLattice(NamedTuple):
     nodes: int
     edges: EdgeArrays
     best_edge: NDArray[np.int32]
-    node_end: NDArray[np.int32]
-    node_begin: NDArray[np.int32]
     node_option: NDArray[np.int32]
     score: float
 

@@ -332,7 +332,4 @@ def _finish(
     kept = EdgeArrays(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
-    return SearchLattice(
-        goal + 1, kept, nodes.best_edge[: goal + 1], nodes.end[: goal + 1], nodes.begin[: goal + 1],
-        nodes.option[: goal + 1], nodes.score[goal],
-    )  # fmt: skip
+    return SearchLattice(goal + 1, kept, nodes.best_edge[: goal + 1], nodes.option[: goal + 1], nodes.score[goal])

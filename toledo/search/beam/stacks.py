@@ -308,8 +308,6 @@ def _finish(
         goal + 1,
         kept,
         records["best_edge"].copy(),
-        records["end"].copy(),
-        records["begin"].copy(),
         records["option"].copy(),
         records[goal]["score"],
     )
