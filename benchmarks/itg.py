@@ -72,10 +72,10 @@ def by_beam(model: Model, source: list[list[str]], references: list, beams: list
 
 
 def _iteration(search: ITGSearch, forest, references: list) -> float:  # type: ignore[no-untyped-def]
-    matched = match(localise(forest, forest.scores(search.weights), 4), references)
-    CoBLEU().value_and_gradient(matched, search.weights, 1)
+    matched = match(localise(forest, forest.scores(search.model.weights), 4), references)
+    CoBLEU().value_and_gradient(matched, search.model.weights, 1)
     start = time.process_time()
-    CoBLEU().value_and_gradient(matched, search.weights, 1)
+    CoBLEU().value_and_gradient(matched, search.model.weights, 1)
     return time.process_time() - start
 
 

@@ -64,7 +64,7 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
         if counts is not None:
             features = features_of(search.model, list(sentence), steps)
             features |= {"itg.monotone": counts[0], "itg.inverted": counts[1]}
-            scores.append(sum(search.weights[name] * features[name] for name in search.feature_names))
+            scores.append(sum(search.model.weights[name] * features[name] for name in search.feature_names))
     return sorted(scores)
 
 
@@ -75,7 +75,7 @@ def test_a_search_without_a_beam_finds_every_derivation_once(
 ) -> None:
     search = ITGSearch(with_joins(model, weights), ITG(ALL, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
-    found = sorted(one.score for one in k_best(forest, forest.scores(search.weights)))
+    found = sorted(one.score for one in k_best(forest, forest.scores(search.model.weights)))
     np.testing.assert_allclose(found, expected_scores(search, sentence), atol=1e-4)
     (translation,) = search.translate([sentence], threads=1)
     assert translation.score == pytest.approx(found[-1], abs=1e-6)
@@ -88,7 +88,7 @@ def test_narrow_searches_give_true_derivations(
 ) -> None:
     search = ITGSearch(with_joins(model, weights), ITG(beam, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
-    for one in islice(k_best(forest, forest.scores(search.weights)), 5):
+    for one in islice(k_best(forest, forest.scores(search.model.weights)), 5):
         steps = tuple((step.begin, step.end, step.pair) for step in steps_of(one))
         assert tuple(word for step in steps_of(one) for word in step.words) == one.words
         counts = join_counts(steps)
@@ -110,8 +110,8 @@ def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
     """So a text is not likelier for having more trees, whatever the beam drops."""
     searches = [ITGSearch(with_joins(model, some), ITG(beam)) for some in (weights, others)]
     forests = [search.forests([sentence], threads=1)[0] for search in searches]
-    found = [orders(forest, search.weights) for forest, search in zip(forests, searches, strict=True)]
-    both = orders(unite(forests), searches[0].weights)
+    found = [orders(forest, search.model.weights) for forest, search in zip(forests, searches, strict=True)]
+    both = orders(unite(forests), searches[0].model.weights)
     assert all(len(some) == len(set(some)) for some in (*found, both))
     assert set(found[0]) | set(found[1]) <= set(both) or len(both) == 2000
 
@@ -124,7 +124,7 @@ def test_ngrams_are_local_and_threads_change_nothing() -> None:
     for first, second in zip(one, two, strict=True):
         assert np.array_equal(first.forest.features, second.forest.features)
         assert np.array_equal(first.ids, second.ids)
-    best = viterbi(one[0].forest, one[0].forest.scores(search.weights))[0]
+    best = viterbi(one[0].forest, one[0].forest.scores(search.model.weights))[0]
     assert best is not None
     ids = np.concatenate([one[0].ids[one[0].offsets[h] : one[0].offsets[h + 1]] for h in best.edges])
     lengths = one[0].orders[ids - one[0].sentences[0]]

@@ -23,8 +23,8 @@ Count = Annotated[int, Meta(ge=1)]
 Positive = Annotated[float, Meta(gt=0, le=1e100)]
 
 
-class SearchSettings(Protocol):
-    """Settings that can make their search."""
+class SearchKind(Protocol):
+    """Settings of one kind of search, which can make it."""
 
     def search(self, model: Model, weights: Weights | None = None, seed: int = 1) -> Search[Any]:
         """Make the search for a model, with other weights than its own if there are any."""
@@ -103,7 +103,7 @@ class Gibbs(Settings):
         return GibbsSearch(model if weights is None else model.with_weights(weights), self, seed)
 
 
-SEARCHES: Registry[SearchSettings] = Registry(
+SEARCHES: Registry[SearchKind] = Registry(
     "search",
     {
         "beam": "toledo.search.settings:Beam",
