@@ -34,8 +34,9 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.itg import ITG_FEATURES, ITGSearch, ITGSettings, itg_weights
+from toledo.search.beam.search import BeamSearch
+from toledo.search.itg import ITG_FEATURES, ITGSearch, itg_weights
+from toledo.search.settings import ITG, Beam
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.maximise import Annealing
@@ -187,8 +188,8 @@ class Bench:
             model = replace(model, sparse=sparse_features(model.table, [target_words], condition.words))
         model = model.with_weights(weights)
         if condition.search == "itg":
-            return ITGSearch(model, ITGSettings(self.pair.beam)).forests(self.texts[name].source, self.threads)
-        return BeamSearch(model, BeamSettings(200)).forests(self.texts[name].source, self.threads)
+            return ITGSearch(model, ITG(self.pair.beam)).forests(self.texts[name].source, self.threads)
+        return BeamSearch(model, Beam(200)).forests(self.texts[name].source, self.threads)
 
     def run(self, name: str, seed: int) -> Run:
         """One condition with one seed, unless it is there."""

@@ -25,7 +25,8 @@ from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics.evaluation import Settings, System, evaluate
 from toledo.model import Model
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 
 TESTS = ("test2016", "test2017")
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
@@ -42,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.directory
     model = import_model(folder / "phrase-table.gz", [folder / "lm.3.arpa.gz"], moses_ini=folder / "weights.mert.ini")
-    search = BeamSearch(model, BeamSettings(options.pop_limit))
+    search = BeamSearch(model, Beam(options.pop_limit))
     search.forests([["ein"]], threads=1)  # compiles
     lines = {name: _lines(folder / f"{name}.de", options.sentences) for name in ("val", *TESTS)}
     references = {name: _lines(folder / f"{name}.en", options.sentences) for name in ("val", *TESTS)}

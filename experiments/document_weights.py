@@ -19,7 +19,8 @@ from toledo.refinement.loop import Settings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.refined import with_word_sums
 from toledo.refinement.training_lists import SampleSettings
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
 from toledo.tuning.documents.ranking import DocumentPRO, RecordedStates, rank_states, search_states, states_of
@@ -177,7 +178,7 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
     sentences = [list(segment.words) for segment in segments]
 
     def search(weights: Weights) -> Sequence[object]:
-        return BeamSearch(model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
+        return BeamSearch(model.with_weights(weights), Beam(100)).forests(sentences, one.threads)
 
     settings = LoopSettings(rounds=rounds, seed=seed, threads=one.threads)
     found = tune(MERT(), start, TuningSet(search, [segment.references for segment in segments]), settings)  # type: ignore[arg-type]

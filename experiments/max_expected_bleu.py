@@ -42,7 +42,8 @@ from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
@@ -275,7 +276,7 @@ class Bench:
         model, text = self._refined(name)[0], self._text(self.pair.tune)
 
         def search(weights: Weights) -> list[Forest]:
-            return BeamSearch(model.with_weights(weights), BeamSettings(POP_LIMIT)).forests(text.source, self.threads)
+            return BeamSearch(model.with_weights(weights), Beam(POP_LIMIT)).forests(text.source, self.threads)
 
         rounds = LoopSettings(rounds=8, seed=seed, threads=self.threads)
         model = model.with_weights(tune(MERT(), model.weights, TuningSet(search, text.references), rounds).weights)
@@ -311,7 +312,7 @@ class Bench:
 
     def _translate(self, name: str, model: Model) -> dict[str, float]:
         scores = {}
-        search = BeamSearch(model, BeamSettings(POP_LIMIT))
+        search = BeamSearch(model, Beam(POP_LIMIT))
         for part, text in self.texts.items():
             found = [one.words for one in search.translate(text.source, self.threads)]
             self.runs.write_text(f"{name}.{part}", found)

@@ -39,8 +39,9 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Beam, Gibbs
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.history import spread
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
@@ -215,12 +216,12 @@ class Bench:
         scale: float = 1.0,
     ) -> list[Forest]:
         """Samples: forests whose distribution at this scale is that of the counts."""
-        settings = GibbsSettings(iterations=iterations, chains=chains, burn_in=50, seed=seed, scale=scale)
-        return GibbsSearch(self.with_weights(weights), settings).forests(source, self.threads)
+        settings = Gibbs(iterations=iterations, chains=chains, burn_in=50, scale=scale)
+        return GibbsSearch(self.with_weights(weights), settings, seed).forests(source, self.threads)
 
     def lattices(self, source: Sequence[Sequence[str]], weights: Weights) -> list[Forest]:
         """The lattices of beam search."""
-        return BeamSearch(self.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
+        return BeamSearch(self.with_weights(weights), Beam(200)).forests(source, self.threads)
 
     def run(self, name: str, seed: int, train_only: bool = False) -> Run:
         """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""

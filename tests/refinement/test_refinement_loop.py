@@ -28,7 +28,8 @@ from toledo.refinement.refined import has_word_sums, refined_model, with_word_su
 from toledo.refinement.softmax import SoftmaxAscent, softmax
 from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
 from toledo.sample.corpus import write_sample
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.search.steps import steps_of
 from toledo.text.corpus import read_parallel, read_segments, read_sentences
 from toledo.training import Training, train
@@ -295,7 +296,7 @@ def test_folds_are_of_the_same_kind(sample, tmp_path):
 def test_lists_are_those_of_k_best(sample):
     model, _ = loaded(sample)
     segments = read_segments(sample / "tune.src", [sample / "tune.trg.0"])[:5]
-    forests = BeamSearch(model, BeamSettings(20)).forests([one.words for one in segments], 1)
+    forests = BeamSearch(model, Beam(20)).forests([one.words for one in segments], 1)
     references = [one.references[0] for one in segments]
     rows = np.arange(len(model.table), dtype=np.int32)[::-1].copy()
     lists = phrase_lists(forests, model.weights, references, 7, rows, len(model.table), 1)

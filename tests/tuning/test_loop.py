@@ -23,7 +23,8 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
 from toledo.model import Model
 from toledo.phrases.sparse import pair_identity, sparse_features
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
 from toledo.tuning.examples import one_best
@@ -53,7 +54,7 @@ def tuning(model: Model) -> TuningSet:
 
 def make_set(model: Model, threads: int = 1) -> TuningSet:
     def search(weights: Weights) -> list[Forest]:
-        beam = BeamSearch(model.with_weights(weights), BeamSettings(20))
+        beam = BeamSearch(model.with_weights(weights), Beam(20))
         return beam.forests([line.split() for line in SOURCES], threads)
 
     return TuningSet(search, [[line.split()] for line in REFERENCES])

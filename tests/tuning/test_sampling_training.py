@@ -14,7 +14,8 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
 from toledo.tuning.maximise import Annealing
@@ -43,8 +44,10 @@ def search_of(model: Model, threads: int = 1) -> SampledSet:
     sentences = [line.split() for line in SOURCE]
 
     def search(numbers: np.ndarray, weights: Weights, seed: int) -> list[Forest]:
-        settings = GibbsSettings(iterations=40, chains=1, burn_in=10, seed=seed)
-        return GibbsSearch(model.with_weights(weights), settings).forests([sentences[i] for i in numbers], threads)
+        settings = Gibbs(iterations=40, chains=1, burn_in=10, scale=1.0)
+        return GibbsSearch(model.with_weights(weights), settings, seed).forests(
+            [sentences[i] for i in numbers], threads
+        )
 
     return SampledSet(search, REFERENCES)
 

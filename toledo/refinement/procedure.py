@@ -34,7 +34,8 @@ from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.training_lists import Fold, Part, SampleSettings, collect, make_folds, require_folds
 from toledo.resumption import plain, require_same
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment
 from toledo.tuning.checkpoint import Checkpoint as TuningCheckpoint
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
@@ -155,7 +156,7 @@ class Procedure:
         sentences, references = _texts(self.tuning)
 
         def search(weights: Weights) -> Sequence[Any]:
-            own = BeamSearch(model.with_weights(weights), BeamSettings(self.lists.pop_limit))
+            own = BeamSearch(model.with_weights(weights), Beam(self.lists.pop_limit))
             return own.forests(sentences, self.rounds.threads, self.progress)
 
         result = tune(
@@ -259,7 +260,7 @@ def score(
 ) -> float:
     """BLEU of a model's translations."""
     sentences, references = _texts(segments)
-    found = BeamSearch(model, BeamSettings(pop_limit)).translate(sentences, threads, progress)
+    found = BeamSearch(model, Beam(pop_limit)).translate(sentences, threads, progress)
     metric = BLEU(smooth_method="none")
     return metric.score(metric.corpus_statistics([one.words for one in found], references, threads).sum(axis=0))
 

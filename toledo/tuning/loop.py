@@ -1,6 +1,6 @@
 """The tuning loop: search, unite with what earlier rounds found, tune, search again, until nothing changes.
 
-    search = lambda weights: BeamSearch(model.with_weights(weights), BeamSettings(200)).forests(sentences)
+    search = lambda weights: BeamSearch(model.with_weights(weights), Beam(200)).forests(sentences)
     result = tune(MERT(), model.weights, TuningSet(search, references))
     result.weights.save("tuned.toml")
 

@@ -10,7 +10,7 @@ from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of,
 from toledo.search.document.loop import OPERATIONS
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, Operations, Sampling
-from toledo.search.document.start import Phrases
+from toledo.search.features import Derivations
 from toledo.text.corpus import Document
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -142,7 +142,7 @@ def test_no_operation_changes_the_posterior(name: str) -> None:
     search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for start in starts.tolist():
         parts = [np.array([options[s, *step] for step in steps], np.int32) for s, steps in enumerate(STATES[start])]
-        search._runner.put(state, Phrases.joined(parts))
+        search._runner.put(state, Derivations.joined(state.known.model, state.known.text.options, parts))
         search.run(state, 3)
         present = state.translations_of(state.present)
         counts[NUMBER[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1

@@ -13,7 +13,6 @@ from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
 from toledo.language_model.automaton import advance
 from toledo.model import Model, SearchSettings
-from toledo.search.beam.cubes import NONE
 from toledo.search.beam.search import BeamSearch
 from toledo.search.document.loop import OPERATIONS, first_half, second_half
 from toledo.search.document.models.counts import BLEU
@@ -30,7 +29,7 @@ from toledo.search.document.settings import (
     Sampling,
 )
 from toledo.search.document.state import DocumentResult
-from toledo.search.options import LN10
+from toledo.search.options import LN10, NONE
 from toledo.search.steps import Step
 from toledo.text.corpus import Document, documents_of, read_segments
 from toledo.weights import Weights

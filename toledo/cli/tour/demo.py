@@ -108,8 +108,8 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
 def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list[Example], DrawnForest]:
     """Sentences that the rules are divided about, with their posteriors; and the forest of a short one."""
     from toledo.cli.tour.steps import worth_seeing
-    from toledo.cli.translate.sampling import default_scale
     from toledo.reports.posteriors import Example, shaded
+    from toledo.search.gibbs.search import default_scale
 
     texts = list(zip(*chosen.values(), strict=True))
     numbers = worth_seeing(demo.test, [float(len(set(own))) for own in texts])[:EXAMPLES]

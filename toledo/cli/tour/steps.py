@@ -17,7 +17,6 @@ from toledo.cli.document.outputs import Outputs
 from toledo.cli.evaluate import Scoring, score_systems
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
-from toledo.cli.translate.sampling import default_scale
 from toledo.combination.combiner import Combiner
 from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
 from toledo.combination.tuning import Settings as CombinationSettings
@@ -37,11 +36,12 @@ from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
 from toledo.sample.corpus import write_sample
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
 from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import Annealing, DocumentSettings, Recording
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch, default_scale
+from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
 from toledo.text.vocabulary import Vocabulary
 from toledo.training import train
@@ -123,13 +123,13 @@ class Demo:
 
     def translate(self, model: Model, segments: Sequence[Segment]) -> Texts:
         """The best translations of a text."""
-        search = BeamSearch(model, BeamSettings(POPS))
+        search = BeamSearch(model, Beam(POPS))
         found = search.translate([one.words for one in segments], self.threads, self.progress)
         return [one.words for one in found]
 
     def forests(self, model: Model, segments: Sequence[Segment]) -> list[Forest]:
         """The lattices of a text."""
-        search = BeamSearch(model, BeamSettings(POPS))
+        search = BeamSearch(model, Beam(POPS))
         return search.forests([one.words for one in segments], self.threads, self.progress)
 
     def note(self, what: str, texts: Texts, began: float, file: str) -> None:
@@ -225,7 +225,7 @@ def choose(demo: Demo, model: Model) -> dict[str, Ids]:
 def choose_from_samples(demo: Demo, model: Model) -> dict[str, Ids]:
     """What MBR chooses from samples of a Gibbs sampler."""
     began = working_seconds()
-    settings = GibbsSettings(SAMPLES, 1, BURN_IN, scale=default_scale(model))
+    settings = Gibbs(1, SAMPLES, BURN_IN, scale=default_scale(model))
     sentences = [one.words for one in demo.test]
     samples = GibbsSearch(model, settings).forests(sentences, demo.threads, demo.progress)
     rule = named_rule(RuleName.mbr, RuleSettings(size=HYPOTHESES), samples=True)

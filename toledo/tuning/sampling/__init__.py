@@ -1,7 +1,7 @@
 """Minimum-risk training by sampling (Arun, Haddow and Koehn 2010): expected BLEU by stochastic gradients of samples.
 
     def search(segments, weights, seed):
-        settings = GibbsSettings(iterations=200, seed=seed)
+        settings = Gibbs(iterations=200, seed=seed)
         return GibbsSearch(model.with_weights(weights), settings).forests([sentences[i] for i in segments])
 
     trainer = SamplingTrainer("corpus-expected-bleu", annealing=COOLING)
