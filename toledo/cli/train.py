@@ -15,7 +15,8 @@ from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings
 
 if TYPE_CHECKING:
-    from toledo.api.corpora import Pairs, Texts
+    from toledo.api.corpora import Pairs
+    from toledo.api.inputs import Texts
 
 Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
 Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, line by line the translation of the source.")]
