@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.messages import json_lines, progress_for
 from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
-from toledo.cli.outputs import require_apart
+from toledo.cli.outputs import print_model, require_apart
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings
@@ -63,9 +63,7 @@ def train(
         threads=threads,
         progress=progress_for(common),
     )
-    if common.json:
-        sizes = {"phrase_pairs": len(model.table), "sentences": model.training["sentences"]}
-        print_result("train", {"output": str(output), **sizes, "signature": model.signature}, common)
+    print_model("train", output, model, common)
 
 
 def align(
