@@ -31,6 +31,7 @@ from toledo.language_model.automaton import (
 )
 from toledo.language_model.backoff import BackoffModel, count_boundaries, refuse_boundaries
 from toledo.progress import Progress, silent
+from toledo.results import Result
 from toledo.text.corpus import Sentences, refuse_reserved_words
 from toledo.text.encoding import Encoder, Text, WordIndex, build_word_index, encode_text, padded
 from toledo.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
@@ -39,7 +40,7 @@ SENTENCES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Perplexity:
+class Perplexity(Result):
     """How well a model predicts a text: sums of log10 probabilities and numbers of tokens, sentence ends among them."""
 
     log10: float
