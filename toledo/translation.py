@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toledo.consensus.rule import Rule, Viterbi, decide
+from toledo.consensus.decide import Viterbi, decide
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import ScaleTable, choose_sampled_scale, scales_for
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines

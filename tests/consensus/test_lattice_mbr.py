@@ -89,5 +89,5 @@ def test_lists_are_not_pruned() -> None:
 
 @pytest.mark.parametrize("wrong", [{"precision": 0.0}, {"ratio": -1.0}, {"map_weight": -0.1}])
 def test_settings_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="expected float"):
         LatticeMBR(**wrong)

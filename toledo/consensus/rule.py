@@ -72,9 +72,9 @@ class Rule:
         scale: float = 1.0,
     ) -> Choice:
         """Choose one of several texts for one segment."""
-        from toledo.consensus.choosing import Evidence, choose_each
+        from toledo.consensus.choosing import SampleWeights, choose_each
 
-        evidence = Evidence(logprobs=logprobs, weights=weights, scale=scale)
+        evidence = SampleWeights(logprobs=logprobs, weights=weights, scale=scale)
         return next(choose_each(self, [samples], None if references is None else [references], [source], [evidence]))
 
 

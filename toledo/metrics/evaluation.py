@@ -128,7 +128,7 @@ class Evaluation(TableResult):
         return [*(one.name for one in self.scores.values()), *([] if self.length_ratio is None else ["length"])]
 
     def __str__(self) -> str:
-        width = max(len(score.name) for score in self.scores.values()) + 3
+        width = max(len(score.name) for score in self.scores.values()) + 2
         signatures = [f"{score.name.ljust(width)}{score.signature}" for score in self.scores.values()]
         return "\n".join([*table([["", *self.headers()], ["", *self.cells()]]), self.footer, *signatures])
 
