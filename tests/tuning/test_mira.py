@@ -18,7 +18,7 @@ from toledo.metrics.chrf import ChrF
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.tuners.margins import Limits, average, new_learner, pseudo_gain
+from toledo.tuning.tuners.margins import StepLimits, average, new_learner, pseudo_gain
 from toledo.tuning.tuners.mira import MIRA, hope_and_fear
 from toledo.tuning.tuners.mira_forests import forest_problem, learn_from_forests, worth_of_ngrams
 from toledo.weights import Weights
@@ -126,8 +126,8 @@ def test_an_epoch_on_forests_is_that_of_the_twin(some: list, data: st.DataObject
     references = [[data.draw(sentences), data.draw(sentences)] for _ in some]
     metric, start = BLEU(2), Weights({"f0": 0.31, "f1": -0.17})
     problem = forest_problem(Examples(some, references, metric), start, 1e6, 1)
-    learner, background = new_learner(problem.parameters), np.ones(metric.size)
-    limits = Limits(problem.parameters.free, problem.parameters.low, problem.parameters.high, 0.01)
+    learner, background = new_learner(problem.space), np.ones(metric.size)
+    limits = StepLimits(problem.space.free, problem.space.low, problem.space.high, 0.01)
     order = np.arange(len(some))
     learn_from_forests(problem.examples, order, learner, limits, background, 0.999)
     twin = Twin(start.array(["f0", "f1"]), metric.size, np.ones(2, np.bool_), (-math.inf, math.inf))
@@ -191,7 +191,7 @@ def test_other_metrics_need_lists(metric: TER | ChrF) -> None:
     examples = random_examples(3, segments=40, planted=planted, metric=metric)
     tuned = MIRA(epochs=20, largest_step=0.1).tune(examples, START, seed=1)
     assert alignment(tuned.weights.array(NAMES), planted) > 0.9
-    with pytest.raises(InputError, match="MIRA on forests"):
+    with pytest.raises(InputError, match="cannot use metric"):
         MIRA(on="forests").tune(examples, START)
 
 

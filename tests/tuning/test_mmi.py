@@ -27,7 +27,7 @@ def test_likelihood_and_its_gradient(sparse: int) -> None:
     oracles = is_oracle(problem.lists)
     loss, weights = likelihood_loss(problem, oracles), np.array([0.3, -0.7, 0.4])
     value, gradient = loss(weights)
-    scores = problem.lists.forest.scores(dict(zip(problem.parameters.names, weights.tolist(), strict=True)))
+    scores = problem.lists.forest.scores(dict(zip(problem.space.names, weights.tolist(), strict=True)))
     expected = 0.0
     for begin, end in zip(problem.lists.offsets[:-1], problem.lists.offsets[1:], strict=True):
         p = np.exp(scores[begin:end]) / np.exp(scores[begin:end]).sum()

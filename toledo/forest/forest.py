@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.forest.linear import Gradient, LinearScores, SparseFeatures, edge_scores, linear_scores
+from toledo.forest.linear import Rows, SparseFeatures, Vector, row_scores, rows_of_edges
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -83,20 +84,27 @@ class Forest:
 
     def scores(self, weights: Weights | Mapping[str, float], threads: int | None = None) -> Scores:
         """The score of each edge: its base score plus features times weights, in one product."""
-        return edge_scores(self.linear_scores(weights), threads)
+        return row_scores(self.rows, self.vector(weights), threads)
 
-    def linear_scores(self, weights: Weights | Mapping[str, float]) -> LinearScores:
-        """What kernels need to score edges."""
-        named = weights if isinstance(weights, Weights) else Weights(weights)
-        return linear_scores(self.base, self.features, self.feature_names, self.sparse, named)
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all features in the order of weight vectors: dense ones first."""
+        dense = set(self.feature_names)
+        return (
+            *self.feature_names,
+            *(name for name in (self.sparse.names if self.sparse else ()) if name not in dense),
+        )
 
-    def named_gradient(self, gradient: Gradient) -> dict[str, float]:
-        """A gradient by name; a name may have a dense and a sparse part."""
-        dense, sparse = gradient
-        named = dict(zip(self.feature_names, dense.tolist(), strict=True))
-        for name, slope in zip(self.sparse.names if self.sparse else (), sparse.tolist(), strict=True):
-            named[name] = named.get(name, 0.0) + slope
-        return named
+    @cached_property
+    def rows(self) -> Rows:
+        """The features of all edges as rows over a weight vector."""
+        return rows_of_edges(self.features, self.base, self.sparse, self.columns)
+
+    def vector(self, weights: Weights | Mapping[str, float]) -> Vector:
+        """Return weights in the order of `columns`; a sparse feature without a weight weighs 0."""
+        named, dense = weights if isinstance(weights, Weights) else Weights(weights), len(self.feature_names)
+        sparse = [named.get(name, 0.0) for name in self.columns[dense:]]
+        return np.concatenate([named.array(self.feature_names), np.array(sparse)])
 
 
 def sentences_at_once(shape: Shape) -> int:

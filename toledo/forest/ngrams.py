@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
+from toledo.forest.assemble import Edges, from_edges, join, split
 from toledo.forest.boundary_words import Task, boundary_needs, buffer_for
 from toledo.forest.forest import Forest, Scores, Yields, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
+from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes

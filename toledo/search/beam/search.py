@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.forest.assemble import Edges, from_edges, sparse_rows
+from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import SparseArrays, sparse_rows
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.progress import Progress, silent

@@ -29,7 +29,7 @@ from toledo.compiled.ragged import Sequences, offsets_of
 from toledo.consensus.mbr import GAINS, mbr
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import Rows, SparseArrays
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import Model
@@ -48,7 +48,6 @@ from toledo.search.options import SentenceOptions
 from toledo.text.corpus import Document
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import TuningSet
-from toledo.tuning.rows import Rows
 from toledo.weights import Weights
 
 Floats = NDArray[np.float64]
