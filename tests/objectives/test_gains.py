@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toledo.errors import InputError
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest, from_samples
+from toledo.forest.constructors import ListEntry, from_nbest, from_samples
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
@@ -28,7 +28,7 @@ def lists() -> Forest:
     parts = []
     for number, texts in enumerate(TEXTS):
         entries = [
-            Hypothesis(text.split(), {"x": float(rank), "y": rank * 0.3 - number}) for rank, text in enumerate(texts)
+            ListEntry(text.split(), {"x": float(rank), "y": rank * 0.3 - number}) for rank, text in enumerate(texts)
         ]
         parts.append(from_nbest(entries, ["x", "y"], vocabulary))
     return join(parts)

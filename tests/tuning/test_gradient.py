@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
@@ -34,7 +34,7 @@ def lists(segments: int = 12, seed: int = 3) -> list[Forest]:
             words = [f"x{rng.integers(5)}" if bad else word for word, bad in zip(REFERENCE, wrong, strict=True)]
             right = float(len(wrong) - wrong.sum())
             features = {"good": right + rng.normal(), "noise": rng.normal(), "fixed": rng.normal() / 4}
-            entries.append(Hypothesis(words[: len(words) - segment % 2], {**features, f"sparse{rank % 3}": 1.0}))
+            entries.append(ListEntry(words[: len(words) - segment % 2], {**features, f"sparse{rank % 3}": 1.0}))
         found.append(from_nbest(entries, ["good", "noise", "fixed"], vocabulary))
     return found
 
@@ -176,7 +176,7 @@ def test_error_rates_fall() -> None:
 def test_nothing_to_tune_and_nothing_to_choose_are_no_obstacle() -> None:
     frozen = Weights({"good": 0.1, "noise": 0.1, "fixed": 1.0}, frozenset({"good", "noise", "fixed"}))
     assert Gradient("xbleu").tune(examples(lattices()), frozen).weights == frozen
-    one = from_nbest([Hypothesis(["a"], {"good": 1.0, "noise": 0.0, "fixed": 0.0})], START.keys(), Vocabulary())
+    one = from_nbest([ListEntry(["a"], {"good": 1.0, "noise": 0.0, "fixed": 0.0})], START.keys(), Vocabulary())
     assert Gradient("expected-bleu", on="lists", l2=0.0).tune(examples([one]), START).weights == START
 
 
@@ -255,7 +255,7 @@ def test_a_gentle_penalty_leads_over_the_ridge(seed: int, gain: float) -> None:
             words = [f"x{rng.integers(5)}" if bad else word for word, bad in zip(REFERENCE, wrong, strict=True)]
             short = int(rng.integers(4))
             features = {"good": -float(wrong.sum()) + rng.normal(), "length": float(short), "noise": rng.normal()}
-            entries.append(Hypothesis(words[: len(words) - short] + (["y"] if rank % 3 == 0 else []), features))
+            entries.append(ListEntry(words[: len(words) - short] + (["y"] if rank % 3 == 0 else []), features))
         found.append(from_nbest(entries, ["good", "length", "noise"], vocabulary))
     start = Weights({"good": 0.1, "length": 0.1, "noise": 0.1})
     plain, gentle = (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import ChrF
 from toledo.metrics.ter import TER
@@ -133,7 +133,7 @@ def all_derivations(forest, references, metric):
 def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     vocabulary, words = Vocabulary(oracle.WORDS), st.lists(st.sampled_from(oracle.WORDS), max_size=4)
     features = st.fixed_dictionaries({"f0": NUMBERS, "f1": NUMBERS, "held": NUMBERS})
-    entry = st.builds(Hypothesis, words, features)
+    entry = st.builds(ListEntry, words, features)
     lists = data.draw(st.lists(st.lists(entry, min_size=1, max_size=5), min_size=2, max_size=2))
     forests = [from_nbest(some, ["f0", "held", "f1"], vocabulary) for some in lists]
     examples = Examples(forests, REFERENCES, BLEU(2))

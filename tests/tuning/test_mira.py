@@ -12,7 +12,7 @@ from oracle import derivations, forests
 from small_lists import alignment, random_examples
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import ChrF
 from toledo.metrics.ter import TER
@@ -199,7 +199,7 @@ def test_other_metrics_need_lists(metric: TER | ChrF) -> None:
 @pytest.mark.parametrize("texts", [["a b c d"], ["a b c d"] * 3, []])
 def test_lists_without_a_choice_leave_the_weights_alone(on: str, texts: list[str]) -> None:
     vocabulary = Vocabulary()
-    forest = from_nbest([Hypothesis(text.split(), {"f0": 1.0}) for text in texts], ["f0"], vocabulary)
+    forest = from_nbest([ListEntry(text.split(), {"f0": 1.0}) for text in texts], ["f0"], vocabulary)
     examples = Examples([forest], [[["a", "b", "c", "d", "e"]]], BLEU())
     tuned = MIRA(on=on, epochs=2).tune(examples, Weights({"f0": 0.7}))  # type: ignore[arg-type]
     assert tuned.weights["f0"] == pytest.approx(0.7)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_lists import alignment, random_examples
 
 from toledo.compiled.random import next_uniform, random_state
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.linear import row_scores, select_rows, weighted_sum
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import ChrF
@@ -157,9 +157,7 @@ def test_lists_without_a_choice_leave_the_weights_alone(
     tuner: PRO | Regression, texts: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     vocabulary = Vocabulary()
-    forest = from_nbest(
-        [Hypothesis(text.split(), {"f0": float(i)}) for i, text in enumerate(texts)], ["f0"], vocabulary
-    )
+    forest = from_nbest([ListEntry(text.split(), {"f0": float(i)}) for i, text in enumerate(texts)], ["f0"], vocabulary)
     examples = Examples([forest], [[["a", "b", "c", "e"]]], BLEU())
     assert tuner.tune(examples, Weights({"f0": 0.7}), seed=1).weights == Weights({"f0": 0.7})
     assert "stay as they are" in caplog.text

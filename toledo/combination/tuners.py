@@ -41,7 +41,7 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import TextStatistics
 from toledo.objectives.objective import Objective, Situation, without_ngrams
 from toledo.objectives.xbleu import XBLEU
-from toledo.tuning.maximise import Box, Maximum, maximize
+from toledo.tuning.maximise import Bounds, Maximum, maximize
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
@@ -71,7 +71,7 @@ class Ascent:
     def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
         """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
         found = Maximum(point, -np.inf, 0)
-        limits = Box(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        limits = Bounds(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
         scale = 1.0
         for _ in range(self.rounds):
             scale = self.scale(problem, found.point)

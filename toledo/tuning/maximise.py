@@ -48,7 +48,7 @@ class Maximum:
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class Bounds:
     """Lower and upper bounds of each coordinate; ±inf where there is none."""
 
     low: Vector
@@ -59,14 +59,14 @@ class Box:
         return np.clip(point, self.low, self.high)
 
 
-def maximize(function: Function, start: Vector, box: Box, optimizer: Optimizer, steps: int) -> Maximum:
+def maximize(function: Function, start: Vector, bounds: Bounds, optimizer: Optimizer, steps: int) -> Maximum:
     """Return a local maximum, never below the value at the start."""
     if not start.size:
         return Maximum(start, function(start)[0], 1)
-    return (_scipy_lbfgs if optimizer == "lbfgs" else ascend)(function, box.clip(start), box, steps)
+    return (_scipy_lbfgs if optimizer == "lbfgs" else ascend)(function, bounds.clip(start), bounds, steps)
 
 
-def _scipy_lbfgs(function: Function, start: Vector, box: Box, steps: int) -> Maximum:
+def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
     """Run L-BFGS-B and keep the best point met: kinks may end a line search early."""
     best, path = Maximum(start, -np.inf, 0), []
 
@@ -82,14 +82,14 @@ def _scipy_lbfgs(function: Function, start: Vector, box: Box, steps: int) -> Max
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([box.low, box.high]),
+        bounds=np.column_stack([bounds.low, bounds.high]),
         callback=lambda _: path.append(best.value),
         options={"maxiter": steps, "maxfun": 3 * steps, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 0.0},
     )
     return replace(best, path=tuple(path))
 
 
-def ascend(function: Function, start: Vector, box: Box, steps: int) -> Maximum:
+def ascend(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
     """Climb a gradient; the value never falls (Pauls, DeNero and Klein 2009).
 
     After a success the step grows by a factor; otherwise it shrinks and is tried again. Coordinates have very different
@@ -102,7 +102,7 @@ def ascend(function: Function, start: Vector, box: Box, steps: int) -> Maximum:
         direction = gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0))
         improved = False
         while not improved and step > SMALLEST_STEP:
-            tried = box.clip(point + step * direction)
+            tried = bounds.clip(point + step * direction)
             tried_value, tried_gradient = function(tried)
             evaluations += 1
             improved = tried_value > value
@@ -126,21 +126,21 @@ def draw_batches(segments: int, size: int, random: np.random.Generator) -> list[
 
 
 def ascend_batches(
-    batches: Sequence[Function], start: Vector, box: Box, epochs: int, random: np.random.Generator
+    batches: Sequence[Function], start: Vector, bounds: Bounds, epochs: int, random: np.random.Generator
 ) -> Maximum:
     """Make a small step for each batch; return the mean point of the second half of all steps.
 
     An epoch visits all batches in a random order. Steps become smaller as in `ascend`; in the mean (Polyak and Juditsky
     1992) the noise of single batches cancels. `path` has the mean value of the batches in each epoch.
     """
-    point, squares, path = box.clip(start), np.zeros(start.size), []
+    point, squares, path = bounds.clip(start), np.zeros(start.size), []
     mean, averaged, total = np.zeros(start.size), 0, epochs * len(batches)
     for epoch in range(epochs):
         values = []
         for step, number in enumerate(random.permutation(len(batches)), epoch * len(batches)):
             value, gradient = batches[number](point)
             squares += gradient**2
-            point = box.clip(point + BATCH_STEP * gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
+            point = bounds.clip(point + BATCH_STEP * gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
             if value > -np.inf:  # what has no words, such as empty lines alone, says nothing
                 values.append(value)
             if 2 * step >= total - 2:
@@ -154,7 +154,7 @@ def nelder_mead(
     function: Callable[[Vector], float],
     start: Vector,
     simplexes: Iterable[Vector],
-    box: Box,
+    bounds: Bounds,
     *,
     evaluations: int,
     step_tolerance: float,
@@ -168,15 +168,15 @@ def nelder_mead(
     best = Maximum(start, -np.inf, 0)
     for steps in simplexes:
         corners = best.point + steps
-        outside = (corners < box.low) | (corners > box.high)  # then the other way
+        outside = (corners < bounds.low) | (corners > bounds.high)  # then the other way
         corners = np.vstack([best.point, best.point + np.where(outside, -steps, steps)])
         result = scipy.optimize.minimize(
             lambda point: -function(point),
             best.point,
             method="Nelder-Mead",
-            bounds=list(zip(box.low, box.high, strict=True)),
+            bounds=list(zip(bounds.low, bounds.high, strict=True)),
             options={
-                "initial_simplex": box.clip(corners),
+                "initial_simplex": bounds.clip(corners),
                 "adaptive": True,
                 "maxfev": evaluations,
                 "xatol": step_tolerance * float(np.abs(steps).max()),

@@ -20,7 +20,7 @@ from toledo.errors import InputError
 from toledo.forest.forest import Forest
 from toledo.forest.linear import Rows, Vector
 from toledo.objectives.objective import MatchedForest, Objective
-from toledo.tuning.maximise import Box, dot
+from toledo.tuning.maximise import Bounds, dot
 from toledo.weights import Weights
 
 
@@ -112,12 +112,12 @@ class PenalizedObjective:
         return np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]) if self.l1 else weights
 
     @property
-    def box(self) -> Box:
+    def bounds(self) -> Bounds:
         """The bounds of points."""
         low, high = self.space.low[self.space.free], self.space.high[self.space.free]
         if not self.l1:
-            return Box(low, high)
-        return Box(
+            return Bounds(low, high)
+        return Bounds(
             np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)]),
             np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)]),
         )

@@ -11,7 +11,7 @@ from toledo.cli.raw_text import raw_word
 from toledo.consensus.mbr import MBR, rank_all
 from toledo.consensus.rule import Decision, MaxTranslation, Rule, Viterbi, decide
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.progress import Progress, silent
@@ -64,11 +64,11 @@ class ToForests:
         """One forest of one node for each list."""
         if self.weights is None:
             scored = [self._scored(some) for some in lists]
-            return [from_nbest([Hypothesis(*entry) for entry in some], (), self.vocabulary) for some in scored]
+            return [from_nbest([ListEntry(*entry) for entry in some], (), self.vocabulary) for some in scored]
         names = feature_names(lists)
         if not names and any(some.entries for some in lists):
             raise InputError("the lists have no features to weigh", remedy="leave --weights out")
-        rows = [[Hypothesis(self.words(entry), entry.features) for entry in some.entries] for some in lists]
+        rows = [[ListEntry(self.words(entry), entry.features) for entry in some.entries] for some in lists]
         return [to_forest(row, names, self.vocabulary) for row in rows]
 
     def ignores_features(self, lists: Sequence[NBestList]) -> bool:

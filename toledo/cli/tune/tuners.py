@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from toledo.errors import InputError, UnknownNameError
+from toledo.errors import InputError
+from toledo.settings import describe
 
 if TYPE_CHECKING:
     from toledo.metrics.metric import Metric
@@ -85,13 +86,12 @@ def named_tuner(name: ObjectiveName, options: TunerOptions = TunerOptions()) -> 
     """Return the tuner of a name; options that it does not have are refused."""
     from toledo.tuning.settings import TUNERS
 
-    density = {"density": options.density} if options.density is not None and name in OF_NGRAMS else {}
-    try:
-        return TUNERS.make(name.value, **options.given, **density)
-    except UnknownNameError as error:
-        raise InputError(
-            f"{name.value} has no such option: {error.message}", remedy=f"leave it out; {error.remedy}"
-        ) from None
+    known, density = describe(TUNERS.get(name.value)), {}
+    if unknown := [key for key in options.given if key not in known]:
+        raise InputError(f"{name.value} has no option --{unknown[0]}", remedy="leave it out")
+    if options.density is not None and name in OF_NGRAMS:
+        density["density"] = options.density
+    return TUNERS.make(name.value, **options.given, **density)
 
 
 def named_metric(name: MetricName, tuner: Tuner) -> Metric:

@@ -127,7 +127,7 @@ class Gradient(Settings):
         forest = matched.ngrams.forest
         objective = self.goal.fitted(matched, start, lambda: examples.lists)
         whole = PenalizedObjective(objective, matched, weight_space(forest, start), self.l2, self.l1, threads)
-        before = whole(whole.box.clip(whole.first))[0]
+        before = whole(whole.bounds.clip(whole.first))[0]
         random = np.random.default_rng(seed)
         parts = [whole] if self.batch is None else self._batches(examples, whole, start, random)
         found = self._follow(parts, random, progress)
@@ -154,15 +154,15 @@ class Gradient(Settings):
 
     def _follow(self, parts: Sequence[PenalizedObjective], random: np.random.Generator, progress: Progress) -> Maximum:
         """Follow the maximum from one stage to the next, of the whole or by small steps for each part."""
-        stages, box = self._stages(), parts[0].box
+        stages, bounds = self._stages(), parts[0].bounds
         found = Maximum(parts[0].first, -np.inf, 0)
         with progress(f"maximizing {self.name}", total=len(stages)) as advance:
             for stage in stages:
                 functions = [stage.of(part) for part in parts]
                 if self.batch is None:
-                    better = maximize(functions[0], found.point, box, self.optimizer, stage.steps)
+                    better = maximize(functions[0], found.point, bounds, self.optimizer, stage.steps)
                 else:
-                    better = ascend_batches(functions, found.point, box, stage.steps, random)
+                    better = ascend_batches(functions, found.point, bounds, stage.steps, random)
                 found = found.then(better)
                 advance(1)
         return found

@@ -15,7 +15,7 @@ import numpy as np
 from toledo.forest.linear import Vector
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.maximise import Box, nelder_mead
+from toledo.tuning.maximise import Bounds, nelder_mead
 from toledo.tuning.tuner import ListProblem, ListTuner, Tuned
 
 POINTS_PER_WEIGHT = 40  # evaluations in a descent
@@ -60,7 +60,7 @@ class Simplex(Settings, ListTuner):
                 gain,
                 values[free],
                 simplexes(),
-                Box(space.low[free], space.high[free]),
+                Bounds(space.low[free], space.high[free]),
                 evaluations=POINTS_PER_WEIGHT * free.size,
                 step_tolerance=CLOSE,
                 tolerance=CLOSE,
