@@ -34,7 +34,7 @@ from toledo.tuning.minimum_risk.advantages import (
     smoothed,
 )
 from toledo.tuning.minimum_risk.trainer import feature_variances
-from toledo.tuning.rows import rows_of
+from toledo.tuning.weight_space import finite_rows
 from toledo.weights import Weights
 
 METRIC, LINES = BLEU(smooth_method="none"), 2000
@@ -58,7 +58,7 @@ class Bench:
         totals = lists.forest.scores(self.model.weights, threads=1)
         batch = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, totals - lists.forest.base)
         features = lists.forest.features.astype(np.float64)
-        variances = feature_variances(rows_of(lists.forest, self.model.feature_names), batch, features.shape[1])
+        variances = feature_variances(finite_rows(lists.forest), batch, features.shape[1])
         gains = smoothed(METRIC, 1.0).scores(batch.statistics) / 100
         random = np.random.default_rng(seed)
         drawn = draw_lines(batch, LINES, np.random.default_rng(seed))

@@ -29,7 +29,7 @@ from toledo.tuning.documents.training import TrainingSettings, train_documents
 from toledo.tuning.documents.tune import match_length
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -233,7 +233,7 @@ def _sharper(weights: Weights) -> Weights:
 def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weights:
     model = one.model_with_words(how.words)
     chains = Chains(model, one.documents("tune"), (), replace(CHAINS, states=50, seed=seed))
-    tuner = GradientTuner("corpus-expected-bleu", on="lists", l2=how.l2)
+    tuner = Gradient("corpus-expected-bleu", on="lists", l2=how.l2)
     settings = LoopSettings(rounds=how.rounds, n_best=300, seed=seed, threads=one.threads)
     start = _sharper(weights)
     if how.after is not None:

@@ -47,7 +47,7 @@ from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -244,7 +244,7 @@ class Bench:
             corpus=read_parallel(*files, (model.source_vocabulary, model.target_vocabulary)),
             tuning=_segments(Text(tuning.source[some], tuning.references[some])),
             validation=_segments(self.texts["validation"]),
-            tuner=GradientTuner("corpus-expected-bleu", on="lists"),
+            tuner=Gradient("corpus-expected-bleu", on="lists"),
             rounds=LoopSettings(rounds=6, threads=self.threads),
             work=self.work / (f"folds-{lists.folds}" if lists.density is None else "lattices"),
             lists=replace(lists, pop_limit=POP_LIMIT),

@@ -19,7 +19,7 @@ from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.tuning.history import History
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.weights import Weights
 
 SOURCE = "das haus ist klein\nklein ist das haus\ndas ist klein\ndas haus\nklein ist das neu\n"
@@ -360,7 +360,7 @@ def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
 
 
 def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toledo.cli.tune.sampled_training.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
+    monkeypatch.setattr("toledo.cli.tune.sampled_training.COOLING", DeterministicAnnealing(0.05, 0.5, 0.02, steps=2))
     sampling = ("--search", "gibbs", "--objective", "corpus-expected-bleu", "--iterations", 20, "--burn-in", 5)
     printed = run(model, *sampling, "--annealing", "--steps", 3, "--seeds", 2, "--report", "report.html")
     assert "it is cold" in printed

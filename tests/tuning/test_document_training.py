@@ -14,7 +14,7 @@ from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.documents.trainer import DocumentTrainer
 from toledo.tuning.documents.training import TrainingSettings, train_documents
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a"], ["b", "a", "b", "b"], ["a", "b"]]
@@ -42,7 +42,7 @@ def test_it_raises_expected_bleu() -> None:
 
 
 def test_annealing_ends_when_it_is_cold() -> None:
-    trainer = DocumentTrainer(batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
+    trainer = DocumentTrainer(batch=3, steps=4, annealing=DeterministicAnnealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
     found = train_documents(trainer, model_of().weights, chains(), TrainingSettings(100))
     assert [one.details["steps"] for one in found.history.rounds] == [4.0, 8.0, 9.0]
     assert found.history.stopped == "it is cold"

@@ -16,7 +16,7 @@ from random_tuner import RandomTuner
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.mbr import MBR
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
@@ -62,7 +62,7 @@ def make_set(model: Model, threads: int = 1) -> TuningSet:
 
 def lists_set(*segments: Sequence[tuple[str, float]], references: Sequence[str]) -> TuningSet:
     words = Vocabulary()
-    forests = [from_nbest([Hypothesis(t.split(), {"a": v}) for t, v in some], ["a"], words) for some in segments]
+    forests = [from_nbest([ListEntry(t.split(), {"a": v}) for t, v in some], ["a"], words) for some in segments]
     return TuningSet(lambda _: forests, [[line.split()] for line in references])
 
 
@@ -194,7 +194,7 @@ def test_patience() -> None:
 
     def search(_: Weights) -> list[Forest]:
         texts.append(("w " * len(texts), 0.0))  # always something new
-        return [from_nbest([Hypothesis(text.split(), {"a": value}) for text, value in texts], ["a"], vocabulary)]
+        return [from_nbest([ListEntry(text.split(), {"a": value}) for text, value in texts], ["a"], vocabulary)]
 
     settings = replace(SETTINGS, patience=3, rounds=20)
     result = tune(Sets(*range(2, 50)), Weights({"a": -1.0}), TuningSet(search, [[["x", "y"]]]), settings)
@@ -249,7 +249,7 @@ def test_a_run_that_still_gets_better_at_its_end_says_so(caplog: pytest.LogCaptu
 
     def search(weights: Weights) -> list[Forest]:
         found.append(("x y z"[: int(2 * weights["a"])], 10.0 + weights["a"]))  # a better one with each round
-        return [from_nbest([Hypothesis(text.split(), {"a": value}) for text, value in found], ["a"], vocabulary)]
+        return [from_nbest([ListEntry(text.split(), {"a": value}) for text, value in found], ["a"], vocabulary)]
 
     caplog.set_level(logging.INFO)
     tuning = TuningSet(search, [[["x", "y", "z"]]], "search by hand")

@@ -18,7 +18,7 @@ from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
 from toledo.tuning.minimum_risk.trainer import SamplingTrainer
 from toledo.tuning.minimum_risk.training import SampledSet, mean_weights, train
@@ -27,7 +27,7 @@ from toledo.weights import Weights
 SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
 TARGET = ["that house is small", "small is that house", "that is small", "that house", "small is that neu"]
 REFERENCES = [[line.split()] for line in TARGET]
-COOLING = Annealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
+COOLING = DeterministicAnnealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
 SENTENCE = SamplingTrainer(batch=2, steps=4)
 CORPUS = SamplingTrainer("corpus-expected-bleu", batch=3, steps=4, lines=100)
 
@@ -195,7 +195,7 @@ def test_patience_counts_without_annealing(model: Model) -> None:
 
 
 def test_temperatures_fall_and_training_ends() -> None:
-    trainer = replace(SENTENCE, annealing=Annealing(start=0.1, cooling=0.9, end=0.05, steps=10))
+    trainer = replace(SENTENCE, annealing=DeterministicAnnealing(start=0.1, cooling=0.9, end=0.05, steps=10))
     assert trainer.last_step == 70
     assert [trainer.temperature(step) for step in (0, 9)] == [0.1, 0.1]
     assert trainer.temperature(69) == pytest.approx(0.1 * 0.9**6)

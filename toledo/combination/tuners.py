@@ -31,16 +31,17 @@ from toledo.combination.stages import Stage
 from toledo.combination.votes import CombinationWeights, Problem, References, Vector, VotedForest
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
+from toledo.forest.assemble import Edges, from_edges, join, split
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, Shape, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
+from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
 from toledo.objectives.xbleu import XBLEU
-from toledo.tuning.maximise import Limits, Maximum, maximise
+from toledo.tuning.maximise import Bounds, Maximum, maximize
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
@@ -70,13 +71,13 @@ class Ascent:
     def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
         """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
         found = Maximum(point, -np.inf, 0)
-        limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        limits = Bounds(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
         scale = 1.0
         for _ in range(self.rounds):
             scale = self.scale(problem, found.point)
             for objective in objectives:
                 function = partial(problem.value_and_gradient, objective, scale, self.l2)
-                found = found.then(maximise(function, found.point, limits, "lbfgs", self.steps))
+                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps))
         weights = problem.weights(found.point)
         return Stage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, Shape, Yields, check_offsets
-from toledo.forest.linear import SparseArrays, SparseFeatures
+from toledo.forest.linear import SparseArrays, SparseFeatures, gather_rows, sparse_rows
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -308,23 +308,3 @@ def _useful_edges(
                 for t in range(tail_offsets[h], tail_offsets[h + 1]):
                     reached[tails[t]] = True
     return edges, useful, reached[order]
-
-
-@kernel
-def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Some rows of sparse data, in the order given."""
-    new_offsets = np.zeros(rows.size + 1, offsets.dtype)
-    for i in range(rows.size):
-        new_offsets[i + 1] = new_offsets[i] + offsets[rows[i] + 1] - offsets[rows[i]]
-    new_data = np.empty(new_offsets[-1], data.dtype)
-    for i in range(rows.size):
-        start = offsets[rows[i]]
-        for j in range(offsets[rows[i] + 1] - start):
-            new_data[new_offsets[i] + j] = data[start + j]
-    return new_offsets, new_data
-
-
-def sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:
-    """The sparse features of some edges, in the order given."""
-    offsets, ids = gather_rows(sparse.offsets, sparse.ids, rows)
-    return SparseArrays(offsets, ids, gather_rows(sparse.offsets, sparse.values, rows)[1])

@@ -341,7 +341,7 @@ def envelope_texts(
     """The envelopes of the sentences `first:last` as texts; scores are finite or (intercepts) −∞."""
     sentences = np.zeros(last - first + 1, np.int64)
     starts, offsets, words, size, used = np.empty(256), np.zeros(257, np.int64), np.empty(4096, np.int32), 0, 0
-    room = Room(room_for_pieces(1024), room_for_pieces(256), np.empty(256, np.int64))
+    room = EnvelopeArrays(room_for_pieces(1024), room_for_pieces(256), np.empty(256, np.int64))
     for sentence in range(first, last):
         room, begin, end = _node_envelopes(shape, intercepts, slopes, sentence, room)
         bounds, edges = _write_edges(shape, room.kept, room.below, begin, end)
@@ -357,7 +357,7 @@ def envelope_texts(
     return EnvelopeTexts(sentences, starts[:size], offsets[: size + 1], words[:used])
 
 
-class Room(NamedTuple):
+class EnvelopeArrays(NamedTuple):
     """Pieces kept of each node of a sentence, those at work, and which pieces are below those of several tails."""
 
     kept: Pieces
@@ -369,7 +369,7 @@ class Room(NamedTuple):
 def _envelope(
     shape: Shape, intercepts: Scores, slopes: Scores
 ) -> tuple[Scores, Scores, Scores, NDArray[np.int64], NDArray[np.int32]]:
-    room = Room(room_for_pieces(256), room_for_pieces(256), np.empty(256, np.int64))
+    room = EnvelopeArrays(room_for_pieces(256), room_for_pieces(256), np.empty(256, np.int64))
     room, first, last = _node_envelopes(shape, intercepts, slopes, 0, room)
     offsets, edges = _write_edges(shape, room.kept, room.below, first, last)
     return (
@@ -383,8 +383,8 @@ def _envelope(
 
 @kernel
 def _node_envelopes(
-    shape: Shape, intercepts: Scores, slopes: Scores, sentence: int, room: Room
-) -> tuple[Room, int, int]:
+    shape: Shape, intercepts: Scores, slopes: Scores, sentence: int, room: EnvelopeArrays
+) -> tuple[EnvelopeArrays, int, int]:
     """The envelopes of all nodes of a sentence; gives the place of the goal's, the last one."""
     kept, work, below = room
     first, nodes = shape.sentences[sentence], shape.sentences[sentence + 1] - shape.sentences[sentence]
@@ -395,7 +395,7 @@ def _node_envelopes(
         if done < nodes:
             kept, work = pieces_with_room(kept, begins[done] + counts[PIECES]), pieces_with_room(work, counts[PIECES])
             below = grown(below, counts[USED] + counts[PLACES])
-    return Room(kept, work, below), begins[nodes - 1], begins[nodes]
+    return EnvelopeArrays(kept, work, below), begins[nodes - 1], begins[nodes]
 
 
 @kernel

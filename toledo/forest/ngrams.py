@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
-from toledo.forest.boundary_words import Task, boundary_needs, buffer_for
+from toledo.forest.assemble import Edges, from_edges, join, split
+from toledo.forest.boundary_words import EdgeTask, boundary_needs, buffer_for
 from toledo.forest.forest import Forest, Scores, Yields, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
+from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes
@@ -213,7 +214,7 @@ def _localise_one(
 ) -> NGramForest:
     model_order = rescoring[0].order if rescoring else 0
     context = max(order, model_order) - 1
-    task = Task(
+    task = EdgeTask(
         shape=forest.shape,
         yields=forest.yields,
         needs=boundary_needs(forest.shape, forest.yields),

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows
+from toledo.forest.assemble import Edges, from_edges, join
 from toledo.forest.forest import Forest, Scores, Shape, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import SparseArrays, gather_rows, sparse_rows
 
 NONE = -1
 MOST = 64  # forests: each is a bit

@@ -22,7 +22,7 @@ from typing import Literal, TypeVar, get_args
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_directory, atomic_writer, read_lines
 from toledo.forest.assemble import join, split
-from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import DESCRIPTION, load_forest, save_forest
@@ -330,5 +330,5 @@ def _cut(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[Forest]:
     for found in forests:
         forest = found.forest
         derivations = islice(k_best(forest, score_with(found, how.weights), distinct=how.distinct), how.size)
-        entries = [Hypothesis(one.words, one.features, one.base) for one in derivations]
+        entries = [ListEntry(one.words, one.features, one.base) for one in derivations]
         yield from_nbest(entries, forest.feature_names, forest.vocabulary)

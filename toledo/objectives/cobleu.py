@@ -14,7 +14,8 @@ jump, and on which gradient methods get stuck far from its highest point. A fini
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,21 @@ from numpy.typing import NDArray
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.objective import MatchedForest
 from toledo.objectives.precision import Precision, PrecisionObjective
+from toledo.settings import Meta, Settings
 
 
 @dataclass(frozen=True)
-class CoBLEU(PrecisionObjective):
+class CoBLEU(Settings, PrecisionObjective):
     """The logarithm of BLEU with expected counts; at most 0. `steepness` is that of the penalty for short texts."""
 
-    order: int = 4
-    steepness: float = math.inf
-    smooth = False
+    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = math.inf
+
+    name, smooth = "cobleu", False
+
+    def gentle(self, steepness: float) -> CoBLEU:
+        """Return CoBLEU with a less steep penalty."""
+        return replace(self, steepness=steepness)
 
     def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formula above."""

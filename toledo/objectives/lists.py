@@ -1,6 +1,7 @@
-"""Expected gain of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
+"""Objectives of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
 
-The score of expected statistics: corpus BLEU, TER or chrF of n-best lists and samples (Smith and Eisner 2006).
+The expected gain of sentences is J = Σ_i Σ_e P_i(e) · gain(e). The score of expected statistics is corpus BLEU, TER or
+chrF of lists,
 
     J = score(Σ_i Σ_e P_i(e) · s(e)),    ∂J/∂P_i(e) = ∇score · s(e)
 
@@ -10,7 +11,7 @@ expectation is taken, in CoBLEU after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,8 @@ from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import prepare_references
-from toledo.objectives.objective import Objective, Situation
+from toledo.objectives.objective import MatchedForest, Objective, ScoredLists, Situation
+from toledo.weights import Weights
 
 SENTENCE_BLEU = BLEU(smooth_method="add-k", smooth_value=1.0)
 
@@ -113,3 +115,39 @@ class ExpectedStatistics(Objective):
         expected = sum_of_products(situation.distribution.posteriors, self.statistics)
         slopes = factor * self.metric.gradient(expected)
         return factor * self.metric.score(expected), row_products(self.statistics, slopes)
+
+
+@dataclass(frozen=True)
+class ExpectedBLEU(Objective):
+    """The expected sentence BLEU, or sentence score of another metric, of lists: a mean over segments."""
+
+    name = "expected-bleu"
+    works_on = ("lists",)
+
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+        """Return the expected gain of the hypotheses of some lists."""
+        given = lists()
+        return ExpectedGain(given.gains / len(given))
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Refuse to be used before it is fitted."""
+        raise TypeError("call `fitted` first")
+
+
+@dataclass(frozen=True)
+class Expected(ExpectedBLEU):
+    """The expected value of any metric of sentences."""
+
+    name = "expected"
+
+
+@dataclass(frozen=True)
+class CorpusExpectedBLEU(ExpectedBLEU):
+    """Corpus BLEU, or another metric, of the expected statistics of lists."""
+
+    name = "corpus-expected-bleu"
+
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+        """Return the metric of the expected statistics of some lists."""
+        given = lists()
+        return ExpectedStatistics(given.statistics, given.metric)

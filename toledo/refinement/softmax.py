@@ -15,7 +15,7 @@ from toledo.compiled.kernels import kernel
 from toledo.refinement.distributions import LOWEST_SHARE, Groups, Values, Vector
 from toledo.refinement.growth import Step
 from toledo.refinement.objective import Objective, Point
-from toledo.tuning.maximise import minimise
+from toledo.tuning.maximise import lbfgs
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
 TOLERANCE = 1e-9
@@ -65,7 +65,7 @@ class SoftmaxAscent:
             return -here.point.value / total, -unit / total * np.concatenate([slopes[name] for name in names])
 
         limit = np.full(start.size, FAR / unit)
-        minimise(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
+        lbfgs(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
         return best
 
 

@@ -1,8 +1,7 @@
 """What a tuner sees: the search spaces of a tuning set beside their references.
 
-What a model chooses from lists, and how good hypotheses are one by one.
-
-What weights are worth: the score of the translations that a search finds with them.
+Also what a model chooses from lists, how good hypotheses are one by one, and what weights are worth: the score of the
+translations that a search finds with them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from toledo.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class HypothesisLists:
     """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
 
     A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
@@ -39,8 +38,13 @@ class Lists:
     metric: Metric
 
     def __len__(self) -> int:
-        """The number of segments."""
+        """Return the number of segments."""
         return self.offsets.size - 1
+
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """How good each hypothesis is alone; see `sentence_gains`."""
+        return sentence_gains(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +73,18 @@ class Examples:
         return join(list(self.forests))
 
     @cached_property
-    def lists(self) -> Lists:
+    def lists(self) -> HypothesisLists:
         """The same as lists with statistics; refuses lattices and forests."""
         return make_lists(self.forest, self.references, self.metric)
 
 
-def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> Lists:
+def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
     """Put the statistics of a metric beside the hypotheses of some lists in a row."""
     if forest.shape.tails.size:
         raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
     offsets = edges_of_sentences(forest.shape)
     segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
-    return Lists(forest, _statistics(forest, references, metric, segments), offsets, metric)
+    return HypothesisLists(forest, _statistics(forest, references, metric, segments), offsets, metric)
 
 
 def _statistics(
@@ -93,13 +97,13 @@ def _statistics(
 NONE = -1
 
 
-def corpus_score(lists: Lists, scores: NDArray[np.float64]) -> float:
+def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
     """The metric's score of the best hypotheses."""
     chosen = best_hypotheses(scores, lists.offsets)
     return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
 
 
-def sentence_gains(lists: Lists, extra_length: float = 0.0) -> NDArray[np.float64]:
+def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray[np.float64]:
     """How good each hypothesis is alone, as a rule from 0 to 1 and more is better: sentence BLEU+1 (Lin and Och 2004).
 
     BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to

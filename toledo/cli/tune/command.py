@@ -103,7 +103,7 @@ def tune(  # long because it has many options, a line each
     require_scale(scale)
     settings = LoopSettings(
         rounds or (UNTIL_COLD if sampled and annealing else 10), n_best_size, density or 50.0, patience=patience,
-        metric=named_metric(metric, objective, on), rule=_rule(decide, n_best_size, sampled), scale=scale,
+        metric=named_metric(metric, tuner), rule=_rule(decide, n_best_size, sampled), scale=scale,
         threads=threads,
     )  # fmt: skip
     _refuse_unused(context, settings.rule, None if trainer else tuner.wants)

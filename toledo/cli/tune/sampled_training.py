@@ -34,8 +34,11 @@ def named_trainer(name: ObjectiveName, options: TunerOptions) -> SamplingTrainer
         raise InputError(
             f"{name.value} does not work by samples", remedy=f"with --search gibbs give --objective {listed}"
         )
-    given = options.given(name)
-    if "optimiser" in given:
+    given = options.given
+    for key in ("on", "restarts"):
+        if key in given:
+            raise InputError(f"{name.value} has no option --{key} with samples", remedy="leave it out")
+    if "optimizer" in given:
         raise InputError(
             "--optimiser: samples are noisy, so they have an optimiser of their own", remedy="leave --optimiser out"
         )

@@ -30,7 +30,7 @@ from toledo.consensus.mbr import mbr
 from toledo.consensus.rule import GAINS
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import Rows, SparseArrays
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import Model
@@ -47,7 +47,6 @@ from toledo.search.features import Derivations
 from toledo.text.corpus import Document
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import TuningSet
-from toledo.tuning.rows import Rows
 from toledo.weights import Weights
 
 Floats = NDArray[np.float64]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
+from toledo.forest.linear import Rows
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress, silent
@@ -37,8 +38,8 @@ from toledo.tuning.documents.training import Judge
 from toledo.tuning.history import History, Round
 from toledo.tuning.loop import TuningResult
 from toledo.tuning.rounds import all_done, change, require_no_more, round_text
-from toledo.tuning.rows import Parameters, Rows
 from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
+from toledo.tuning.weight_space import WeightSpace
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
@@ -197,7 +198,7 @@ def fit_states(
     dense = np.where(frozen, 0.0, states.features).astype(np.float32)
     rows = Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     unlimited = np.full(size, np.inf)
-    parameters = Parameters(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
+    parameters = WeightSpace(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
     fitted, loss = fit_pairs(logistic_loss, pairs, rows, parameters, np.zeros(size), l2)
     return np.where(frozen, weights.array(names), fitted), loss
 

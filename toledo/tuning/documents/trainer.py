@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
+from toledo.forest.linear import Rows, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
 from toledo.tuning.documents.chains import DocumentSamples, Floats
-from toledo.tuning.maximise import Annealing, Cooling, dot
+from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
@@ -35,7 +36,6 @@ from toledo.tuning.minimum_risk.advantages import (
 )
 from toledo.tuning.minimum_risk.state import TrainingState
 from toledo.tuning.minimum_risk.trainer import Step, feature_variances
-from toledo.tuning.rows import Rows, row_scores, weighted_sum
 from toledo.weights import Weights
 
 Name = Literal["expected-bleu", "corpus-expected-bleu"]
@@ -52,7 +52,7 @@ class DocumentTrainer(Cooling):
     objective: Name = "corpus-expected-bleu"
     batch: int = 15
     steps: int = 20
-    annealing: Annealing | None = None
+    annealing: DeterministicAnnealing | None = None
     l2: float = 0.0
     lines: int = 1000
     coupled: bool = False

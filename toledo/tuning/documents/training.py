@@ -22,11 +22,11 @@ from toledo.tuning.documents.chains import Chains
 from toledo.tuning.documents.trainer import DocumentTrainer
 from toledo.tuning.history import History, Round
 from toledo.tuning.loop import TuningResult
+from toledo.tuning.maximise import draw_batches
 from toledo.tuning.minimum_risk.state import TrainingState, run_rounds, save_round
 from toledo.tuning.minimum_risk.trainer import Step
 from toledo.tuning.minimum_risk.training import mean_weights
 from toledo.tuning.rounds import all_done, change, require_finite, round_text
-from toledo.tuning.weight_space import draw_batches
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)

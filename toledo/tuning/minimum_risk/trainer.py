@@ -10,19 +10,20 @@ import numpy as np
 
 from toledo.compiled.ragged import sum_of_products
 from toledo.forest.forest import Forest
+from toledo.forest.linear import Rows, Vector, weighted_sum
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
 from toledo.tuning.examples import Examples, sign
-from toledo.tuning.maximise import Annealing, Cooling, dot
+from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
 from toledo.tuning.minimum_risk.advantages import SampledBatch, corpus_advantages, sentence_advantages, smoothed
 from toledo.tuning.minimum_risk.state import TrainingState
-from toledo.tuning.rows import Rows, Vector, parameters, rows_of, weighted_sum
+from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
 Name = Literal["expected-bleu", "corpus-expected-bleu"]
 
-COOLING = Annealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
+COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class SamplingTrainer(Cooling):
     objective: Name = "expected-bleu"
     batch: int = 100
     steps: int = 20
-    annealing: Annealing | None = None
+    annealing: DeterministicAnnealing | None = None
     l2: float = 0.0
     smoothing: float = 1.0
     lines: int = 2000
@@ -78,8 +79,8 @@ class SamplingTrainer(Cooling):
     ) -> Step:
         """Go along the gradient of samples that were drawn with these weights."""
         lists = Examples(forests, references, metric).lists
-        given = parameters(lists.forest, weights)
-        rows = rows_of(lists.forest, given.names)
+        given = weight_space(lists.forest, weights)
+        rows = finite_rows(lists.forest)
         totals = lists.forest.scores(weights, threads)  # logarithms of counts
         scores = totals - rows.base if rows.base.size else totals
         batch = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, scores)

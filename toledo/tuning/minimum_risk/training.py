@@ -25,10 +25,10 @@ from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.examples import OneBest, want_words
 from toledo.tuning.history import History, Round
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, first_history
+from toledo.tuning.maximise import draw_batches
 from toledo.tuning.minimum_risk.state import TrainingState, run_rounds, save_round
 from toledo.tuning.minimum_risk.trainer import SamplingTrainer, Step
 from toledo.tuning.rounds import all_done, change, checked_result, require_finite, require_free_weights, round_text
-from toledo.tuning.weight_space import draw_batches
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
