@@ -88,7 +88,9 @@ def test_frozen_and_bounded_weights(tuner: MMI | Simplex) -> None:
 @pytest.mark.parametrize("texts", [["a b c d"], ["a b c d"] * 3, []])
 def test_lists_without_a_choice(tuner: MMI | Simplex, texts: list[str]) -> None:
     forest = from_nbest([ListEntry(text.split(), {"f0": 1.0}) for text in texts], ["f0"], Vocabulary())
-    tuned = tuner.tune(Examples([forest], [[["a", "b", "c", "d"]]], BLEU(smooth_method="none")), Weights({"f0": 0.7}), seed=1)
+    tuned = tuner.tune(
+        Examples([forest], [[["a", "b", "c", "d"]]], BLEU(smooth_method="none")), Weights({"f0": 0.7}), seed=1
+    )
     assert np.isfinite(tuned.objective)
     assert tuned.weights["f0"] >= 0.0
 

@@ -75,8 +75,9 @@ def evaluate(
 
     systems = read_system_files(hypotheses or ("-",), scoring.reference)
     how = {**scoring.arguments(), "seed": seed, "threads": threads}
-    several = len(systems) > 1
-    result: Any = compare_systems(systems, **how) if several else score(systems.popitem()[1], **how)
+    (first, *others) = systems.values()
+    several = others or not isinstance(first, list)  # runs of one system have no score of their own
+    result: Any = compare_systems(systems, **how) if several else score(first, **how)
     print_result("evaluate", result, common)
 
 

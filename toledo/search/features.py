@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
-from toledo.forest.assemble import sparse_rows
+from toledo.forest.linear import sparse_rows
 from toledo.forest.forest import Yields
 from toledo.forest.linear import SparseArrays
 from toledo.language_model.automaton import Automaton, advance, begin_state
