@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
-from toledo.forest.linear import sparse_rows
 from toledo.forest.forest import Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import SparseArrays, sparse_rows
 from toledo.language_model.automaton import Automaton, advance, begin_state
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
