@@ -31,7 +31,7 @@ from toledo.errors import InputError
 from toledo.files import display_name
 from toledo.formats.arpa import read_arpa
 from toledo.formats.moses_table import column_names, read_phrase_table
-from toledo.formats.test_sets import Element, read_tree
+from toledo.formats.test_sets import read_tree
 from toledo.model import Model, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
 from toledo.progress import Progress, silent
@@ -40,18 +40,23 @@ from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 
+def text_of(element: Any) -> str:
+    """Return the text of an element without blanks around it."""
+    return (element.text or "").strip()
+
+
 class Parameters:
     """The parameters of one element; those that nobody asked for can be told at the end."""
 
-    def __init__(self, element: Element, file: str | Path) -> None:
+    def __init__(self, element: Any, file: str | Path) -> None:
         self._element, self._file = element, file
         self._asked: set[str] = set()
         self.values: dict[str, str] = {}
-        for one in element.all("p"):
-            name = one.attributes.get("name", "")
+        for one in element.findall("p"):
+            name = one.get("name", "")
             if not name or name in self.values:
                 raise self.error(f"<p> {'without a name' if not name else f'{name} twice'}", "name each one, once")
-            self.values[name] = one.text
+            self.values[name] = text_of(one)
 
     def text(self, name: str, default: str | None = None) -> str:
         """A parameter as it is."""
@@ -74,9 +79,9 @@ class Parameters:
 
     def attribute(self, name: str) -> str:
         """An attribute of the element, which must be there."""
-        if not self._element.attributes.get(name):
-            raise self.error(f"<{self._element.name}> without {name}", f'write <{self._element.name} {name}="…">')
-        return self._element.attributes[name]
+        if not self._element.get(name):
+            raise self.error(f"<{self._element.tag}> without {name}", f'write <{self._element.tag} {name}="…">')
+        return str(self._element.get(name))
 
     def finite(self, text: str, what: str) -> float:
         """A finite number."""
@@ -94,7 +99,7 @@ class Parameters:
 
     def error(self, message: str, remedy: str) -> InputError:
         """An error at the element."""
-        return InputError(message, file=display_name(self._file), line=self._element.line, remedy=remedy)
+        return InputError(message, file=display_name(self._file), line=self._element.sourceline, remedy=remedy)
 
 
 ONE_SCORE = {"word-penalty": "word.penalty", "phrase-penalty": "phrase.penalty", "oov-penalty": "oov"}
@@ -123,11 +128,11 @@ class DocentModels:
     weights: Mapping[str, float] = field(default_factory=dict)
 
 
-def read_models(models: Element, weights: Element, path: str | Path, notes: list[str]) -> DocentModels:
+def read_models(models: Any, weights: Any, path: str | Path, notes: list[str]) -> DocentModels:
     """Models with their weights; what is not used is noted."""
     given = _weights(weights, path)
     reader = _Reader(path, notes)
-    for element in models.all("model"):
+    for element in models.findall("model"):
         parameters = Parameters(element, path)
         name = parameters.attribute("id")
         reader.add(parameters, name, given.pop(name, {}))
@@ -135,15 +140,15 @@ def read_models(models: Element, weights: Element, path: str | Path, notes: list
     return reader.finished(models)
 
 
-def _weights(part: Element, path: str | Path) -> dict[str, dict[int, float]]:
+def _weights(part: Any, path: str | Path) -> dict[str, dict[int, float]]:
     """The weights of each model by the numbers of its scores."""
     found: dict[str, dict[int, float]] = {}
-    for element in part.all("weight"):
+    for element in part.findall("weight"):
         parameters = Parameters(element, path)
-        model, number = parameters.attribute("model"), element.attributes.get("score", "0")
+        model, number = parameters.attribute("model"), element.get("score", "0")
         if not (number.isascii() and number.isdigit()) or int(number) in found.get(model, {}):
             raise parameters.error(f"score {number} of {model} is no number, or twice", "number scores 0, 1, 2, …")
-        found.setdefault(model, {})[int(number)] = parameters.finite(element.text, f"the weight of {model}")
+        found.setdefault(model, {})[int(number)] = parameters.finite(text_of(element), f"the weight of {model}")
     return found
 
 
@@ -184,9 +189,11 @@ class _Reader:
             return
         self._notes += parameters.unused(f"model {name}")
 
-    def finished(self, part: Element) -> DocentModels:
+    def finished(self, part: Any) -> DocentModels:
         if self._table is None:
-            raise InputError("has no phrase table", file=self._path, line=part.line, remedy="add a model phrase-table")
+            raise InputError(
+                "has no phrase table", file=self._path, line=part.sourceline, remedy="add a model phrase-table"
+            )
         path, names, limit = self._table
         return DocentModels(path, names, limit, tuple(self._language_models), self._limit, self._values)
 
@@ -273,40 +280,38 @@ class DocentConfiguration:
 def read_docent_config(path: str | Path) -> DocentConfiguration:
     """Read a configuration; paths in it are left as they are."""
     root = read_tree(path)
-    if root.name != "docent":
-        raise InputError(f"<{root.name}> is no configuration of Docent", file=path, remedy="give a file with <docent>")
+    if root.tag != "docent":
+        raise InputError(f"<{root.tag}> is no configuration of Docent", file=path, remedy="give a file with <docent>")
     notes: list[str] = []
     parts = {name: _part(root, name, path) for name in ("state-generator", "search", "models", "weights")}
-    notes += [f"<{one.name}>: not used" for one in root.children if one.name not in (*parts, "random")]
+    notes += [f"<{one.tag}>: not used" for one in root.iterchildren("*") if one.tag not in (*parts, "random")]
     start, operations = _states(parts["state-generator"], path, notes)
     search = {**start, **_search(parts["search"], path, notes), **_seed(root, path)}
     models = read_models(parts["models"], parts["weights"], path, notes)
     return DocentConfiguration(models, search, operations, tuple(notes))
 
 
-def _part(root: Element, name: str, path: str | Path) -> Element:
-    found = root.first(name)
+def _part(root: Any, name: str, path: str | Path) -> Any:
+    found = root.find(name)
     if found is None:
         raise InputError(f"has no <{name}>", file=display_name(path), remedy="give a complete configuration")
     return found
 
 
-def _seed(root: Element, path: str | Path) -> dict[str, Any]:
-    element = root.first("random")
-    if element is None or not element.text:
-        return {}
-    if not (element.text.isascii() and element.text.isdigit()):
-        raise InputError(
-            f"the seed {element.text!r} is no whole number", file=path, line=element.line, remedy="write a number"
-        )
-    return {"seed": int(element.text)}
+def _seed(root: Any, path: str | Path) -> dict[str, Any]:
+    element = root.find("random")
+    text = "" if element is None else text_of(element)
+    if text and not (text.isascii() and text.isdigit()):
+        message = f"the seed {text!r} is not a whole number"
+        raise InputError(message, file=display_name(path), line=element.sourceline, remedy="write a number")
+    return {"seed": int(text)} if text else {}
 
 
-def _states(part: Element, path: str | Path, notes: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
+def _states(part: Any, path: str | Path, notes: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
     """Where the search starts, and its operations."""
     start: dict[str, Any] = {}
-    initial = part.first("initial-state")
-    kind = "" if initial is None else initial.attributes.get("type", "")
+    initial = part.find("initial-state")
+    kind = "" if initial is None else initial.get("type", "")
     if kind in STARTS:
         start["start"] = STARTS[kind]
     else:
@@ -314,7 +319,7 @@ def _states(part: Element, path: str | Path, notes: list[str]) -> tuple[dict[str
     if kind == "beam-search":
         notes.append("initial state beam-search: that of Toledo, with the weights of the model")
     operations: dict[str, float] = {}
-    for element in part.all("operation"):
+    for element in part.findall("operation"):
         parameters = Parameters(element, path)
         kind = parameters.attribute("type")
         weight = parameters.finite(parameters.attribute("weight"), f"the weight of {kind}")
@@ -331,7 +336,9 @@ def _states(part: Element, path: str | Path, notes: list[str]) -> tuple[dict[str
             operations["right_move_preference"] = parameters.number(PREFERENCE)
         notes += parameters.unused(f"operation {kind}")
     if not any(operations.get(name) for name in OPERATIONS.values()):
-        raise InputError("has no operation that Toledo has", file=path, line=part.line, remedy="give at least one")
+        raise InputError(
+            "has no operation that Toledo has", file=path, line=part.sourceline, remedy="give at least one"
+        )
     return start, {name: operations.get(name, 0.0) for name in OPERATIONS.values()} | operations
 
 
@@ -343,9 +350,9 @@ def _going_on(parameters: Parameters, name: str) -> float:
     return round(1.0 - stopping, DIGITS)
 
 
-def _search(part: Element, path: str | Path, notes: list[str]) -> dict[str, Any]:
+def _search(part: Any, path: str | Path, notes: list[str]) -> dict[str, Any]:
     parameters = Parameters(part, path)
-    algorithm = part.attributes.get("algorithm", "")
+    algorithm = part.get("algorithm", "")
     table: dict[str, Any] = {"acceptance": "hill-climbing", "steps": parameters.whole("max-steps")}
     schedule = parameters.text("schedule", "") if algorithm == "simulated-annealing" else ""
     if schedule == "hill-climbing":
