@@ -19,7 +19,8 @@ from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
 from toledo.model import Model
 from toledo.search.document.loop import OPERATIONS, run_steps
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DOCENT, Annealing, DocumentSettings, HillClimbing, Operations
 from toledo.text.corpus import Document, Segment, documents_of, read_segments

@@ -25,9 +25,9 @@ from document_sets import DocumentSet
 from runs import Run, Runs, save_figure
 
 from toledo.metrics.bleu import BLEU
-from toledo.search.document.models.kinds import BLEUModel
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import Annealing, DocumentSettings, Recording, bleu_settings, bleu_weights
+from toledo.search.document.settings import Annealing, DocumentSettings, Recording, bleu_settings
 from toledo.search.document.state import DocumentResult
 from toledo.text.corpus import Document
 

@@ -16,9 +16,9 @@ from toledo.model import Model, SearchSettings
 from toledo.search.beam.cubes import NONE
 from toledo.search.beam.search import BeamSearch
 from toledo.search.document.loop import OPERATIONS, first_half, second_half
-from toledo.search.document.models.counts import BLEU
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
-from toledo.search.document.models.scoring import ANY, HIGHEST_BLEU, bleu_rise
+from toledo.search.document.models.bleu import HIGHEST_BLEU, BLEUModel, bleu_rise
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.counts import ANY, BLEU
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import (
     DOCENT,
@@ -184,14 +184,14 @@ def test_the_bound_of_bleu_holds_and_decides() -> None:
     text, arrays, measures = state.known.text, state.arrays, state.measures
     given_up = 0
     for _ in range(3000):
-        totals = measures.totals.copy()
+        before = measures.references._replace(totals=measures.references.totals.copy())
         trial = first_half(text, arrays, measures, plan)
         if trial.new:
             place = int(text.places[trial.sentence]) + trial.first
             removed = text.options.lengths[arrays.phrases.chosen[place : place + trial.old]].sum()
             added = text.options.lengths[arrays.phrases.new[: trial.new]].sum()
             present, single = measures.present[BLEU], len(CHAPTER.segments[trial.sentence].references) == 1
-            rise = bleu_rise(measures.logs, totals, present, int(added), int(removed), single)
+            rise = bleu_rise(before, present, int(added), int(removed), single)
             assert measures.values[BLEU] - present <= rise + 1e-9
             most = measures.reach[ANY] + 0.3 * rise
             given_up += rise < HIGHEST_BLEU - present and most < trial.needed - trial.gain

@@ -12,22 +12,15 @@ from toledo.cli.known_weights import hint, known_features
 from toledo.errors import InputError
 from toledo.formats.documents import DocumentText, read_documents, with_reference, write_translations
 from toledo.model import Model
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import (
     DocumentConfiguration,
     DocumentSettings,
     bleu_settings,
-    bleu_weights,
     configuration_of,
     read_configuration,
 )

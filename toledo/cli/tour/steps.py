@@ -40,7 +40,8 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import Annealing, DocumentSettings, Recording
 from toledo.search.gibbs.search import GibbsSearch, GibbsSettings

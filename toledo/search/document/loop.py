@@ -31,8 +31,8 @@ from toledo.search.document.arrays import (
     chain_at,
     sentence_at,
 )
-from toledo.search.document.models.counts import Measures
-from toledo.search.document.models.scoring import (
+from toledo.search.document.models.counts import (
+    Measures,
     any_active,
     consider,
     count_document,

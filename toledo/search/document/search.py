@@ -44,31 +44,11 @@ from toledo.search.document.loop import (
     set_phrases,
     sum_scores,
 )
-from toledo.search.document.models.counts import BLEU, FEATURES, HYPOTHESIS, NGRAMS, ORDER, Known
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    DocumentModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
-from toledo.search.document.models.readability import document_score
-from toledo.search.document.models.scoring import build_measures
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.counts import BLEU, FEATURES, build_measures, document_score
+from toledo.search.document.models.model import DocumentModel, Known
 from toledo.search.document.models.user import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
 from toledo.search.document.settings import (
-    DOCENT,
-    Annealing,
     DocumentSettings,
-    HillClimbing,
-    Operations,
-    Recording,
-    Sampling,
-    bleu_settings,
-    bleu_weights,
 )
 from toledo.search.document.start import (
     GivenPhrase,
@@ -225,7 +205,7 @@ class Runner:
             tuple(Translation(steps, score) for steps, score in translations),
             float(score_of(state.arrays)),
             features,
-            state.measures.totals[HYPOTHESIS : NGRAMS + ORDER].copy() if active[BLEU] else None,
+            state.measures.references.totals.copy() if active[BLEU] else None,
         )
 
     def _record(self, state: DocumentState) -> Record:
@@ -254,14 +234,6 @@ def _change_of(state: DocumentState, trial: Trial) -> Change:
     new = state.arrays.phrases.new[: trial.new].tolist()
     return Change(trial.sentence, trial.first - 1, state.steps_of(old), state.steps_of(new))
 
-
-__all__ = [
-    "ACCEPT", "DOCENT", "LIX", "OPERATIONS", "OVIX", "PROPOSE", "REJECT", "START", "Annealing", "BLEUModel", "Change",
-    "CompiledModel", "DocumentModel", "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState",
-    "GivenPhrase", "HillClimbing", "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record",
-    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio", "bleu_settings",
-    "bleu_weights",
-]  # fmt: skip
 
 Derivation = Sequence[Sequence[GivenPhrase]]
 

@@ -35,10 +35,8 @@ import tomli_w
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.search.document.loop import OPERATIONS, Plan
-from toledo.search.document.models.kinds import BLEUModel
 from toledo.search.document.operations import Habits
 from toledo.storage import read_toml
-from toledo.weights import Weights
 
 STARTS = ("beam", "random")
 LOGARITHMIC = "logarithmic"
@@ -228,14 +226,6 @@ class DocumentSettings:
 
 
 BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.0, regroup=0.0, reposition=0.0)
-GUIDED_WEIGHT = 1e3  # a word that matches adds 50 / words or more to BLEU; where the model says 1 or 2, that decides
-
-
-def bleu_weights(weights: Weights, guided: bool = False) -> Weights:
-    """Those of a search for BLEU, from those of a model."""
-    if guided:
-        return Weights({**weights, BLEUModel.name: GUIDED_WEIGHT})
-    return Weights({**dict.fromkeys(weights, 0.0), BLEUModel.name: 1.0})
 
 
 def bleu_settings(settings: DocumentSettings, guided: bool = False) -> DocumentSettings:

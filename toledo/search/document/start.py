@@ -14,7 +14,7 @@ from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.search.beam.search import BeamSettings
 from toledo.search.document.arrays import State, Text, chain_at, sentence_at
-from toledo.search.document.models.counts import Known
+from toledo.search.document.models.model import Known
 from toledo.search.gibbs.running import random_derivation
 from toledo.search.gibbs.search import beam_derivation
 from toledo.search.options import SentenceOptions, after_span, may_follow

@@ -19,7 +19,8 @@ from toledo.compiled.ragged import offsets_of
 from toledo.search.beam.search import Translation
 from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, Text, room_for_state
 from toledo.search.document.loop import OPERATIONS, set_phrases
-from toledo.search.document.models.counts import Known, Measures
+from toledo.search.document.models.counts import Measures
+from toledo.search.document.models.model import Known
 from toledo.search.document.models.user import Memories
 from toledo.search.document.start import Phrases
 from toledo.search.options import WINDOW, PreparedTable, SentenceOptions

@@ -36,9 +36,8 @@ from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.document.arrays import BEST, Text
 from toledo.search.document.loop import run_steps, set_phrases
-from toledo.search.document.models.counts import FEATURES
-from toledo.search.document.models.kinds import DocumentModel
-from toledo.search.document.models.readability import document_score
+from toledo.search.document.models.counts import FEATURES, document_score
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, Operations, Sampling
 from toledo.search.document.start import Phrases

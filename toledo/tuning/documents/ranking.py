@@ -26,9 +26,10 @@ from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, HillClimbing, Recording, bleu_settings, bleu_weights
+from toledo.search.document.settings import DocumentSettings, HillClimbing, Recording, bleu_settings
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
