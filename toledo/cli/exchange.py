@@ -63,7 +63,7 @@ def _import_docent(
     configuration: Path, phrase_table: Path | None, language_models: list[Path], output: Path, progress: Progress
 ) -> None:
     """A model directory, and beside the model what Docent's search does."""
-    from toledo.formats.docent import document_search, import_docent, read_docent_config
+    from toledo.formats.docent import import_docent, read_docent_config
     from toledo.search.document.settings import CONFIGURATION, write_configuration
 
     read = read_docent_config(configuration)
@@ -71,7 +71,7 @@ def _import_docent(
         log.warning("%s: %s", configuration, note)
     model = import_docent(read, configuration.parent, phrase_table, language_models, progress)
     model.save(output)
-    write_configuration(output / CONFIGURATION, document_search(read))
+    write_configuration(output / CONFIGURATION, read.search)
     log.info("%s: %d phrase pairs", output, len(model.table))
     log.info("signature: %s", model.signature)
     log.info("to search as Docent: toledo document translate %s --config %s/%s", output, output, CONFIGURATION)

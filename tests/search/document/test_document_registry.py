@@ -1,5 +1,8 @@
 """Document models by name, and functions of users as models."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from beam_twin import small_model
@@ -13,7 +16,15 @@ from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import TypeTokenRatio
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, Sampling
+from toledo.search.document.settings import (
+    DocumentAnnealing,
+    DocumentSampling,
+    DocumentSettings,
+    bleu_settings,
+    configuration_of,
+    read_configuration,
+    write_configuration,
+)
 from toledo.weights import Weights
 
 
@@ -42,7 +53,7 @@ def test_a_function_is_a_model_with_the_values_of_a_compiled_one() -> None:
 
     content = {((source,), tuple(target)): (-0.1, -0.2, -0.3, -0.4) for source in "ab" for target in ("x", "xy", "z")}
     model, document = small_model(content, (2,), 2, False, [0.3] * 9), document_of([["a", "b", "a"], ["b", "a"]])
-    settings, results = DocumentSettings(Sampling(), steps=300, start="random"), []
+    settings, results = DocumentSettings(DocumentSampling(), steps=300, start="random"), []
     for one in (MODELS.make(variety), TypeTokenRatio()):
         assert isinstance(one, DocumentModel) == isinstance(one, TypeTokenRatio)
         search = DocumentSearch(model, settings, [one], Weights({**model.weights, one.name: 5.0}))
@@ -50,3 +61,43 @@ def test_a_function_is_a_model_with_the_values_of_a_compiled_one() -> None:
     assert results[0].last.score == pytest.approx(results[1].last.score, abs=1e-9)
     assert results[0].last.translations == results[1].last.translations
     assert 0 < results[0].accepted == results[1].accepted
+
+
+def test_settings_are_written_and_read(tmp_path) -> None:
+    settings = DocumentSettings(
+        "annealing:schedule=[4,2,1],every=10", {"swap": 1, "swap_distance_decay": 0.25}, record=5, seed=0, seconds=1.5
+    )
+    assert settings.accept == DocumentAnnealing(schedule=(4.0, 2.0, 1.0), every=10)
+    assert (settings.weighted_operations.swap, settings.weighted_operations.change) == (1.0, 0.0)
+    for one in (settings, DocumentSettings(), DocumentSettings(DocumentSampling(0.1)), bleu_settings(settings, True)):
+        write_configuration(tmp_path / "f.toml", configuration_of(one, {"lm": 0.5}), {"version": "1"})
+        read = read_configuration(tmp_path / "f.toml")
+        assert read.settings() == one
+        assert read.weights == {"lm": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[serch]\nsteps = 1", "did you mean 'search'"),
+        ("search = 1", "search is not a table"),
+        ("[search]\nsteps = -1", "steps of a document search is -1: expected int of at least 0"),
+        ("[search]\nsteps = 'many'", "expected int, got str"),
+        ("[search]\naccept = 'sampling:temperature=0'", "expected float > 0.0"),
+        ("[operations]\nswapp = 1", "no operation 'swapp': did you mean 'swap'"),
+        ("[weights]\nlm = true", "the weight of lm is True"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path, content: str, message: str) -> None:
+    (tmp_path / "f.toml").write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_configuration(tmp_path / "f.toml")
+    assert message in caught.value.message
+    assert caught.value.file == str(tmp_path / "f.toml")
+    assert caught.value.remedy
+
+
+def test_settings_need_neither_numpy_nor_numba() -> None:
+    code = "import sys, toledo.search.document.settings; print({'numpy', 'numba'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -8,15 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, spelled, state_of
 
-from toledo.search.document.loop import OPERATIONS
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.readability import LIX, TypeTokenRatio
 from toledo.search.document.models.semantic import PRESENT
-from toledo.search.document.settings import Annealing, DocumentSettings, HillClimbing, Operations, Sampling
+from toledo.search.document.settings import (
+    OPERATIONS,
+    DocumentAnnealing,
+    DocumentSampling,
+    DocumentSettings,
+    HillClimbing,
+    Operations,
+)
 
 sentences = st.lists(st.sampled_from("abcd"), max_size=6)
 mixes = st.sampled_from([*({name: 1.0} for name in OPERATIONS), {}])
-acceptances = st.sampled_from([HillClimbing(), Annealing(5.0, 0.1), Sampling(2.0), Sampling(1000.0)])
+acceptances = st.sampled_from(
+    [HillClimbing(), DocumentAnnealing(5.0, 0.1), DocumentSampling(2.0), DocumentSampling(1000.0)]
+)
 
 
 def only(**weights: float) -> Operations:
@@ -68,7 +76,7 @@ def test_nothing_drifts_in_a_long_run() -> None:
     sources = [list(rng.choice(list("abcd"), 6)) for _ in range(5)]
     table = {(source, spelled(target)): scores for (source, target), scores in LONG.items()}
     model = small_model(table, (3,), 3, True, [0.3, *rng.uniform(0.1, 0.5, 15).tolist()])
-    search = search_of(model, DocumentSettings(Sampling(20.0), steps=300_000, start="random"), MODELS)
+    search = search_of(model, DocumentSettings(DocumentSampling(20.0), steps=300_000, start="random"), MODELS)
     state = search.start(document_of(sources, references_of(sources)))
     result = search.run(state)
     assert result.accepted > 50_000
@@ -98,7 +106,9 @@ def test_long_words_and_what_is_no_word() -> None:
     """The readability index counts letters, and punctuation is no word."""
     content = {(("a",), spelled([letter])): (-0.1, -0.2, -0.3, -0.4) for letter in "xyz"}
     model = small_model(content, (2,), 2, False, [0.3] * 9)
-    search = search_of(model, DocumentSettings(Sampling(50.0), steps=1000, start="random"), [LIX(), TypeTokenRatio()])
+    search = search_of(
+        model, DocumentSettings(DocumentSampling(50.0), steps=1000, start="random"), [LIX(), TypeTokenRatio()]
+    )
     state, seen = search.start(document_of([["a", "a"]])), {}
     for _ in range(200):
         last = search.run(state, 5).last

@@ -21,7 +21,6 @@ from toledo.search.document.settings import (
     DocumentConfiguration,
     DocumentSettings,
     bleu_settings,
-    configuration_of,
     read_configuration,
 )
 from toledo.weights import Weights
@@ -65,7 +64,11 @@ def _weighted(model: Model, configuration: DocumentConfiguration) -> Model:
 
 
 def _search(
-    model: Model, configuration: DocumentConfiguration, space: Path | None, text: DocumentText
+    model: Model,
+    configuration: DocumentConfiguration,
+    space: Path | None,
+    text: DocumentText,
+    base: DocumentSettings | None = None,
 ) -> DocumentSearch:
     weights, known = {**model.weights, **configuration.weights}, known_features(model)
     names = [name for name in configuration.weights if name not in known]
@@ -76,7 +79,7 @@ def _search(
     if BLEU in names and not referenced:
         raise InputError("BLEU without references", remedy="give --reference FILE, or leave its weight out")
     models = document_models(names, space, model)
-    return DocumentSearch(model, configuration.settings(), models, Weights(weights))
+    return DocumentSearch(model, configuration.settings(base), models, Weights(weights))
 
 
 def make_bleu_search(
@@ -85,8 +88,9 @@ def make_bleu_search(
     """A search for the references: BLEU decides alone; with `guided` the sentence model proposes."""
     weighted = _weighted(model, configuration)
     weights = bleu_weights(weighted.weights, guided)
-    usual = configuration_of(bleu_settings(DocumentSettings(), guided), {})
-    return _search(weighted, replace(usual.changed(configuration), weights=weights), None, text)
+    return _search(
+        weighted, replace(configuration, weights=weights), None, text, bleu_settings(DocumentSettings(), guided)
+    )
 
 
 def read_or_draw(

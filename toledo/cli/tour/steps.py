@@ -43,7 +43,7 @@ from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import Annealing, DocumentSettings, Recording
+from toledo.search.document.settings import DocumentAnnealing, DocumentSettings
 from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
 from toledo.text.vocabulary import Vocabulary
@@ -65,7 +65,7 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
 LISTS = ListSettings(n_best=30, folds=2, pop_limit=30)
 
 
@@ -300,7 +300,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     began = working_seconds()
     references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
     text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
-    settings = DocumentSettings(COOLING, steps=STEPS, recording=Recording("logarithmic"))
+    settings = DocumentSettings(COOLING, steps=STEPS, record="logarithmic")
     weights = Weights({**model.weights, LexicalConsistency.name: CONSISTENCY, BLEUModel.name: 0.0})  # BLEU is watched
     search = DocumentSearch(model, settings, [LexicalConsistency(), BLEUModel()], weights)
     results = search.search(text.documents, threads=demo.threads, progress=demo.progress)
