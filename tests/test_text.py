@@ -11,9 +11,9 @@ from toledo.text.tokens import Tokeniser, Truecaser, detruecase, escape, is_clea
 def test_tokens_and_back() -> None:
     tokeniser = Tokeniser("en")
     line = 'He said: "It\'s 5 < 6 | 7 [sic]."'
-    tokens = tokeniser.tokenise(line)
+    tokens = tokeniser.tokenize(line)
     assert tokens == 'He said : " It \'s 5 &lt; 6 &#124; 7 &#91; sic &#93; . "'
-    assert tokeniser.detokenise(tokens) == line
+    assert tokeniser.detokenize(tokens) == line
 
 
 def test_escaping_round_trip() -> None:

@@ -31,7 +31,7 @@ def _each_line(change: Callable[[str], str], source: str, output: str) -> None:
 
 
 @app.command()
-def tokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def tokenize(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
     """Split written text into tokens.
 
     Example: `toledo text tokenise -l de < train.raw.de > train.de`
@@ -40,7 +40,7 @@ def tokenise(language: Language, text: Input = STANDARD_STREAM, output: Output =
 
 
 @app.command()
-def detokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def detokenize(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
     """Join tokens into written text.
 
     Example: `toledo text detokenise -l en < translation > translation.txt`

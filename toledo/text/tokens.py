@@ -22,16 +22,16 @@ class Tokeniser:
     """Splits written text of a language (a two-letter code) into tokens and joins tokens into written text."""
 
     def __init__(self, language: str) -> None:
-        self._tokeniser = MosesTokenizer(lang=language)
-        self._detokeniser = MosesDetokenizer(lang=language)
+        self._tokenizer = MosesTokenizer(lang=language)
+        self._detokenizer = MosesDetokenizer(lang=language)
 
-    def tokenise(self, line: str) -> str:
+    def tokenize(self, line: str) -> str:
         """Tokens joined by spaces; nothing is escaped except what `escape` would."""
-        return escape(str(self._tokeniser.tokenize(line, return_str=True, escape=False)))
+        return escape(str(self._tokenizer.tokenize(line, return_str=True, escape=False)))
 
-    def detokenise(self, line: str) -> str:
+    def detokenize(self, line: str) -> str:
         """Written text."""
-        return str(self._detokeniser.detokenize(split_words(unescape(line)), return_str=True, unescape=False))
+        return str(self._detokenizer.detokenize(split_words(unescape(line)), return_str=True, unescape=False))
 
 
 def escape(line: str) -> str:

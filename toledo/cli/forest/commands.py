@@ -15,7 +15,7 @@ from toledo.errors import InputError
 from toledo.files import atomic_writer
 
 if TYPE_CHECKING:
-    from toledo.formats.forest_files import Format, SegmentForest
+    from toledo.formats.forest_files import SegmentForest
     from toledo.formats.plf import Values
 
 app = typer.Typer(no_args_is_help=True, help="Look at forests, lattices and n-best lists; convert between formats.")
@@ -143,10 +143,8 @@ def _no_segments(file: str) -> InputError:
     return InputError("there are no segments", file=file, remedy="name a file with forests, lattices or lists")
 
 
-def _format(name: FormatName | None) -> Format | None:
-    from toledo.formats.forest_files import FORMATS
-
-    return None if name is None else FORMATS[[*FORMATS].index(name.value)]
+def _format(name: FormatName | None) -> str | None:
+    return None if name is None else name.value
 
 
 def _values(name: PlfValues) -> Values:
