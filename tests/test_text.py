@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.text.tokens import Tokeniser, Truecaser, detruecase, escape, is_clean, unescape
+from toledo.text.tokens import Tokenizer, Truecaser, detruecase, escape, is_clean, unescape
 
 
 def test_tokens_and_back() -> None:
-    tokeniser = Tokeniser("en")
+    tokeniser = Tokenizer("en")
     line = 'He said: "It\'s 5 < 6 | 7 [sic]."'
     tokens = tokeniser.tokenize(line)
     assert tokens == 'He said : " It \'s 5 &lt; 6 &#124; 7 &#91; sic &#93; . "'

@@ -33,7 +33,7 @@ def evaluate(
     ),
     tokenise: Annotated[
         str,
-        typer.Option("--tokenize", "--tokenise", help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text."),
+        typer.Option("--tokenize", "--tokenise", help="Tokenizer for BLEU as in sacreBLEU; none for tokenised text."),
     ] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU and chrF; TER always does.")] = (
         False

@@ -31,21 +31,21 @@ def _each_line(change: Callable[[str], str], source: str, output: str) -> None:
 
 
 @app.command()
-def tokenize(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def tokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
     """Split written text into tokens.
 
     Example: `toledo text tokenise -l de < train.raw.de > train.de`
     """
-    _each_line(_rules().Tokeniser(language).tokenise, text, output)
+    _each_line(_rules().Tokenizer(language).tokenize, text, output)
 
 
 @app.command()
-def detokenize(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
+def detokenise(language: Language, text: Input = STANDARD_STREAM, output: Output = STANDARD_STREAM) -> None:
     """Join tokens into written text.
 
     Example: `toledo text detokenise -l en < translation > translation.txt`
     """
-    _each_line(_rules().Tokeniser(language).detokenise, text, output)
+    _each_line(_rules().Tokenizer(language).detokenize, text, output)
 
 
 @app.command()

@@ -18,7 +18,7 @@ OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“
 MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
 
 
-class Tokeniser:
+class Tokenizer:
     """Splits written text of a language (a two-letter code) into tokens and joins tokens into written text."""
 
     def __init__(self, language: str) -> None:
