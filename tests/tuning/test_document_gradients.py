@@ -11,7 +11,8 @@ from small_documents import document_of
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document.models.kinds import DocumentModel, LengthParity
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
 from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of

@@ -7,7 +7,7 @@ import pytest
 from small_documents import document_of, two_word_model
 
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_lists, chain_set
 from toledo.tuning.loop import LoopSettings, tune
 from toledo.tuning.tuners.gradient import Gradient

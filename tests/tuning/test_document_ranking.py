@@ -8,8 +8,8 @@ from small_documents import document_of, two_word_model
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import silent
-from toledo.search.document.loop import OPERATIONS
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
+from toledo.search.document.settings import OPERATIONS
 from toledo.tuning.documents.ranking import (
     DocumentPRO,
     RecordedStates,

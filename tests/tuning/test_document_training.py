@@ -9,7 +9,7 @@ from small_documents import document_of, two_word_model
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
 from toledo.tuning.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.documents.trainer import DocumentTrainer

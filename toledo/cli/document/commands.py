@@ -59,11 +59,6 @@ def translate(
     max_rejected: options.MaxRejected = None,
     seconds: options.Seconds = None,
     seed: options.Seed = None,
-    temperature: options.Temperature = None,
-    start_temperature: options.StartTemperature = None,
-    end_temperature: options.EndTemperature = None,
-    schedule: options.Schedule = None,
-    every: options.Every = None,
     last: options.Last = False,
     record: options.Record = None,
     trace: options.TraceFile = None,
@@ -96,11 +91,10 @@ def translate(
     outputs.check()
     tables = option_tables(
         {
-            "start": start, "acceptance": accept, "steps": steps, "max_rejected": max_rejected, "seconds": seconds,
-            "seed": seed, "temperature": temperature, "start_temperature": start_temperature,
-            "end_temperature": end_temperature, "every": every,
+            "start": start, "accept": accept, "steps": steps, "max_rejected": max_rejected, "seconds": seconds,
+            "seed": seed,
         },
-        operation, document_model, schedule, record,
+        operation, document_model, record,
     )  # fmt: skip
     text = read_documents(source, reference or [], docids)
     loaded = _load(model)
@@ -155,7 +149,7 @@ def bleu_decode(
     outputs.check()
     tables = option_tables(
         {"start": start, "steps": steps, "max_rejected": max_rejected, "seconds": seconds, "seed": seed},
-        operation, None, None, record,
+        operation, None, record,
     )  # fmt: skip
     if bool(reference) == bool(pseudo_reference):
         raise InputError("one kind of reference is needed", remedy="give --reference FILE or --pseudo-reference FILE")

@@ -94,7 +94,7 @@ class Run:
             "documents": len(documents),
             "segments": sum(len(document.segments) for document in documents),
             "start": "given" if self.derivations is not None else search["start"],
-            "accept": search["acceptance"],
+            "accept": self.search.settings.acceptance.name,
             "steps": search["steps"],
             "seed": search["seed"],
             "search": digest(asdict(self.configuration))[:8],

@@ -23,7 +23,8 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress
 from toledo.resumption import Marks, mark
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
 from toledo.text.corpus import Document

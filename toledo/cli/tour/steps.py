@@ -37,9 +37,10 @@ from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import Annealing, DocumentSettings, Recording
+from toledo.search.document.settings import DocumentAnnealing, DocumentSettings
 from toledo.search.gibbs.search import GibbsSearch, default_scale
 from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
@@ -62,7 +63,7 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
 LISTS = ListSettings(n_best=30, folds=2, pop_limit=30)
 
 
@@ -297,7 +298,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     began = working_seconds()
     references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
     text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
-    settings = DocumentSettings(COOLING, steps=STEPS, recording=Recording("logarithmic"))
+    settings = DocumentSettings(COOLING, steps=STEPS, record="logarithmic")
     weights = Weights({**model.weights, LexicalConsistency.name: CONSISTENCY, BLEUModel.name: 0.0})  # BLEU is watched
     search = DocumentSearch(model, settings, [LexicalConsistency(), BLEUModel()], weights)
     results = search.search(text.documents, threads=demo.threads, progress=demo.progress)

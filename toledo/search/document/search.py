@@ -1,6 +1,6 @@
 """Search for translations of whole documents (Hardmeier, Nivre and Tiedemann 2012; Smith 2015).
 
-    search = DocumentSearch(model, DocumentSettings(Annealing(), steps=1_000_000), [LexicalConsistency()])
+    search = DocumentSearch(model, DocumentSettings("annealing", steps=1_000_000), [LexicalConsistency()])
     for result in search.search(documents):
         print(result.score, *result.translations, sep="\n")
 
@@ -29,7 +29,6 @@ from toledo.progress import Progress, silent
 from toledo.search.document.arrays import ACCEPTED, BEST, POSSIBLE, PROPOSED, REJECTED, TAKEN, USERS
 from toledo.search.document.loop import (
     ACCEPT,
-    OPERATIONS,
     PROPOSE,
     REJECT,
     START,
@@ -37,22 +36,17 @@ from toledo.search.document.loop import (
     Trial,
     first_half,
     keep_if_best,
+    plan_of,
     run_steps,
     score_of,
     second_half,
     set_phrases,
     sum_scores,
 )
-from toledo.search.document.models.counts import BLEU, FEATURES, HYPOTHESIS, NGRAMS, ORDER, Known
-from toledo.search.document.models.kinds import (
-    DocumentModel,
-)
-from toledo.search.document.models.readability import document_score
-from toledo.search.document.models.scoring import build_measures
+from toledo.search.document.models.counts import BLEU, FEATURES, build_measures, document_score
+from toledo.search.document.models.model import DocumentModel, Known
 from toledo.search.document.models.user import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
-from toledo.search.document.settings import (
-    DocumentSettings,
-)
+from toledo.search.document.settings import OPERATIONS, DocumentSettings
 from toledo.search.document.start import (
     GivenPhrase,
     beam_phrases,
@@ -118,7 +112,7 @@ class Runner:
     def run(self, state: DocumentState, steps: int | None, stop: Stop) -> DocumentResult:
         """Take steps until it is time to stop."""
         goal = self._settings.steps if steps is None else state.step + steps
-        records = [self._record(state)] if state.step == 0 and self._settings.recording.due(0) else []
+        records = [self._record(state)] if state.step == 0 and self._settings.records_at(0) else []
         deadline = time.monotonic() + (self._settings.seconds or math.inf)
         if self._python:
             state.arrays.totals[USERS] = self._weighted(self._user_values(state))
@@ -127,20 +121,20 @@ class Runner:
         visit = self._settings.visit(int(words[-1]), words.size - 1)
         while state.step < goal and words[-1] and time.monotonic() < deadline and not stop(state):
             until = self._next_stop(state.step, goal)
-            plan = self._settings.plan(state.step, visit)
+            plan = plan_of(self._settings, state.step, visit)
             self._take_steps(state, plan, until - state.step)
             if state.step % BLOCK == 0:
                 sum_scores(state.arrays)
             if state.step < until:
                 break
-            if self._settings.recording.due(state.step):
+            if self._settings.records_at(state.step):
                 records.append(self._record(state))
         return self._result(state, records)
 
     def _next_stop(self, step: int, goal: int) -> int:
         """The next step at which something is to be done."""
         settings = self._settings
-        level, record = settings.acceptance.next_level(step, settings.steps), settings.recording.following(step)
+        level, record = settings.acceptance.next_level(step, settings.steps), settings.next_record(step)
         return int(min(goal, record, (step // BLOCK + 1) * BLOCK, level if level > step else goal))
 
     def _take_steps(self, state: DocumentState, plan: Plan, steps: int) -> None:
@@ -205,11 +199,11 @@ class Runner:
             tuple(Translation(phrases.steps(s), score) for s, score in enumerate(scores)),
             float(score_of(state.arrays)),
             features,
-            state.measures.totals[HYPOTHESIS : NGRAMS + ORDER].copy() if active[BLEU] else None,
+            state.measures.references.totals.copy() if active[BLEU] else None,
         )
 
     def _record(self, state: DocumentState) -> Record:
-        now, texts = self._snapshot(state), self._settings.recording.texts
+        now, texts = self._snapshot(state), self._settings.record_texts
         words = tuple(translation.words for translation in now.translations) if texts else None
         return Record(state.step, now.score, now.features, now.bleu, words)
 

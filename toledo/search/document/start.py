@@ -13,7 +13,7 @@ from toledo.errors import InputError
 from toledo.search.beam.search import beam_lattice, best_options
 from toledo.search.chain import random_derivation
 from toledo.search.document.arrays import State, Text, chain_at, sentence_at
-from toledo.search.document.models.counts import Known
+from toledo.search.document.models.model import Known
 from toledo.search.features import Derivations
 from toledo.search.options import SentenceOptions, after_span, may_follow
 from toledo.search.settings import Beam

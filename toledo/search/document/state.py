@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of
 from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, Text, room_for_state
-from toledo.search.document.loop import OPERATIONS, set_phrases
-from toledo.search.document.models.counts import Known, Measures
+from toledo.search.document.loop import set_phrases
+from toledo.search.document.models.counts import Measures
+from toledo.search.document.models.model import Known
 from toledo.search.document.models.user import Memories
+from toledo.search.document.settings import OPERATIONS
 from toledo.search.features import Derivations
 from toledo.search.options import WINDOW, SentenceOptions
 from toledo.search.phrase_scores import ANSWER, NO_STATE, PhraseScores

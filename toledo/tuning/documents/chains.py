@@ -36,12 +36,11 @@ from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.search.document.arrays import BEST
-from toledo.search.document.loop import run_steps, set_phrases
-from toledo.search.document.models.counts import FEATURES
-from toledo.search.document.models.kinds import DocumentModel
-from toledo.search.document.models.readability import document_score
+from toledo.search.document.loop import plan_of, run_steps, set_phrases
+from toledo.search.document.models.counts import FEATURES, document_score
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, Operations, Sampling
+from toledo.search.document.settings import DocumentSampling, DocumentSettings, Operations
 from toledo.search.document.state import DocumentState
 from toledo.search.features import Derivations
 from toledo.text.corpus import Document
@@ -171,7 +170,7 @@ class Chains:
 
     def _search(self, weights: Weights) -> DocumentSearch:
         settings = self.settings
-        how = DocumentSettings(Sampling(), settings.operations, start=settings.start, seed=settings.seed)
+        how = DocumentSettings(DocumentSampling(), settings.operations, start=settings.start, seed=settings.seed)
         return DocumentSearch(self.model, how, self.models, weights)
 
     def _begun(self, search: DocumentSearch, number: int) -> DocumentState:
@@ -199,7 +198,7 @@ class Chains:
         self, search: DocumentSearch, state: DocumentState, number: int, references: PreparedReferences
     ) -> DocumentSamples:
         settings, text = self.settings, state.known.text
-        words, plan = int(text.words[-1]), search.settings.plan()
+        words, plan = int(text.words[-1]), plan_of(search.settings)
         burn_in = settings.again if number in self._arrays else settings.first
         between = max(round(settings.every * words), min(words, 1))  # no word, no step
         pauses = [round(burn_in * words), *[between] * (settings.states - 1)]

@@ -27,9 +27,10 @@ from toledo.forest.linear import Rows
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, HillClimbing, Recording, bleu_settings, bleu_weights
+from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu_settings
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
 from toledo.tuning.checkpoint import HISTORY, Checkpoint
@@ -143,7 +144,7 @@ def search_states(
 ) -> list[DocumentResult]:
     """Search with records: by weights, or for BLEU alone."""
     settings = DocumentSettings(
-        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.every)
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.every
     )
     scorer = Weights({**weights, BLEUModel.name: 0.0})
     if pro.states == "bleu":
