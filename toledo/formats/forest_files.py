@@ -320,7 +320,7 @@ def convert(source: str | Path, source_format: str, target: str | Path, target_f
     return segments
 
 
-def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: Format, how: Conversion) -> None:
+def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: str, how: Conversion) -> None:
     """Write forests in any format, lists among them."""
     if form in LISTS:
         write_lists(_best(forests, how), path, form)
