@@ -1,8 +1,8 @@
-"""The picture of the README, docs/figures/gains.svg: what choosing and combining add to the best of several systems.
+"""Draw docs/figures/gains.svg for the README: gains of choosing and combining over the best single system.
 
     python docs/make_picture.py
 
-The numbers are those of the tables in docs/papers/system-combination.md, so picture and page cannot disagree.
+Numbers are read from the tables of docs/papers/system-combination.md, so picture and page cannot disagree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "papers" / "system-combination.md"
 PICTURE = DOCS / "figures" / "gains.svg"
 
-LEGEND = ("choice by toledo consensus", "combination by toledo combine")
+LEGEND = ("choice by toledo choose", "combination by toledo combine")
 BEST, CHOICE, COMBINED = "best on test, ", "MBR choice, ", "latExpBLEU + biased LM "
 WIDTH, ROW, TOP, ZERO, POINT = 640, 76, 124, 310, 110  # pixels; a point of BLEU is POINT wide
 STYLE = (
@@ -27,7 +27,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Gains:
-    """Of one language: how many systems, BLEU of the best one, and what is added to it."""
+    """Gains for one language: number of systems, BLEU of the best one, and what each method adds."""
 
     language: str
     systems: int
@@ -37,23 +37,23 @@ class Gains:
 
 
 def main() -> None:
-    """Draw it."""
+    """Write the picture."""
     PICTURE.write_text(picture(read_gains(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 def read_gains(page: str) -> list[Gains]:
-    """From the tables of the page; of the two choices the better one."""
-    found = []
+    """Read the gains from the tables of the page, taking the better of the two MBR choices."""
+    gains = []
     for language, systems, table in re.findall(r"^(\w+), (\d+) systems:\n\n((?:\|.*\n)+)", page, re.MULTILINE):
         rows = {line.split("|")[1].strip() + " ": float(line.split("|")[4]) for line in table.splitlines()[2:]}
         best = max(value for name, value in rows.items() if name.startswith(BEST))
         choice = max(value for name, value in rows.items() if name.startswith(CHOICE))
-        found.append(Gains(language, int(systems), best, choice - best, rows[COMBINED] - best))
-    return found
+        gains.append(Gains(language, int(systems), best, choice - best, rows[COMBINED] - best))
+    return gains
 
 
 def picture(gains: list[Gains]) -> str:
-    """SVG with a background of its own, so that it can be read on dark pages, too."""
+    """Return the SVG, with its own background so that it is readable on dark pages."""
     height = TOP + ROW * len(gains) + 16
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
@@ -79,10 +79,10 @@ def picture(gains: list[Gains]) -> str:
 
 
 def bar(kind: str, gain: float, top: int) -> list[str]:
-    """From zero to the gain, with its number at the end."""
+    """Return a bar from zero to the gain, with its value at the end."""
     size = round(abs(gain) * POINT)
     left, end = (ZERO, ZERO + size) if gain >= 0 else (ZERO - size, ZERO)
-    rounded = floor(round(100 * gain) / 10 + 0.5) / 10  # as one rounds by hand: 1.35 is 1.4
+    rounded = floor(round(100 * gain) / 10 + 0.5) / 10  # half up: 1.35 becomes 1.4
     number = f"{rounded:+.1f}".replace("-", "−")
     return [
         f'<rect class="{kind}" x="{left}" y="{top}" width="{size}" height="26"/>',

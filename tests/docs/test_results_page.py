@@ -1,4 +1,4 @@
-"""The page of results has the rows of the papers' pages, and its commands on real data give its numbers."""
+"""The page of results shows rows of the papers' pages, and its commands on real data give its numbers."""
 
 import re
 import runpy
@@ -19,7 +19,7 @@ def test_the_part_on_papers_is_up_to_date() -> None:
 
 
 def test_alignment_quality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moses_files: Path) -> None:
-    """Without the peers, which are not at hand."""
+    """Leave out fast_align and eflomal, which may not be installed."""
     monkeypatch.chdir(tmp_path)
     block = r"^    D=.*\n    (toledo .*)\n    python (\S+)( .*) --fast-align FAST --eflomal 3$"
     ((command, script, options),) = re.findall(block, TEXT, re.MULTILINE)
@@ -37,8 +37,8 @@ def test_choice_among_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.chdir(shared_folder / "data" / "wmt22-syscomb" / "de-en" / "test" / "raw")
     monkeypatch.setenv("COLUMNS", "160")
     output = tmp_path / "out.txt"
-    run_line(f"toledo consensus --gain chrf --tokenize 13a sys.*.en --output {output}")
-    printed = run_line(f"toledo evaluate -r ref.A.en sys.Online-G.en {output} --metrics bleu,chrf")
+    run_line(f"toledo choose --metric chrf sys.*.en --output {output}")
+    printed = run_line(f"toledo evaluate -r ref.A.en sys.Online-G.en {output} --metric bleu --metric chrf")
     scores = [f"{float(score):.1f}" for score in re.findall(r"(\d+\.\d+) ±", printed)]
     best = re.search(r"this gives ([\d.]+) BLEU and ([\d.]+) chrF", text).groups()
     system = re.search(r"Online-G, has ([\d.]+) and ([\d.]+) \(", text).groups()

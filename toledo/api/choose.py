@@ -7,20 +7,22 @@ from dataclasses import replace
 from itertools import repeat
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from toledo.api.inputs import Lists, Sample, Texts, read_lists, read_texts
+from toledo.api.inputs import Lists, Sample, Texts, read_list_files, read_lists, read_texts
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import Evidence, as_hypotheses, choose_each
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule, make_gain, make_rule
 from toledo.errors import InputError
 from toledo.files import atomic_writer
+from toledo.formats.list_files import OutputFormat
 from toledo.metrics.metric import Metric
 from toledo.metrics.utility import BATCH_SIZE, Utility
+from toledo.results import Hypothesis
 from toledo.settings import Named
 
 
@@ -153,3 +155,40 @@ def _check_samples(samples: Any, argument: str) -> None:
         raise InputError(f"{argument} is a path: call choose_many for a file", argument=argument)
     if not as_hypotheses(samples, argument):
         raise InputError(f"{argument} is empty", argument=argument)
+
+
+def choose_files(
+    files: Sequence[str | Path],
+    references: Sequence[str | Path] = (),
+    *,
+    form: OutputFormat | None = None,
+    num_samples: int | None = None,
+    num_references: int | None = None,
+    use: Literal["scores", "logprobs", "nothing"] = "scores",
+    **how: Any,
+) -> Iterator[Choice]:
+    """Yield the choice for each segment of list files, or of texts of several systems; `how` is as in `iter_choose`.
+
+    `use` says what makes the probabilities of the samples.
+    """
+    if use != "scores" and how.get("feature_weights") is not None:
+        raise InputError("`feature_weights` make scores that would be ignored", remedy="leave them out")
+    lists: Iterable[list[Hypothesis]] = read_list_files(files, num_samples, form)
+    if use == "logprobs":
+        lists = list(lists)
+        how["logprobs"] = [_logprobs(samples, segment) for segment, samples in enumerate(lists)]
+    if use != "scores":
+        lists = ([replace(one, score=None) for one in samples] for samples in lists)
+    others = read_list_files(references, num_references) if references else None
+    return iter_choose(lists, others, **how)
+
+
+def _logprobs(samples: Sequence[Hypothesis], segment: int) -> list[float]:
+    values = [one.logprob for one in samples]
+    if None in values:
+        raise InputError(
+            f"sample {values.index(None)} of segment {segment} has no log probability",
+            segment=segment,
+            remedy='write {"text": "…", "logprob": -4.1}',
+        )
+    return [value for value in values if value is not None]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import read_lines
+from toledo.files import STANDARD_STREAM, display_name, read_lines
+from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import METRICS, Metric
 from toledo.metrics.shapes import Groups, length_error, read_references
@@ -124,14 +125,7 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
 def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment, from Python or from a file."""
     if isinstance(lists, str | PathLike):
-        from toledo.formats.list_files import guess_format, read_outputs
-
-        file = _file(lists, argument)
-        if guess_format(file) == "text":
-            yield from _plain_lists(file, num_samples)
-            return
-        for some in read_outputs([file]):
-            yield [Hypothesis(" ".join(one.words), one.score, dict(one.features)) for one in some.entries]
+        yield from read_list_files([_file(lists, argument)], num_samples)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {_said(lists)}, expected a list of samples for each segment")
@@ -151,16 +145,33 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
         yield list(samples)
 
 
-def _plain_lists(file: Path, num_samples: int | None) -> Iterator[list[str]]:
-    if num_samples is None:
-        raise InputError(
-            "plain text needs num_samples, the number of lines for each segment", file=file, argument="num_samples"
-        )
-    lines = list(read_lines(file))
-    if len(lines) % num_samples:
-        raise InputError(f"has {len(lines)} lines, which is not a multiple of {num_samples}", file=file)
-    for begin in range(0, len(lines), num_samples):
-        yield lines[begin : begin + num_samples]
+def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, list[str] | Runs]:
+    """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
+    split = [one.partition("=") if "=" in one and not _is_file(one) else ("", "", one) for one in systems]
+    files = [file for _, _, file in split]
+    if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        raise InputError("the same file is given twice", file=twice, remedy="name each system once")
+    stems = [_stem(Path(file)) for file in files]
+    names = stems if len({*stems}) == len(stems) else files
+    found: dict[str, list[list[str]]] = {}
+    for (name, _, file), stem in zip(split, names, strict=True):
+        found.setdefault(name or stem, []).append(list(read_lines(file)))
+        if not found[name or stem][-1]:
+            raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
+    return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
+
+
+def read_list_files(
+    files: Sequence[str | Path], num_samples: int | None = None, form: OutputFormat | None = None
+) -> Iterator[list[Hypothesis]]:
+    """Yield the samples of each segment from files: lists in any format, or plain text.
+
+    Several files of plain text are the outputs of several systems; one has `num_samples` lines for each segment.
+    """
+    for some in read_outputs(files, form, num_samples):
+        yield [Hypothesis(" ".join(one.words), one.score, dict(one.features)) for one in some.entries]
 
 
 def make_metrics(

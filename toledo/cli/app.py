@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -92,27 +93,30 @@ GROUP_HELP = {
 }
 
 
-def make_app() -> App:
-    """Return the program with all commands; a command is imported when it is used."""
+def make_app(tokens: Sequence[str] = ()) -> App:
+    """Return the program with all commands; only the one that is run is imported, or all for an overview."""
     app = App(
         name="toledo",
-        help="Machine translation by expectation and consensus.",
+        help="Machine translation by expectation and consensus. `toledo COMMAND --help` has examples.",
         version=lambda: f"toledo {version('toledo-mt')}",
         help_format="markdown",
-        help_epilogue="`toledo COMMAND --help` explains a command and has examples.",
     )
+    words = _command(tokens)[1:]
     for number, (title, commands) in enumerate(COMMANDS.items()):
-        _add(app, commands, Group(title, sort_key=number))
+        _add(app, commands, words, Group(title, sort_key=number))
     return app
 
 
-def _add(app: App, commands: dict[str, Any], group: Group | None = None) -> None:
+def _add(app: App, commands: dict[str, Any], words: Sequence[str], group: Group | None = None) -> None:
+    """Add commands, of which `words` chooses one; without words they are all imported, for their help texts."""
     for number, (name, target) in enumerate(commands.items()):
         if isinstance(target, str):
-            app.command(target, name=name, group=group, sort_key=number)
+            module, _, function = target.partition(":")
+            run = target if words else getattr(import_module(module), function)
+            app.command(run, name=name, group=group, sort_key=number)
         else:
             part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number, help_format="markdown")
-            _add(part, target)
+            _add(part, target, words[1:] if words[:1] == [name] else ["another"])
             app.command(part)
 
 
@@ -132,7 +136,7 @@ def run(tokens: Sequence[str]) -> int:
     """Run a command and return its exit code; errors are printed."""
     common, names = Common(json="--json" in tokens, verbose="--verbose" in tokens or "-v" in tokens), {}
     try:
-        app = make_app()
+        app = make_app(tokens)
         app.config = config.reader(tokens)
         words = [HYPHEN if token == STANDARD_STREAM else token for token in tokens] or ["--help"]
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)

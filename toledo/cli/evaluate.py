@@ -1,217 +1,117 @@
-"""`toledo evaluate`: score translations and compare systems."""
+"""`toledo evaluate` and `toledo compare`: score translations, test whether systems differ."""
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from cyclopts import Parameter
 
-from toledo.cli.common import Json, Quiet, Threads, set_up_messages
-from toledo.cli.raw_text import looks_tokenised, raw_word
-from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, read_lines
+from toledo.cli.messages import print_result
+from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, repeated
 
-if TYPE_CHECKING:
-    from toledo.metrics.score import Score
 
-log = logging.getLogger(__name__)
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Scoring:
+    """How systems are scored."""
 
-WIDE = 200  # columns where no terminal says how many there are
+    reference: References = ()
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None
+    metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = (
+        "bleu",
+        "chrf",
+        "ter",
+    )
+    tokenize: Annotated[
+        str | None, Parameter(help="Tokenizer of BLEU, as in sacreBLEU; none for tokenized text. [default: 13a]")
+    ] = None
+    lowercase: Annotated[bool, flag("Ignore case.")] = False
+    document_ids: Annotated[
+        Path | None, Parameter(help="File with the document of each segment; whole documents are resampled.")
+    ] = None
+    interval: Annotated[float, Parameter(help="Level of confidence intervals; 0 for none.")] = 0.95
+    resamples: Annotated[int, Parameter(help="Number of resampled test sets.")] = 1000
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `toledo.evaluate` and `toledo.compare`."""
+        return {
+            "references": list(self.reference) or None,
+            "sources": self.source,
+            "metrics": self.metric,
+            "tokenize": self.tokenize,
+            "lowercase": self.lowercase,
+            "document_ids": self.document_ids,
+            "interval": self.interval or None,
+            "resamples": self.resamples,
+        }
+
+
+SCORING = Scoring()
 
 
 def evaluate(
-    hypothesis: Annotated[list[str], typer.Argument(help="Translations, a file for each system; - is standard input.")],
-    reference: Annotated[list[str], typer.Option("--reference", "-r", help="Reference; may be repeated.")],
-    threads: Threads,
-    metrics: Annotated[str, typer.Option(help="Which of bleu, chrf, chrf++, ter; with commas between.")] = (
-        "bleu,chrf,ter"
-    ),
-    tokenise: Annotated[
-        str,
-        typer.Option("--tokenize", "--tokenise", help="Tokeniser for BLEU as in sacreBLEU; none for tokenised text."),
-    ] = "13a",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case in BLEU and chrF; TER always does.")] = (
-        False
-    ),
-    test: Annotated[str, typer.Option(help="Test against the first file: bootstrap, randomisation, none.")] = (
-        "bootstrap"
-    ),
-    samples: Annotated[int, typer.Option(help="Resampled test sets, or random swaps.", min=1)] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the test.", min=0)] = 12345,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; - or none: standard input.")],
+    scoring: Scoring = SCORING,
+    seed: Seed = 12345,
+    threads: Threads = None,
+    common: Common = COMMON,
 ) -> None:
-    """Score translations: BLEU, chrF, TER, lengths; with several files, is each better than the first?
+    """Score translations: BLEU, chrF and TER with confidence intervals and signatures.
+
+    Several files are compared with the first one, as `toledo compare` does.
 
     **Examples**
 
-        toledo evaluate --reference ref.en system.en
-
-        toledo evaluate -r ref.0 -r ref.1 --tokenize none baseline.en better.en
-
-        toledo translate model < test.de | toledo evaluate -r test.en -
+        toledo evaluate test.out --reference test.en
+        toledo evaluate test.out -r test.trg.0 -r test.trg.1 --tokenize none
+        toledo translate model < test.de | toledo evaluate - -r test.en
+        toledo evaluate before.out after.out -r test.en
     """
-    set_up_messages(quiet)
-    names = tuple(name for name in metrics.lower().replace(",", " ").split())
-    if not names:
-        raise InputError("no metric is named", remedy="choose from bleu, chrf, chrf++, ter")
-    systems, references = _read(hypothesis, reference)
-    _hint(systems, reference[0], [one[0] for one in references], tokenise)
-    how = Scoring(names, tokenise, lowercase, test, samples, seed, threads)
-    content = score_systems(systems, references, how)
-    if as_json:
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
-    else:
-        _print_table(content)
+    from toledo.api.compare import compare as compare_systems
+    from toledo.api.evaluate import evaluate as score
+    from toledo.api.inputs import read_system_files
+
+    systems = read_system_files(hypotheses or ("-",), scoring.reference)
+    how = {**scoring.arguments(), "seed": seed, "threads": threads}
+    several = len(systems) > 1
+    result: Any = compare_systems(systems, **how) if several else score(systems.popitem()[1], **how)
+    print_result("evaluate", result, common)
 
 
-def _hint(systems: dict[str, list[str]], reference: str, lines: list[str], tokenise: str) -> None:
-    """Tokenised text is counted wrongly, and most of all if it is compared with raw text."""
-    name, ours = next(iter(systems.items()))
-    alike = "%s looks tokenised, %s does not: make them alike with toledo text detokenise or tokenise"
-    if looks_tokenised(ours) and raw_word(lines):
-        log.warning(alike, name, reference)
-    elif raw_word(ours) and looks_tokenised(lines):
-        log.warning(alike, reference, name)
-    elif tokenise != "none" and looks_tokenised(ours):
-        log.warning("the text looks tokenised: --tokenize none counts its tokens as they are")
+def compare(
+    *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; a name given again is another run of the system.")],
+    scoring: Scoring = SCORING,
+    baseline: Annotated[str | None, Parameter(help="System to compare with. [default: the first]")] = None,
+    all_pairs: Annotated[bool, flag("Compare every system with every other one.")] = False,
+    test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",
+    correction: Annotated[Literal["holm", "none"], Parameter(help="Correction for several comparisons.")] = "holm",
+    alpha: Annotated[float, Parameter(help="Level of significance.")] = 0.05,
+    seed: Seed = 12345,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Score several systems and test whether they differ.
 
+    **Examples**
 
-def _read(hypothesis: list[str], reference: list[str]) -> tuple[dict[str, list[str]], list[tuple[str, ...]]]:
-    """Lines of each system, and the references of each line; all files must have the same number of lines."""
-    files = [*reference, *hypothesis]
-    if files.count(STANDARD_STREAM) > 1:
-        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
-    if len(set(hypothesis)) < len(hypothesis):
-        raise InputError("the same file is given twice", remedy="name each system once")
-    texts = [list(read_lines(file)) for file in files]
-    expected = len(texts[0])
-    for file, lines in zip(files, texts, strict=True):
-        if not lines:
-            raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
-        if len(lines) != expected:
-            raise InputError(
-                f"{len(lines)} lines, but {display_name(files[0])} has {expected}",
-                file=display_name(file),
-                remedy="line i of each file must belong together; look for lost or added line ends",
-            )
-    references = list(zip(*texts[: len(reference)], strict=True))
-    systems = {display_name(f): lines for f, lines in zip(hypothesis, texts[len(reference) :], strict=True)}
-    return systems, references
+        toledo compare before=a.out tuned=b.out mbr=c.out --reference test.en
+        toledo compare a.out b.out -r test.en --all-pairs --test randomization
+        toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
+    """
+    from toledo.api.compare import compare as compare_systems
+    from toledo.api.inputs import read_system_files
 
-
-@dataclass(frozen=True)
-class Scoring:
-    """What the options say."""
-
-    metrics: tuple[str, ...] = ("bleu", "chrf", "ter")
-    tokenize: str = "13a"
-    lowercase: bool = False
-    test: str = "bootstrap"
-    samples: int = 1000
-    seed: int = 12345
-    threads: int | None = None
-
-
-def score_systems(
-    systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]], how: Scoring
-) -> dict[str, Any]:
-    """Score systems and compare them with the first; gives what `--json` prints."""
-    from toledo.api.compare import compare
-    from toledo.metrics.bleu import BLEU
-    from toledo.metrics.shapes import References
-
-    tests = {"none": "bootstrap", "bootstrap": "bootstrap", "randomisation": "randomization"}
-    if how.test not in tests:
-        raise InputError(f"no significance test {how.test!r}", remedy=f"choose from {', '.join(tests)}")
-    found = compare(
-        {name: list(lines) for name, lines in systems.items()},
-        References.per_segment(references),
-        test=tests[how.test],  # type: ignore[arg-type]
-        correction="none",
-        metrics=how.metrics,
-        tokenize=how.tokenize,
-        lowercase=how.lowercase,
-        interval=None if how.test == "none" else 0.95,
-        resamples=how.samples,
-        seed=how.seed,
-        threads=how.threads,
+    result = compare_systems(
+        read_system_files(systems, scoring.reference),
+        baseline=baseline,
+        pairs="all" if all_pairs else "baseline",
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        seed=seed,
+        threads=threads,
+        **scoring.arguments(),
     )
-    p_values = {(one.system, one.metric): one.p for one in found.tests} if how.test != "none" else {}
-    bleu = BLEU(tokenize=how.tokenize, lowercase=how.lowercase)
-    rows = []
-    for name, system in found.systems.items():
-        length = bleu.corpus_score(found.texts[name], References.per_segment(references))
-        scores = {one.name: _score_as_json(one, p_values.get((name, key))) for key, one in system.scores.items()}
-        rows.append(
-            {
-                "name": name,
-                "scores": scores,
-                "words": length.sys_len,
-                "reference_words": length.ref_len,
-                "length_ratio": round(length.ratio, 4),
-                "brevity_penalty": round(length.bp, 4),
-            }
-        )
-    signatures = {one.name: one.signature for one in next(iter(found.systems.values())).scores.values()}
-    return {"test": how.test, "samples": how.samples, "seed": how.seed, "systems": rows, "signatures": signatures}
-
-
-def _score_as_json(score: Score, p_value: float | None) -> dict[str, float]:
-    fields = {"score": round(score.score, 4)}
-    if score.interval:
-        interval = score.interval
-        fields |= {"mean": round(interval.mean, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
-    if p_value is not None:
-        fields["p_value"] = round(p_value, 6)
-    return fields
-
-
-def _print_table(content: Mapping[str, Any]) -> None:
-    console = Console(soft_wrap=True)
-    console = console if console.is_terminal else Console(width=WIDE, soft_wrap=True)
-    table = Table("System", box=None, pad_edge=False, header_style="bold")
-    for name in content["signatures"]:
-        table.add_column(name, justify="right")
-    table.add_column("length", justify="right")
-    table.add_column("brevity", justify="right")
-    names = _short_names([system["name"] for system in content["systems"]])
-    for name, system in zip(names, content["systems"], strict=True):
-        scores = [_cell(score) for score in system["scores"].values()]
-        table.add_row(escape(name), *scores, f"{system['length_ratio']:.3f}", f"{system['brevity_penalty']:.3f}")
-    console.print(table)
-    console.print()
-    if content["test"] != "none":
-        console.print(_explanation(content, names), highlight=False, markup=False)
-    for name, signature in content["signatures"].items():
-        console.print(f"{name}|{signature}", highlight=False, markup=False)
-
-
-def _short_names(names: list[str]) -> list[str]:
-    """Names without directories, where that leaves them distinct."""
-    short = [name.rpartition("/")[2] for name in names]
-    return short if len(set(short)) == len(short) else names
-
-
-def _cell(score: Mapping[str, float]) -> str:
-    text = f"{score['score']:.2f}"
-    if "low" in score:
-        text += f" ± {(score['high'] - score['low']) / 2:.2f}"
-    if "p_value" in score:
-        text += f" (p = {score['p_value']:.3f}){'*' if score['p_value'] < 0.05 else ' '}"
-    return text
-
-
-def _explanation(content: Mapping[str, Any], names: list[str]) -> str:
-    text = f"± half of the 95 % interval ({content['samples']} resampled test sets, seed {content['seed']})"
-    if len(names) < 2:
-        return text
-    name = "paired bootstrap" if content["test"] == "bootstrap" else "approximate randomisation"
-    return f"{text}; p: {name} against {names[0]}; * p < 0.05"
+    print_result("compare", result, common)

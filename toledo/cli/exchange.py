@@ -34,9 +34,7 @@ def import_model(
     **Examples**
 
         toledo import --phrase-table phrase-table.gz --language-model lm.arpa.gz -o model
-
         toledo import --moses-ini mert-work/moses.ini -o model
-
         toledo import --docent-config docent.xml --phrase-table table.gz --language-model lm.arpa -o model
     """
     from toledo.api.exchange import import_docent, import_moses
@@ -73,9 +71,7 @@ def export_model(
     **Examples**
 
         toledo export model -o moses
-
         toledo export model --write-phrase-table phrase-table.gz --write-language-model lm.arpa
-
         toledo export model -o moses --filter test.de
     """
     from toledo.api.exchange import MosesFiles, export_moses

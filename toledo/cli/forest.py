@@ -46,9 +46,7 @@ def show(
     **Examples**
 
         toledo forest show test.nbest.gz
-
         toledo forest show test.nbest.gz --segment 3 --nbest 10 --weights weights.toml
-
         toledo forest show lattices.plf --segment 0 --svg lattice.svg --prune-below 0.01
     """
     from toledo.api.forests import ForestFile
@@ -83,9 +81,7 @@ def convert(
     **Examples**
 
         toledo forest convert test.nbest.gz test.jsonl
-
         toledo forest convert hypergraphs/ test.nbest.gz --nbest 200 --weights weights.toml
-
         toledo forest convert lattices.plf lattices.slf
     """
     require_apart(output, file, weights)

@@ -38,7 +38,6 @@ def train(
     **Examples**
 
         toledo lm train --order 3 -o lm.arpa < train.en
-
         toledo lm train train.en --order 5 --prune 0 --prune 0 --prune 1 -o lm.arpa.gz
     """
     from toledo.api.language_model import LanguageModel
@@ -65,7 +64,6 @@ def score(
     **Examples**
 
         toledo lm score lm.arpa < test.en
-
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
     from toledo.api.language_model import LanguageModel

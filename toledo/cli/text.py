@@ -153,7 +153,6 @@ def clean(
     **Examples**
 
         toledo text clean -s a.de -t a.en --source-output b.de --target-output b.en
-
         toledo text clean -s a.de -t a.en --source-output b.de --target-output b.en --max-length 60 --ratio 4
     """
     from toledo.text.corpus import read_line_pairs

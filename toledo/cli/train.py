@@ -46,9 +46,7 @@ def train(
     **Examples**
 
         toledo train -s train.de -t train.en -o model
-
         toledo train -s train.de -t train.en --alignment links --lm-order 5 --reordering -o model
-
         toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 -o model
     """
     from toledo.api.train import train
@@ -89,9 +87,7 @@ def align(
     **Examples**
 
         toledo align -s train.de -t train.en > links
-
         toledo align -s train.de -t train.en --symmetrize intersection -o links.gz
-
         toledo align -s train.de -t train.en --aligner hmm:iterations_ibm1=8,iterations_hmm=3 --write-lexicons lexicons
     """
     require_apart(output, source, target, pairs)
