@@ -20,8 +20,8 @@ TARGETS = ["the house is small", "a house", "the book", "a book is small"] * 3
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> None:
-    logging.getLogger("toledo").setLevel(logging.ERROR)
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR, "toledo")
 
 
 @pytest.fixture
