@@ -81,9 +81,8 @@ class Rule:
 def check_scale(scale: float) -> None:
     """Refuse scales that make no distribution of scores, or turn it round."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise InputError(
-            f"scale is {scale:g}", argument="scale", remedy=f"use a number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
-        )
+        limits = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        raise InputError(f"scale is {scale:g}, expected {limits}", argument="scale")
 
 
 def make_gain(named: Named[Metric]) -> Metric:
