@@ -99,7 +99,7 @@ def _course(result: DocumentResult) -> Run:
 def _within_reach(one: DocumentSet, document: Document) -> Document:
     """With a random translation as its only reference."""
     state = DocumentSearch(one.model, DocumentSettings(start="random", seed=PSEUDO_SEED)).start(document)
-    texts = [[word for step in steps for word in step.words] for steps in state.translations_of(state.present)]
+    texts = [text.split() for text in state.present.texts()]
     parts = zip(document.segments, texts, strict=True)
     return replace(document, segments=tuple(replace(part, references=(tuple(words),)) for part, words in parts))
 

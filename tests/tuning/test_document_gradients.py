@@ -15,7 +15,7 @@ from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
-from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of
+from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows
 from toledo.tuning.documents.trainer import Batch, DocumentTrainer
 from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, smoothed
 from toledo.weights import Weights
@@ -52,9 +52,10 @@ def test_rows_are_the_features_of_each_sentence(reordering: bool) -> None:
     search = DocumentSearch(model, DocumentSettings(start="random"))
     state = search.start(document_of(sources))
     phrases, size = state.present, len(model.feature_names)
-    rows = sentence_rows(model, state.known.text, phrases, size)
-    words, offsets = texts_of(state.known.text.options, phrases)
-    for s, (source, steps) in enumerate(zip(sources, state.translations_of(phrases), strict=True)):
+    rows = sentence_rows(phrases, size)
+    offsets, words = phrases.yields()
+    for s, source in enumerate(sources):
+        steps = phrases.steps(s)
         found = tuple((step.begin, step.end, step.pair) for step in steps)
         expected = features_of(model, source, found)
         assert rows.dense[s] == pytest.approx([expected[name] for name in model.feature_names], rel=1e-5)

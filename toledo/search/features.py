@@ -24,6 +24,7 @@ from toledo.search.steps import Step
 from toledo.text.vocabulary import END
 
 OPTION_FEATURES = ("word.penalty", "phrase.penalty", "oov")  # after those of the table
+NO_REORDERING = np.empty((0, len(REORDERING_FEATURES)), np.float32)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -111,22 +112,46 @@ def step_features(model: Model, options: SentenceOptions, chosen: Options, previ
     own = np.zeros((options.pairs.size + 1, len(model.feature_names)), np.float32)  # the last row is that of NONE
     own[:-1, [model.feature_names.index(name) for name in names]] = option_features(model, options)
     features = own[chosen]
-    steps = np.flatnonzero(chosen != NONE)
-    begin, end = options.begin[chosen[steps]], options.end[chosen[steps]]
-    first, last = (np.append(array, np.int32(0))[previous[steps]] for array in (options.begin, options.end))
-    features[steps, model.feature_names.index("distortion")] = -np.abs(begin - last)
+    jump = model.feature_names.index("distortion")
     if model.table.reordering is None:
-        return features
-    orientation = np.full(steps.size, DISCONTINUOUS)
-    orientation[end == first] = SWAP
-    orientation[begin == last] = MONOTONE
-    columns = np.array([model.feature_names.index(name) for name in REORDERING_FEATURES])
-    pairs = np.append(options.pairs, np.int32(UNKNOWN_WORD))
-    for side, of_side in enumerate((pairs[chosen[steps]], pairs[previous[steps]])):
-        known = np.flatnonzero(of_side != UNKNOWN_WORD)
-        kind = 3 * side + orientation[known]
-        features[steps[known], columns[kind]] = model.table.reordering[of_side[known], kind]
+        _fill_junctions(options, chosen, previous, NO_REORDERING, jump, jump, features)
+    else:
+        first = model.feature_names.index(REORDERING_FEATURES[0])  # the others follow
+        _fill_junctions(options, chosen, previous, model.table.reordering, jump, first, features)
     return features
+
+
+@kernel
+def _fill_junctions(
+    options: SentenceOptions,
+    chosen: Options,
+    previous: Options,
+    reordering: NDArray[np.float32],
+    jump: int,
+    first_orientation: int,
+    out_features: NDArray[np.float32],
+) -> None:
+    """Fill in the jump of each step, and the orientation towards the phrase before it, seen from both."""
+    for i in range(chosen.size):
+        option, before = chosen[i], previous[i]
+        if option == NONE:
+            continue
+        first = last = np.int32(0)
+        if before != NONE:
+            first, last = options.begin[before], options.end[before]
+        out_features[i, jump] = -abs(options.begin[option] - last)
+        if reordering.shape[0] == 0:
+            continue
+        orientation = DISCONTINUOUS
+        if options.begin[option] == last:
+            orientation = MONOTONE
+        elif options.end[option] == first:
+            orientation = SWAP
+        if options.pairs[option] != UNKNOWN_WORD:
+            out_features[i, first_orientation + orientation] = reordering[options.pairs[option], orientation]
+        orientation += 3
+        if before != NONE and options.pairs[before] != UNKNOWN_WORD:
+            out_features[i, first_orientation + orientation] = reordering[options.pairs[before], orientation]
 
 
 def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float32]:

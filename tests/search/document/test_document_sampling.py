@@ -62,7 +62,7 @@ def visits(
     search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for _ in range(samples):
         search.run(state, thinning)
-        present = state.translations_of(state.present)
+        present = [state.present.steps(s) for s in range(len(state.present))]
         counts[numbers[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
     return counts
 
@@ -145,7 +145,7 @@ def test_no_operation_changes_the_posterior(name: str) -> None:
         parts = [np.array([options[s, *step] for step in steps], np.int32) for s, steps in enumerate(STATES[start])]
         search._runner.put(state, Derivations.joined(state.known.model, state.known.text.options, parts))
         search.run(state, 3)
-        present = state.translations_of(state.present)
+        present = [state.present.steps(s) for s in range(len(state.present))]
         counts[NUMBER[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
     assert surprise(counts, expected) > 1e-4
 

@@ -77,8 +77,8 @@ def to_forest(model: Model, options: SentenceOptions, lattice: SearchLattice) ->
     taken = chosen != NONE
     arity = np.ones(chosen.size, np.int64)
     arity[0] = 0
-    features = np.zeros((chosen.size, len(model.feature_names)), np.float32)
-    features[1:] = step_features(model, options, edges.options, lattice.node_option[edges.tails])
+    previous = np.concatenate([np.array([NONE], np.int32), lattice.node_option[edges.tails]])
+    features = step_features(model, options, chosen, previous)
     features[1:, : len(model.language_models)] = edges.model_scores
     provenance = np.full(chosen.size, NO_PHRASE, np.int64)
     provenance[taken] = pack(options.begin, options.end, options.pairs)[chosen[taken]]
