@@ -266,7 +266,10 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
         (("--search", "itg", "--pop-limit", 20), "--pop-limit: not for --search itg"),
         (("--beam", 20), "--beam: not for --search beam"),
         (("--sparse-features", 20), "--sparse-features: there is no --sparse"),
-        (("--objective", "mira", "--on", "forests", "--metric", "ter"), "objective 'mira:on=forests' cannot use metric 'ter'"),
+        (
+            ("--objective", "mira", "--on", "forests", "--metric", "ter"),
+            "objective 'mira:on=forests' cannot use metric 'ter'",
+        ),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
