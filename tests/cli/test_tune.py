@@ -243,7 +243,7 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "plain: the lists have no features" in message
     assert "write: 0 ||| text ||| lm= -3.5" in message
     assert "pro has no option --restarts" in refusal(model, "--objective", "pro", "--restarts", 3)
-    assert "not for ter" in refusal(model, "--objective", "xbleu", "--metric", "ter")
+    assert "cannot use metric 'ter'" in refusal(model, "--objective", "xbleu", "--metric", "ter")
     assert "two results would go to one place" in refusal(model, "--report", "tuned.toml")
     assert "no such directory" in refusal(model, "--report", "nowhere/report.html")
     message = refusal(model, "--frozen", "oov,lmm", "--objective", "pro")
@@ -266,7 +266,10 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
         (("--search", "itg", "--pop-limit", 20), "--pop-limit: not for --search itg"),
         (("--beam", 20), "--beam: not for --search beam"),
         (("--sparse-features", 20), "--sparse-features: there is no --sparse"),
-        (("--objective", "mira", "--on", "forests", "--metric", "ter"), "mira on forests tunes for BLEU, not for ter"),
+        (
+            ("--objective", "mira", "--on", "forests", "--metric", "ter"),
+            "objective 'mira:on=forests' cannot use metric 'ter'",
+        ),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:

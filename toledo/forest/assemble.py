@@ -19,7 +19,7 @@ from toledo.text.vocabulary import Vocabulary
 
 
 def join(forests: Sequence[Forest]) -> Forest:
-    """Several forests in a row: a tuning corpus. They must share feature names and vocabulary."""
+    """Put several forests in a row: a tuning corpus. They must share feature names and vocabulary."""
     if not forests:
         raise ValueError("nothing to join")
     first = forests[0]
@@ -52,7 +52,7 @@ def join(forests: Sequence[Forest]) -> Forest:
 
 
 def split(forest: Forest) -> list[tuple[Forest, int, int]]:
-    """Each segment's forest, with the range of its edges in the whole."""
+    """Return each segment's forest, with the range of its edges in the whole."""
     parts = []
     shape = forest.shape
     for begin_node, end_node in zip(shape.sentences[:-1].tolist(), shape.sentences[1:].tolist(), strict=True):
@@ -107,7 +107,7 @@ def _join_optional(parts: Sequence[NDArray[Any] | None], sizes: Sequence[int], d
 
 
 def _join_sparse(forests: Sequence[Forest]) -> SparseFeatures | None:
-    """Each forest numbers its sparse features on its own; the union numbers them anew."""
+    """Number the sparse features of all forests anew: each forest has its own numbers."""
     if all(forest.sparse is None for forest in forests):
         return None
     names: dict[str, int] = {}
@@ -183,7 +183,7 @@ def from_edges(
 
 
 def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
-    """The forest without the other edges, and without what thereby has no derivation. Every segment keeps its place."""
+    """Drop all other edges, and what thereby has no derivation. Every segment keeps its place."""
     if keep.shape != (forest.edges,):
         raise ValueError(f"{keep.shape} decisions for {forest.edges} edges")
     if len(forest) != 1:

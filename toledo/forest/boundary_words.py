@@ -115,7 +115,7 @@ def write_state(buffer: Buffer, size: int, context: int, left: bool, right: bool
 
 @inner_kernel
 def crosses(buffer: Buffer, first: int, last: int) -> bool:
-    """Whether the words from `first` to `last` are not all of one tail: then this edge completes them."""
+    """Return whether the words from `first` to `last` are not all of one tail: then this edge completes them."""
     return bool(buffer.parts[first] == OWN or buffer.parts[first] != buffer.parts[last])
 
 
@@ -172,7 +172,7 @@ def fill(
 
 @inlined
 def model_score(task: EdgeTask, buffer: Buffer, size: int) -> float:
-    """The natural log probability of the words that have their full context first at this edge."""
+    """Return the natural log probability of the words that have their full context first at this edge."""
     needed = task.model_order - 1
     total, run, part_start = 0.0, 0, 0
     for i in range(size):
@@ -193,7 +193,7 @@ def model_score(task: EdgeTask, buffer: Buffer, size: int) -> float:
 
 @inlined
 def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
-    """Whether word i of a tail is one of its last words, which have been scored within it."""
+    """Return whether word i of a tail is one of its last words, which have been scored within it."""
     i -= 1
     while i >= 0 and buffer.parts[i] == part:
         if buffer.words[i] == GAP:
@@ -204,7 +204,7 @@ def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
 
 @inner_kernel
 def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) -> float:
-    """The log10 probability of word `last` after the words from `first` on."""
+    """Return the log10 probability of word `last` after the words from `first` on."""
     state = 0
     if buffer.words[first] == BEGIN:
         state = begin_state(model)
@@ -216,7 +216,7 @@ def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) ->
 
 @inlined
 def left_estimate(task: EdgeTask, buffer: Buffer, size: int, head: int) -> float:
-    """What the first words of a text will about add, once it is known what comes before: as if nothing did.
+    """Return what the first words of a text will about add, once it is known what comes before: as if nothing did.
 
     Without it, a beam would prefer texts whose first words are unlikely: nobody has paid for them yet.
     """

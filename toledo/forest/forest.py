@@ -259,14 +259,14 @@ def _hypothesis(sample: str | Hypothesis | Mapping[str, Any]) -> Hypothesis:
 
 
 def sentences_at_once(shape: Shape) -> int:
-    """How many sentences make a good piece of work for a thread; the number of threads has no say in it."""
+    """Return how many sentences are a good piece of work for a thread, whatever the number of threads."""
     sentences, edges = shape.sentences.size - 1, shape.tail_offsets.size - 1
     piece = min(max(edges // PIECES, FEWEST_EDGES), MOST_EDGES)
     return max(1, piece * sentences // max(edges, 1))
 
 
 def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:
-    """Where the edges of each sentence begin, and the end."""
+    """Return where the edges of each sentence begin, and the end."""
     return shape.head_edges[shape.sentences].astype(np.int64)
 
 

@@ -38,7 +38,7 @@ ONE = np.uint64(1)
 
 @kernel
 def best_strings(shape: Shape, yields: Yields, best: Best) -> NDArray[np.uint64]:
-    """The string of the best derivation of each node."""
+    """Return the string of the best derivation of each node."""
     strings = np.ones((best.edges.size, 4), np.uint64)
     for v in range(best.edges.size):
         h = best.edges[v]
@@ -116,7 +116,7 @@ class DerivationBatch(NamedTuple):
 
 
 def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[Derivation]:
-    """The derivations of a one-segment forest, best first; only the best one of each translation if `distinct`.
+    """Return the derivations of a one-segment forest, best first; only the best one of each translation if `distinct`.
 
     Takes time for what is asked, not for what exists: stop iterating when you have enough.
     """
@@ -129,7 +129,7 @@ def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterato
 
 
 def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[DerivationBatch]:
-    """The same as arrays, in batches that grow: for those who want thousands."""
+    """Return the same as arrays, in batches that grow: for those who want thousands."""
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
     check_scores(forest.shape, scores)
@@ -149,7 +149,7 @@ def _batches(forest: Forest, scores: Scores, distinct: bool) -> Iterator[Derivat
 
 
 def _empty_state(shape: Shape) -> KBestState:
-    """The margins are what one step can need at most: candidates for all edges of a node, and one exchange."""
+    """Return whether there is room for one step: candidates for all edges of a node, and one exchange."""
     nodes = shape.head_edges.size - 1
     widest = int(np.diff(shape.head_edges).max(initial=0)) + 1
     arity = int(np.diff(shape.tail_offsets).max(initial=0))
@@ -279,7 +279,7 @@ def _tail_item(problem: KBestProblem, state: KBestState, item: int, i: int) -> i
 
 @kernel
 def _first_item(problem: KBestProblem, state: KBestState, node: int) -> int:
-    """The best item of a node. Its candidates are its edges with the best of their tails, whose items can wait."""
+    """Return the best item of a node, whose candidates are its edges with the best items of their tails."""
     if state.first[node] != UNKNOWN_YET:
         return int(state.first[node])
     shape = problem.shape
@@ -345,7 +345,7 @@ def _exchange(problem: KBestProblem, state: KBestState, item: int, i: int, follo
 
 @kernel
 def _new_item(problem: KBestProblem, state: KBestState, h: int, head: int, score: float) -> int:
-    """An item whose tails have their best items."""
+    """Return an item whose tails have their best items."""
     item, tails = state.used[ITEMS], state.used[TAIL_ITEMS]
     arity = problem.shape.tail_offsets[h + 1] - problem.shape.tail_offsets[h]
     state.used[ITEMS] += 1
@@ -406,7 +406,7 @@ def _take_best(state: KBestState, node: int) -> int:
 
 @kernel
 def _is_new(state: KBestState, item: int) -> bool:
-    """Whether the node of an item has not given out its string before; notes that it has now."""
+    """Return whether the string of an item is new to its node, and note that it is known from now on."""
     node = np.uint64(state.items[item, HEAD] + 1) * NODE_MIX
     key = ((state.strings[item, 0] << HALF) | state.strings[item, 1]) ^ node
     slot = find_slot(state.seen, key)

@@ -58,12 +58,12 @@ class NGramForest:
         return CompletedNGrams(self.offsets, self.ids)
 
     def number(self, sentence: int, ngram: Sequence[int]) -> int:
-        """The number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
+        """Return the number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
         found = number_of(self.indexes[sentence], ngram)
         return found if found < 0 else found + int(self.sentences[sentence])
 
     def ngrams(self, sentence: int) -> Iterator[tuple[int, ...]]:
-        """The n-grams of a sentence as word ids, in the order of their numbers.
+        """Return the n-grams of a sentence as word ids, in the order of their numbers.
 
         Some may be on no derivation that is left (dead ends, or what a beam dropped): their expected count is 0.
         """
@@ -71,7 +71,7 @@ class NGramForest:
         return (words_of(index, number) for number in range(int(index.used[0])))
 
     def expected_counts(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The expected number of occurrences of each n-gram, for a distribution over `forest`."""
+        """Return the expected number of occurrences of each n-gram, for a distribution over `forest`."""
         self._check(distribution)
         counts = np.zeros(self.orders.size)
         self._for_edges(
@@ -81,7 +81,7 @@ class NGramForest:
         return counts
 
     def edge_sums(self, values: NDArray[np.float64], threads: int | None = None) -> Scores:
-        """For each edge the sum of some value over the n-grams that it completes."""
+        """Return for each edge the sum of some value over the n-grams that it completes."""
         if values.shape != self.orders.shape:
             raise ValueError(f"values of shape {values.shape} for {self.orders.size} n-grams")
         sums = np.empty(self.forest.edges)
@@ -106,7 +106,7 @@ class NGramForest:
         )
 
     def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
+        """Return the probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
         self._check(distribution)
 
         def work(first: int, last: int) -> list[NDArray[np.float64]]:
@@ -161,7 +161,7 @@ def rescore(
 
 
 def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
-    """Several in a row."""
+    """Put several split forests in a row."""
     if len({part.order for part in parts}) != 1:
         raise ValueError("n-gram forests of different orders cannot be joined")
     shifts = np.cumsum([0] + [part.orders.size for part in parts])

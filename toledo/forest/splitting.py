@@ -255,7 +255,7 @@ def _combined(task: EdgeTask, nodes: NewNodes, h: int, chosen: NDArray[np.int32]
 
 @inlined
 def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32], score: float, estimate: float) -> int:
-    """The split node of an old one with this state, a new one if need be; keeps the best score."""
+    """Return the split node with this state, a new one if need be; keep the best score."""
     slot = _slot_of(nodes, old, state)
     node = nodes.slots[slot]
     if node == NO_NODE:

@@ -48,7 +48,7 @@ class CoBLEU(Settings, PrecisionObjective):
 
 
 def brevity(x: float, steepness: float) -> tuple[float, float]:
-    """The logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
+    """Return the logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
     if math.isinf(steepness):
         return min(x, 0.0), float(x <= 0.0)
     small = math.exp(-abs(steepness * x))
@@ -65,7 +65,7 @@ class ConsensusPrecision(ExpectedCounts):
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The clipped expected count over the expected count."""
+        """Return the clipped expected count over the expected count."""
         matched.require_order(self.order)
         chosen = matched.ngrams.orders == self.order
         total = float(expected[chosen].sum())

@@ -44,22 +44,22 @@ class ExpectedCounts(Objective):
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The value, and its derivative by the expected count of each n-gram."""
+        """Return the value, and its derivative by the expected count of each n-gram."""
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each n-gram pays its derivative to the edges that complete it."""
+        """Pay the derivative of each n-gram to the edges that complete it."""
         ngrams = situation.matched.ngrams
         expected = ngrams.expected_counts(situation.distribution, situation.threads)
         value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
         return value, ngrams.edge_sums(derivatives, situation.threads)
 
     def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Any:
-        """What `settle` wants to know of some segments, found while their expected counts are at hand."""
+        """Return what `settle` wants to know of some segments, found while their expected counts are at hand."""
 
     def settle(
         self, matched: MatchedForest, expected: NDArray[np.float64], parts: Sequence[Any], threads: int | None
     ) -> tuple[float, Any]:
-        """The value, and what `differentiate` needs to know of the whole; `parts` are what `collect` gave."""
+        """Return the value, and what `differentiate` needs to know of the whole; `parts` are what `collect` gave."""
         return self.value_and_derivatives(matched, expected, threads)
 
     def differentiate(

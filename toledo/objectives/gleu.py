@@ -29,7 +29,7 @@ class ConsensusGLEU(Settings, ExpectedCounts):
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The quotient rule; where the references have more n-grams, only matches count."""
+        """Apply the quotient rule; where the references have more n-grams, only matches count."""
         matched.require_order(self.order)
         counted = matched.ngrams.orders <= self.order
         closest = matched.lengths(expected)[1]

@@ -39,7 +39,7 @@ class ExpectedGain(Objective):
     gains: Scores
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each hypothesis is rewarded by its gain."""
+        """Reward each hypothesis by its gain."""
         forest = situation.matched.ngrams.forest
         _require_lists(forest)
         if self.gains.shape != (forest.edges,):
@@ -53,7 +53,7 @@ def sentence_bleu_gains(
     metric: BLEU = SENTENCE_BLEU,
     threads: int | None = None,
 ) -> Scores:
-    """The sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
+    """Return the sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
     _require_lists(forest)
     if len(references) != len(forest):
         raise InputError(
@@ -80,7 +80,7 @@ class Entropy(Objective):
     """The entropy of the distributions, summed over segments: H = log Z − E[Σ s_h], so an edge's reward is −s_h."""
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """An impossible edge has no reward: nothing uses it."""
+        """Reward each edge by minus its score; an impossible edge has no reward, as nothing uses it."""
         value = float(situation.distribution.entropy().sum())
         return value, np.where(np.isfinite(situation.scores), -situation.scores, 0.0)
 
@@ -104,7 +104,7 @@ class ExpectedStatistics(Objective):
     metric: Metric
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each hypothesis is rewarded by what its statistics add."""
+        """Reward each hypothesis by what its statistics add."""
         forest = situation.matched.ngrams.forest
         if forest.shape.tails.size or self.statistics.shape != (forest.edges, self.metric.size):
             raise InputError(

@@ -52,7 +52,7 @@ class MatchedForest:
             raise ValueError(f"order {order} needs a forest split for it, not for {self.ngrams.order}")
 
     def lengths(self, expected: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """The expected length of all segments together, and the closest reference length of each."""
+        """Return the expected length of all segments together, and the closest reference length of each."""
         single = self.ngrams.orders == 1
         counts = expected[single].astype(np.float64)
         each = np.bincount(self.sentence_of[single], counts, len(self.ngrams.forest)).astype(np.float64)
@@ -84,7 +84,7 @@ def match(ngrams: NGramForest, references: Sequence[References]) -> MatchedFores
 
 
 def without_ngrams(forest: Forest) -> MatchedForest:
-    """A forest for objectives that look at whole hypotheses and not at n-grams."""
+    """Return a forest for objectives that look at whole hypotheses and not at n-grams."""
     offsets, none = np.zeros(forest.edges + 1, np.int64), np.empty(0, np.int32)
     bounds = np.zeros(len(forest) + 1, np.int64)
     ngrams = NGramForest(forest, 0, offsets, none, bounds, np.empty(0, np.uint8), ())
@@ -92,14 +92,14 @@ def without_ngrams(forest: Forest) -> MatchedForest:
 
 
 def closest_lengths(lengths: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The reference length closest to each expected length, the shorter one of two equally close."""
+    """Return the reference length closest to each expected length, the shorter one of two equally close."""
     distance = np.abs(lengths - expected[:, None])
     nearest = distance.min(axis=1, keepdims=True)
     return np.asarray(np.where(distance == nearest, lengths, np.inf).min(axis=1))
 
 
 def _ids(words: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """A word that the vocabulary lacks matches nothing, not even another such word."""
+    """Return word ids; a word that the vocabulary lacks matches nothing, not even another such word."""
     return np.array([vocabulary.id(word) if word in vocabulary else -1 for word in words], np.int32)
 
 
@@ -171,12 +171,12 @@ class Objective(ABC):
 
     @abstractmethod
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """The value, and a reward for each edge so that the value's gradient is that of the expected total reward."""
+        """Return the value, and rewards of edges whose expected total has the same gradient."""
 
     def value_and_advantage(
         self, matched: MatchedForest, scores: Scores, threads: int | None = None
     ) -> tuple[float, Scores]:
-        """The value and its derivative by the score of each edge."""
+        """Return the value and its derivative by the score of each edge."""
         given = distribution(matched.ngrams.forest.shape, scores, threads)
         value, rewards = self.rewards(Situation(matched, scores, given, threads))
         return value, advantage(given, rewards, threads)
@@ -234,7 +234,7 @@ class Regularized:
     def value_and_gradient(
         self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
     ) -> tuple[float, dict[str, float]]:
-        """The value and its derivative by each weight."""
+        """Return the value and its derivative by each weight."""
         value, gradient = self.objective.value_and_gradient(matched, weights, threads)
         for name, slope in gradient.items():
             distance = weights.get(name, 0.0) - self.center.get(name, 0.0)

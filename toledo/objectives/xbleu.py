@@ -40,7 +40,7 @@ class XBLEU(Settings, PrecisionObjective):
 
 
 def smooth_brevity(x: float, steepness: float = STEEPNESS) -> tuple[float, float]:
-    """φ(x) and its derivative, without overflow."""
+    """Return φ(x) and its derivative, without overflow."""
     small = math.exp(-abs(steepness * x))
     gate = (small if x > 0 else 1.0) / (1.0 + small)
     grown = math.expm1(min(x, 1.0))  # x is at most 1

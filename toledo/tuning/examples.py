@@ -62,7 +62,7 @@ class Examples:
             )
 
     def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
-        """Some of the segments."""
+        """Return some of the segments."""
         return Examples(
             [self.forests[number] for number in segments], [self.references[number] for number in segments], self.metric
         )
@@ -98,13 +98,13 @@ NONE = -1
 
 
 def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
-    """The metric's score of the best hypotheses."""
+    """Return the metric's score of the best hypotheses."""
     chosen = best_hypotheses(scores, lists.offsets)
     return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
 
 
 def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray[np.float64]:
-    """How good each hypothesis is alone, as a rule from 0 to 1 and more is better: sentence BLEU+1 (Lin and Och 2004).
+    """Return how good each hypothesis is alone, from 0 to 1 as a rule: sentence BLEU+1 (Lin and Och 2004).
 
     BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
     the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
@@ -122,13 +122,13 @@ def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray
 
 
 def sign(metric: Metric) -> float:
-    """What turns a score into something to maximise."""
+    """Return what turns a score into something to maximize."""
     return 1.0 if metric.higher_is_better else -1.0
 
 
 @kernel
 def best_hypotheses(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
+    """Return the hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
     best = np.full(offsets.size - 1, NONE, np.int64)
     for segment in range(best.size):
         for h in range(offsets[segment], offsets[segment + 1]):
@@ -147,7 +147,7 @@ class OneBest:
 
 
 def want_words(references: Sequence[References]) -> list[bool]:
-    """Which segments should not have an empty translation: those without an empty reference."""
+    """Return which segments should not have an empty translation: those without an empty reference."""
     return [bool(some) and all(some) for some in references]
 
 

@@ -54,7 +54,7 @@ def new_learner(parameters: WeightSpace) -> Learner:
 
 
 def average(learner: Learner) -> Vector:
-    """The mean of the weights after each step."""
+    """Return the mean of the weights after each step."""
     return learner.weights - learner.weighted_changes / max(int(learner.steps[0]), 1)
 
 

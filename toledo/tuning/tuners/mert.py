@@ -57,7 +57,7 @@ class Region:
     units: Vector
 
     def directions(self, random_ones: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """One along each weight, then random ones."""
+        """Return a direction along each weight, then random ones."""
         size = self.units.size
         return np.vstack([np.eye(size), random.standard_normal((random_ones, size)) * self.units])
 
@@ -169,7 +169,7 @@ class MERT(Settings):
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Tuned:
-        """The best weights found, never worse on the examples than those at the start."""
+        """Return the best weights found, never worse on the examples than those at the start."""
         given = weight_space(examples.forest, start).without_sparse()
         free = np.flatnonzero(given.free)
         lines: LineSearch
@@ -200,7 +200,7 @@ class MERT(Settings):
     def _climb(
         self, lines: LineSearch, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
     ) -> list[Summit]:
-        """Each start has random numbers of its own, so it does not matter which thread takes it.
+        """Climb from each start, with random numbers of its own, so that it does not matter which thread takes it.
 
         LineSearch of forests have threads over segments, and take so long that each is a step of the progress.
         """
@@ -218,7 +218,7 @@ class MERT(Settings):
 
 
 def _units(examples: Examples, given: WeightSpace) -> Vector:
-    """What change of each weight moves scores about equally: one over the deviation of its feature within segments."""
+    """Return changes of weights that move scores about equally: one over the deviation of features in segments."""
     forest = examples.forest
     squares = spread(finite_rows(forest), edges_of_sentences(forest.shape), given.start.size)
     deviations = np.sqrt(squares / max(forest.edges, 1))

@@ -84,7 +84,7 @@ class LinePoint(NamedTuple):
 def best_point(
     steps: LineSteps, metric: Metric, reach: float, low: float = -math.inf, high: float = math.inf
 ) -> LinePoint:
-    """The point of a line with the best score of the corpus between `low` and `high`, which must include 0.
+    """Return the point of a line with the best score of the corpus between `low` and `high`, which must include 0.
 
     It is the middle of an interval; of equally good ones the nearest to 0. `reach` is the scale of the line: the γ that
     moves weights as far as they are large.
@@ -95,13 +95,13 @@ def best_point(
 
 
 def statistics_at(steps: LineSteps, gamma: float) -> Floats:
-    """The sum of statistics at a point of a line."""
+    """Return the sum of statistics at a point of a line."""
     place = int(np.searchsorted(steps.starts, gamma, side="right")) - 1
     return np.asarray(steps.statistics[place], np.float64)
 
 
 def statistics_along(line: LineOfLists) -> LineSteps:
-    """The sums of statistics of the best hypotheses everywhere on a line."""
+    """Return the sums of statistics of the best hypotheses everywhere on a line."""
     return merged_steps(*_all_breakpoints(line), line.statistics)
 
 
@@ -113,7 +113,7 @@ def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: NDArray[np
 
 @kernel
 def _all_breakpoints(line: LineOfLists) -> tuple[Breakpoints, Floats]:
-    """The breakpoints of all segments, and the sum of statistics at −∞."""
+    """Return the breakpoints of all segments, and the sum of statistics at −∞."""
     scores, features, direction, offsets, statistics = line
     largest = 0
     for segment in range(offsets.size - 1):
@@ -251,7 +251,7 @@ def _split(
 
 @kernel
 def _best_point(starts: Floats, gains: Floats, reach: float, low: float, high: float) -> tuple[float, int]:
-    """The middle of the best interval and its number; open intervals end a reach beyond their breakpoint (or 0)."""
+    """Return the middle of the best interval and its number; open ones end a reach beyond their breakpoint (or 0)."""
     best, place, origin = 0.0, -1, 0
     for i in range(starts.size):
         start = max(starts[i], low)
@@ -297,7 +297,7 @@ class ListLines:
 
 
 def list_lines(problem: ListProblem, free: NDArray[np.int64]) -> ListLines:
-    """The lists of a problem seen from some of its dense weights; all others stay as they are at the start."""
+    """Return the lists of a problem seen from some of its dense weights; all others stay as they are at the start."""
     lists, given = problem.lists, problem.space
     others = given.start.copy()
     others[free] = 0.0
@@ -319,7 +319,7 @@ def _compact(statistics: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
 
 
 def _first_of_equals(table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Where rows stand that do not occur before. (As bytes rows are sorted at once; 0 and −0 are made equal before.)"""
+    """Return where rows stand that do not occur before. (As bytes rows are sorted at once; −0 becomes 0.)"""
     rows = np.ascontiguousarray(table + 0.0)
     whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     return np.sort(np.unique(whole, return_index=True)[1])
@@ -377,7 +377,7 @@ class EnvelopePieces(NamedTuple):
 
 
 def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
-    """All pieces in a row, and a breakpoint between neighbours of one segment."""
+    """Return all pieces in a row, and a breakpoint between neighbours of one segment."""
     segments, starts, statistics = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     inner = np.flatnonzero(segments[1:] == segments[:-1]).astype(np.int32)
     firsts = np.flatnonzero(np.diff(segments, prepend=-1))
@@ -386,7 +386,7 @@ def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
 
 
 def forest_lines(examples: Examples, given: WeightSpace, free: NDArray[np.int64], threads: int | None) -> ForestLines:
-    """The forests of some examples seen from some of their dense weights; all others stay as they are at the start."""
+    """Return the forests of some examples seen from some of their dense weights; all others stay as they are."""
     whole = examples.forest
     texts = examples.metric.prepare(examples.references, whole.vocabulary)
     rows = finite_rows(whole)

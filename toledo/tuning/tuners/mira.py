@@ -43,7 +43,7 @@ class ListExamples(NamedTuple):
 
 @inner_kernel
 def hope_and_fear(scores: Vector, gains: Vector) -> tuple[int, int]:
-    """The hypotheses with the largest score + gain and the largest score − gain, the first among equals."""
+    """Return the hypotheses with the largest score + gain and the largest score − gain, the first among equals."""
     hope = fear = 0
     for h in range(1, scores.size):
         if scores[h] + gains[h] > scores[hope] + gains[hope]:

@@ -153,7 +153,7 @@ def trace(
     edges: NDArray[np.int32],
     statistics: NDArray[np.float64],
 ) -> float:
-    """How often the best derivation visits each node, its statistics with clipped matches, and its model score."""
+    """Count how often the best derivation visits each node; return its clipped statistics and its model score."""
     shape, _, ngram_offsets, ngram_ids, orders, reference_counts, reference_lengths, _ = examples
     visits, counts = room.visits, room.counts
     first, last = shape.sentences[segment], shape.sentences[segment + 1]

@@ -103,7 +103,7 @@ def _corpus_oracle(lists: HypothesisLists, chosen: NDArray[np.int64]) -> NDArray
 
 @kernel
 def _likelihood(scores: Vector, offsets: NDArray[np.int64], oracles: NDArray[np.bool_], slopes: Vector) -> float:
-    """Σ log P(oracles); writes its derivatives by the scores: P(e | oracles) − P(e)."""
+    """Return Σ log P(oracles), and write its derivatives by the scores: P(e | oracles) − P(e)."""
     total = 0.0
     for segment in range(offsets.size - 1):
         begin, end = offsets[segment], offsets[segment + 1]
