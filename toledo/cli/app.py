@@ -20,11 +20,12 @@ from toledo.cli.refine import command as refine_command
 from toledo.cli.tour import demo, report, sample
 from toledo.cli.translate import command as translate_command
 from toledo.cli.tune import command as tune_command
-from toledo.errors import ToledoError
+from toledo.errors import RunError, ToledoError
 
 # With more than one thread, sums of some 10,000 numbers depend on how many there are, and take longer, too.
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
+RUN_FAILED = 3
 OTHERWISE = "look at the path, its permissions, and the disk"
 REMEDIES = {
     errno.ENOSPC: "make room on the disk, or write to another one",
@@ -84,6 +85,8 @@ def main() -> None:
         app()
     except (KeyboardInterrupt, SystemExit) as end:
         signals.leave(end)
+    except RunError as error:
+        _fail(str(error).replace("resume=True", "--resume").replace("resume=False", "no --resume"), RUN_FAILED)
     except ToledoError as error:
         _fail(str(error))
     except BrokenPipeError:  # the reader (head, less) has gone: not an error
@@ -94,6 +97,6 @@ def main() -> None:
         _fail(f"{place}{error.strerror or error}\n  remedy: {REMEDIES.get(error.errno or 0, OTHERWISE)}")
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     error_console.print(f"toledo: error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(BAD_INPUT)
+    sys.exit(code)

@@ -233,8 +233,8 @@ def _choose_scale(
 
 def _load(path: Path, weights: Path | None) -> Model:
     """The model, with other weights if there are any."""
-    from toledo.cli.known_weights import load_weights
     from toledo.model import Model
+    from toledo.tuning.initial import load_weights
 
     model = Model.load(path)
     return model if weights is None else load_weights(model, weights)
