@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
 from toledo.cli.document.states import SavedStates, noticed_signals, with_records
+
 from toledo.errors import InputError
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document

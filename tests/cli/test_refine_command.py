@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toledo.cli.refine.running import _digest_of_arrays, _mark_of_text, named_settings
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.cli.refine.running import _digest_of_arrays, _mark_of_text, named_settings
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.refinement.loop import Settings
