@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from toledo.cli.app import app
 from toledo.combination.combiner import Combiner
 from toledo.combination.tuning import Expander
-from toledo.errors import InputError
+from toledo.errors import ToledoError
 
 REFERENCE = [
     "The cat sat on the mat.",
@@ -50,7 +50,7 @@ def combine(*arguments: object) -> str:
 
 
 def refusal(*arguments: object) -> str:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ToledoError) as caught:
         CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
     assert caught.value.remedy
     return str(caught.value)

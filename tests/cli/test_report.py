@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from toledo.cli.app import app
 from toledo.errors import InputError
-from toledo.refinement.loop import Settings
+from toledo.refinement.settings import RefineSettings
+from toledo.runs.checkpoint import plain
 
 runner = CliRunner()
 
@@ -69,12 +70,12 @@ def test_tunings_are_called_by_their_directories_and_none_is_lost(tmp_path: Path
 
 
 def test_refinements_are_told_apart_by_their_settings(tmp_path: Path) -> None:
-    settings = Settings(strength=0.2, lexicon_strength=0.02)
-    history = replace(refinement(), configuration={"settings": repr(settings), "rounds_again": 2})
+    settings = RefineSettings().resolved()
+    history = replace(refinement(), configuration={"settings": plain(settings)})
     (tmp_path / "history.json").write_text(json.dumps(history.to_json()))
     report(tmp_path, "--output", tmp_path / "page.html")
     page = check_page(tmp_path / "page.html")
-    assert "Settings: schedule " in page
+    assert "Settings: parameters two-stage, " in page
     assert ", tau 0.2, lexicon_tau 0.02, " in page
 
 

@@ -203,7 +203,7 @@ def test_weights_of_sparse_features_need_the_model_that_has_them(model: Path) ->
     refused = CliRunner().invoke(app, ["translate", str(model), "val.de", "--weights", "tuned.toml"]).exception
     assert isinstance(refused, InputError)
     assert "tuned.toml: the model has no feature 'pair:" in str(refused)
-    assert "--output-model" in refused.remedy
+    assert "translate with the model that was tuned" in refused.remedy
     result = CliRunner().invoke(app, [*command, "--resume", "--output-model", "new"])
     assert "--resume" not in result.stderr
     again = CliRunner().invoke(app, ["translate", "new", "val.de", "--weights", "tuned.toml"])
@@ -309,7 +309,7 @@ def test_libraries_add_up_in_one_thread() -> None:
 def test_a_run_that_has_ended_is_replaced_with_a_word(model: Path) -> None:
     words = f"tune {model} --source val.de --reference val.en --objective pro --rounds 1 --output tuned.toml".split()
     told = [CliRunner().invoke(app, [*words, *more]).stderr for more in ((), ("--resume",), ())]
-    assert ["holds a tuning that has ended: the new one replaces it" in text for text in told] == [False, False, True]
+    assert ["replacing a finished run" in text for text in told] == [False, False, True]
 
 
 def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
@@ -321,7 +321,7 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     history = folder / "parts/seed-1/history.json"
     content = json.loads(history.read_text())
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
-    assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
+    assert "unfinished run" in refusal(*options, "--rounds", 4, "--work", "parts")
     assert "nbest was 20, is 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
     told = refusal(model, "--objective", "cobleu", "--initial", "default", "--work", "parts", "--resume")
     assert "objective was pro, is cobleu" in told
@@ -361,11 +361,13 @@ def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
     )
 
 
-def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annealing_by_samples_ends_when_annealing_has_finished(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("toledo.cli.tune.runs.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
     sampling = ("--search", "gibbs", "--objective", "corpus-expected-bleu", "--iterations", 20, "--burn-in", 5)
     printed = run(model, *sampling, "--annealing", "--steps", 3, "--seeds", 2, "--report", "report.html")
-    assert "it is cold" in printed
+    assert "annealing finished" in printed
     assert "σ" in printed
     content = json.loads((folder / "tuned.tuning/seed-1/history.json").read_text())
     assert [one["details"]["temperature"] for one in content["rounds"]] == [0.025, 0.025]

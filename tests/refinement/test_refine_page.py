@@ -46,9 +46,9 @@ def test_defaults() -> None:
     assert f"`--distance kl` the default is {PAPER.tau:g} for both".replace("e-05", "e-5") in text
     assert PAPER.lexicon_tau == PAPER.tau
     assert f"With growth transforms {PAPER.sharpness:g}" in text
-    assert ours.method.steps == 20
+    assert ours.steps == 20
     assert "Twenty steps" in text
-    assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.schedule)
+    assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.parameters)
     assert (defaults["n_best_size"], defaults["folds"]) == (ours.nbest, ours.folds)
     assert f"`--folds {defaults['folds']}`" in text
     assert f"`--objective {defaults['objective'].value}`" in text
@@ -65,4 +65,4 @@ def test_help_tells_the_defaults() -> None:
     assert options["iterations"].show_default == f"{ours.iterations}; growth: {PAPER.iterations}"
     assert options["distance"].show_default == f"{ours.distance}; growth: {PAPER.distance}"
     assert options["utility"].show_default == f"{ours.level}; growth: {PAPER.level}"
-    assert options["steps"].show_default == f"{ours.method.steps}"
+    assert options["steps"].show_default == f"{ours.steps}"

@@ -167,7 +167,16 @@ def test_defaults_depend_on_method_and_distance():
     assert (ours.tau, ours.lexicon_tau, ours.level, ours.sharpness, ours.iterations) == (0.2, 0.02, "corpus", 20.0, 1)
     assert (kl.tau, kl.lexicon_tau, kl.level, kl.sharpness) == (1e-5, 1e-5, "corpus", 20.0)
     assert (paper.distance, paper.level, paper.sharpness, paper.iterations) == ("kl", "sentence", 5.0, 10)
-    assert RefineSettings(tau=0.5).resolved().lexicon_tau == 0.05
+    for given, expected in (
+        ({"tau": 1.0}, (1.0, 0.1)),
+        ({"tau": 0.0}, (0.0, 0.0)),
+        ({"tau": 1.0, "distance": "kl"}, (1.0, 1.0)),
+        ({"tau": 1.0, "method": "growth"}, (1.0, 1.0)),
+        ({"lexicon_tau": 0.5}, (0.2, 0.5)),
+        ({"lexicon_tau": 0.0, "distance": "kl"}, (1e-5, 0.0)),
+    ):
+        found = RefineSettings(**given).resolved()
+        assert (found.tau, found.lexicon_tau) == expected
     assert RefineSettings(method="growth", on="forests").resolved().level == "corpus"
 
 

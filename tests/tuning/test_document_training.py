@@ -43,7 +43,7 @@ def test_it_raises_expected_bleu() -> None:
     assert found.history.stopped.startswith("all rounds done")
 
 
-def test_annealing_ends_when_it_is_cold() -> None:
+def test_training_ends_when_annealing_has_finished() -> None:
     trainer = replace(DOCUMENT_RISK, batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
     found = train(trainer, model_of().weights, DocumentSource(chains()), LoopSettings(100))
     assert [one.details["steps"] for one in found.history.rounds] == [4.0, 8.0, 9.0]
