@@ -224,7 +224,7 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
             app, ["combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1"]
         )
         assert result.exit_code != 0
-    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1.toml"]
+    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1"]
     (folder / "combo.tuning" / "notes").write_text("of somebody else")
     assert "resume" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert "resume" in refusal("tune", "-r", "ref.en", "--entropy", 3, "--systems", *FILES, "-o", "combo", "-q")

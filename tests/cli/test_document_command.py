@@ -268,7 +268,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     assert "--resume" in result.stderr
     assert asked[-1] < 50_000
     assert Path("out.xml").read_text().count("<seg") == 5
-    assert "holds an interrupted search" in refusal(*given).message
+    assert "holds an unfinished run" in refusal(*given).message
     assert "search: seed was 1, is 2" in refusal(*given, "--resume", "--seed", 2).message
     done(*given, "--resume")
     assert [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")] == whole

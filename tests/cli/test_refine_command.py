@@ -64,8 +64,8 @@ def refusal(*arguments: object) -> str:
 
 def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
     found = json.loads(run("--output", "first", "--json"))
-    assert [one["stage"] for one in found["iterations"]] == [-1, 0, 0, 1, 1]
-    assert all(one["objective"][1] >= one["objective"][0] for one in found["iterations"][1:])
+    assert [one["stage"] for one in found["rounds"]] == [0, 0, 1, 1]
+    assert all(one["objective"] >= one["details"]["objective_before"] for one in found["rounds"])
     model, old = Model.load("first"), Model.load("model")
     assert len(model.table) == len(old.table)
     assert found["best"] > 0

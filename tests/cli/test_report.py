@@ -10,7 +10,7 @@ from small_histories import TRACE, refinement, tuning, write_all
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.errors import InputError
+from toledo.errors import InputError, ToledoError
 from toledo.refinement.settings import RefineSettings
 from toledo.runs.checkpoint import plain
 
@@ -102,8 +102,8 @@ def test_a_history_alone(tmp_path: Path) -> None:
             "{\n 1\n}\n",
             "a.json:2: not valid JSON: Expecting property name enclosed in double quotes (column 2)\n",
         ),
-        ("a.json", '{"tuner": "x", "rounds": [], "start": {}}\n', "history format None"),
-        ("a.json", '{"iterations": [], "finished": 0, "format": 9}\n', "the file is damaged: format 9"),
+        ("a.json", '{"kind": "tuning", "format": 1}\n', "saved with format 1, this version reads 2"),
+        ("a.json", '{"kind": "refinement", "format": 2}\n', "not a saved run: Object missing required field"),
         ("a.json", '{"systems": [{"name": "x"}], "signatures": {}}\n', "there is no 'scores'"),
         ("a.json", '{"runs": []}\n', "tells of no run"),
         ("a.jsonl", json.dumps(TRACE[0]) + "\n" + '{"document": "x"}\n', "a.jsonl:2: no state of a document"),
@@ -114,7 +114,7 @@ def test_a_history_alone(tmp_path: Path) -> None:
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, name: str, text: str, told: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match="remedy") as caught:
+    with pytest.raises(ToledoError, match="remedy") as caught:
         report(tmp_path / name, "--output", tmp_path / "page.html")
     assert told in str(caught.value)
     assert not (tmp_path / "page.html").exists()

@@ -48,6 +48,11 @@ def families_of(settings: RefineSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for stage in STAGES[settings.parameters] for name in stage))
 
 
+def method_of(settings: RefineSettings) -> Growth | SoftmaxAscent:
+    """Return the way to take a step."""
+    return Growth() if settings.method == "growth" else SoftmaxAscent(settings.resolved().steps or 1)
+
+
 @dataclass(frozen=True)
 class Refined:
     """The model of the best iteration, and all iterations."""
@@ -126,7 +131,7 @@ class RefineLoop(Loop[RefineState]):
         began = time.process_time()
         objective = self._objective(STAGES[self.settings.parameters][stage], weights)
         before = objective.at(values)
-        step = self._method.step(objective, values, before)
+        step = method_of(self.settings).step(objective, values, before)
         seconds, began = time.process_time() - began, time.process_time()
         point = (dict(step.values), weights)
         model = self.model_at(point)
@@ -180,10 +185,6 @@ class RefineLoop(Loop[RefineState]):
         """Return the model with some parameters and weights."""
         values, weights = point
         return refined_model(self.parameters, values, self.threads).with_weights(weights)
-
-    @property
-    def _method(self) -> Growth | SoftmaxAscent:
-        return Growth() if self.settings.method == "growth" else SoftmaxAscent(self.settings.steps or 20)
 
     def _objective(self, families: tuple[str, ...], weights: Weights) -> Objective:
         settings = self.settings

@@ -40,7 +40,7 @@ from toledo.tuning.minimum_risk.advantages import (
 from toledo.tuning.rows import Rows, Vector, parameters, row_scores, rows_of, weighted_sum
 from toledo.weights import Weights
 
-Objective = Literal["expected-bleu", "corpus-expected-bleu"]
+RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
 
 COOLING = Annealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
 FIELDS = ("first", "values", "means", "squares")
@@ -99,7 +99,7 @@ class MinimumRisk(Cooling):
     `coupled` is for documents alone.
     """
 
-    objective: Objective = "expected-bleu"
+    objective: RiskObjective = "expected-bleu"
     batch: int = 100
     steps: int = 20
     annealing: Annealing | None = None
@@ -110,8 +110,8 @@ class MinimumRisk(Cooling):
     adaptation: GainAdaptation = field(default_factory=GainAdaptation)
 
     def __post_init__(self) -> None:
-        if self.objective not in get_args(Objective):
-            raise ValueError(f"no objective {self.objective!r}: choose from {', '.join(get_args(Objective))}")
+        if self.objective not in get_args(RiskObjective):
+            raise ValueError(f"no objective {self.objective!r}: choose from {', '.join(get_args(RiskObjective))}")
         if min(self.batch, self.steps) < 1 or self.lines < 2 or not self.l2 >= 0.0 or not self.smoothing >= 0.0:
             raise ValueError("batch and steps are at least 1, lines at least 2, l2 and smoothing not negative")
 
