@@ -114,7 +114,7 @@ CONDITIONS: dict[str, How | None] = {
     "PRO, positive": DocumentPRO("consecutive"),
     "PRO, all pairs": DocumentPRO("all", positive=False),
     "PRO, all pairs, positive": DocumentPRO("all"),
-    "PRO, all pairs, positive, linear": DocumentPRO("all", every=10_000),
+    "PRO, all pairs, positive, linear": DocumentPRO("all", record=10_000),
     "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
     "expected BLEU": Expected(replace(DOCUMENT_RISK, steps=8)),

@@ -67,7 +67,7 @@ def test_the_classifier_is_logistic_regression_on_pairs_and_their_mirror_images(
 @pytest.mark.parametrize("states", ["model", "bleu"])
 @pytest.mark.parametrize("every", ["logarithmic", 50])
 def test_states_are_what_was_recorded(states, every) -> None:
-    model, pro = model_of(), DocumentPRO(states=states, every=every, steps=600)
+    model, pro = model_of(), DocumentPRO(decoding=states, record=every, steps=600)
     results = search_states(pro, model, DOCUMENTS, (), model.weights, 0, None, silent)
     found = states_of(results, model.feature_names)
     assert found.offsets.tolist() == ([0, 4, 8] if every == "logarithmic" else [0, 13, 26])  # the last one, too

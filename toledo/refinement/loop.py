@@ -83,15 +83,15 @@ def refine(
     return Refined(loop.model_at(state.best), history)
 
 
-Point = tuple[dict[str, Vector], Weights]  # shares of all families, and weights
+RefinedPoint = tuple[dict[str, Vector], Weights]  # shares of all families, and weights
 
 
 @dataclass(frozen=True, eq=False)
 class RefineState:
     """The parameters of the last and of the best iteration."""
 
-    last: Point
-    best: Point
+    last: RefinedPoint
+    best: RefinedPoint
 
 
 @dataclass(eq=False)
@@ -181,7 +181,7 @@ class RefineLoop(Loop[RefineState]):
         """Read the last and the best iteration."""
         return RefineState(*(_load(place(number)) for number in (history.last.number, history.best)))
 
-    def model_at(self, point: Point) -> Model:
+    def model_at(self, point: RefinedPoint) -> Model:
         """Return the model with some parameters and weights."""
         values, weights = point
         return refined_model(self.parameters, values, self.threads).with_weights(weights)
@@ -196,6 +196,6 @@ class RefineLoop(Loop[RefineState]):
         )  # fmt: skip
 
 
-def _load(directory: Path) -> Point:
+def _load(directory: Path) -> RefinedPoint:
     content, arrays = storage.load(directory, STATE)
     return dict(arrays), Weights.from_table(content, directory / STATE)

@@ -156,7 +156,7 @@ def tune(
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LoopState:
     """What the last search found and how long it took, what its round kept of the one before, and all kept so far."""
 
     forests: Sequence[Forest] = ()
@@ -166,7 +166,7 @@ class Found:
 
 
 @dataclass(eq=False)
-class TuningLoop(Loop[Found]):
+class TuningLoop(Loop[LoopState]):
     """Rounds of searching and tuning."""
 
     tuner: Tuner
@@ -182,7 +182,7 @@ class TuningLoop(Loop[Found]):
             self.tuner.wants, settings.n_best, settings.density, settings.threads, self.progress
         )
 
-    def first(self) -> tuple[History, Found]:
+    def first(self) -> tuple[History, LoopState]:
         """Search with the initial weights and score what is found."""
         found, start = self._search(self.start), self.start
         require_free_weights(found.forests[0], start)
@@ -190,7 +190,7 @@ class TuningLoop(Loop[Found]):
         one = Round(0, dict(start), best.score, self._held_out_score(start), empty=best.empty)
         return self.settings.first_history(self.tuner.name, start, one, self.tuning.how), found
 
-    def round(self, history: History, state: Found) -> tuple[History, Found]:
+    def round(self, history: History, state: LoopState) -> tuple[History, LoopState]:
         """Unite what the last search found with the rest, tune, and search with the new weights."""
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
         began = time.process_time()
@@ -231,14 +231,14 @@ class TuningLoop(Loop[Found]):
         """Keep what every search found until the end."""
         return () if history.stopped else range(1, len(history.rounds) + 1)
 
-    def save(self, state: Found, directory: Path) -> None:
+    def save(self, state: LoopState, directory: Path) -> None:
         """Write what a round kept."""
         save_forest(join(list(state.kept)), directory)
 
-    def restore(self, history: History, place: Callable[[int], Path]) -> Found:
+    def restore(self, history: History, place: Callable[[int], Path]) -> LoopState:
         """Search again with the last weights, and unite again what the rounds before kept."""
         if history.stopped:
-            return Found()
+            return LoopState()
         found = self._search(history.weights(len(history.rounds)))
         pool: Sequence[Forest] = ()
         for one in history.rounds:
@@ -256,16 +256,16 @@ class TuningLoop(Loop[Found]):
         require_finite(tuned.objective, self.tuner.name, f"round {number}")
         return tuned
 
-    def _search(self, weights: Weights) -> Found:
+    def _search(self, weights: Weights) -> LoopState:
         began = time.process_time()
         found = self.tuning.search(weights)
         if len(found) != len(self.tuning.references):
             raise InputError(
                 f"{len(found)} segments, but references for {len(self.tuning.references)}", remedy="give one set each"
             )
-        return Found(found, time.process_time() - began)
+        return LoopState(found, time.process_time() - began)
 
-    def _score(self, found: Found, weights: Weights) -> OneBest:
+    def _score(self, found: LoopState, weights: Weights) -> OneBest:
         return self.settings.judge(found.forests, weights, self.tuning.references)
 
     def _held_out_score(self, weights: Weights) -> float | None:

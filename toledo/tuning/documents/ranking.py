@@ -48,16 +48,17 @@ MAY_BE_NEGATIVE = ("word.penalty", "phrase.penalty")
 
 @dataclass(frozen=True)
 class DocumentPRO:
-    """`pairs`: each state with the next one, or with all later ones. `states` of a search by the model, or for BLEU.
+    """Pairs of each state with the next one, or with all later ones.
 
-    `positive` sets negative weights to zero, but for penalties, which may be bonuses. Records are made as `every` says
-    (see `Recording`). A round searches with the weights of the round before.
+    States are those of a search by the model or for BLEU (`decoding`), recorded as `record` says (see `Recording`).
+    `positive` sets negative weights to zero except for penalties, which may be bonuses. A round searches with the
+    weights of the round before.
     """
 
     pairs: Which = "all"
-    states: Source = "model"
+    decoding: Source = "model"
     positive: bool = True
-    every: int | str = "logarithmic"
+    record: int | str = "logarithmic"
     rounds: int = 1
     steps: int = 100_000
     start: str = "random"
@@ -65,7 +66,7 @@ class DocumentPRO:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.pairs not in get_args(Which) or self.states not in get_args(Source):
+        if self.pairs not in get_args(Which) or self.decoding not in get_args(Source):
             raise ValueError("pairs are consecutive or all; states those of the model's search or of one for bleu")
         if self.rounds < 1 or not self.l2 >= 0.0:
             raise ValueError("PRO makes at least one round, and l2 is not negative")
@@ -139,10 +140,10 @@ def search_states(
 ) -> list[DocumentResult]:
     """Search with records: by weights, or for BLEU alone."""
     settings = DocumentSettings(
-        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.every)
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.record)
     )
     scorer = Weights({**weights, BLEUModel.name: 0.0})
-    if pro.states == "bleu":
+    if pro.decoding == "bleu":
         settings, scorer = bleu_settings(settings), bleu_weights(scorer)
     own = model.with_weights(weights)
     return DocumentSearch(own, settings, (*models, BLEUModel()), scorer).search(documents, None, threads, progress)

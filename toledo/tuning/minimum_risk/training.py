@@ -80,7 +80,7 @@ class SampleSource(ABC):
         """Return samples of some units."""
 
     @abstractmethod
-    def judge(self, weights: Weights, interval: Interval, settings: LoopSettings) -> Round:
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
         """Return the scores of the weights of a round."""
 
     @abstractmethod
@@ -100,7 +100,7 @@ class SampleSource(ABC):
 
 
 @dataclass(frozen=True)
-class Interval:
+class TrainingInterval:
     """The steps of a round, the statistics of its last batches, and CPU time."""
 
     steps: tuple[TrainingStep, ...]
@@ -191,7 +191,7 @@ class SegmentSource(SampleSource):
             return None
         return settings.judge(batch.forests, weights, batch.references).statistics
 
-    def judge(self, weights: Weights, interval: Interval, settings: LoopSettings) -> Round:
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
         """Score what the rule chooses with these weights."""
         one = self._judged(weights, interval.batches, settings)
         if not interval.chosen:
@@ -253,7 +253,7 @@ class DocumentSource(SampleSource):
         samples = self.chains.sample(numbers.tolist(), weights, settings.threads)
         return DocumentBatch(samples, self.chains.names, self.chains.metric, weights)
 
-    def judge(self, weights: Weights, interval: Interval, settings: LoopSettings) -> Round:
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
         """Return the expected BLEU that the steps saw."""
         return Round(0, dict(weights), 100.0 * interval.value, self.score(weights) if self.score else None)
 
@@ -397,7 +397,7 @@ class TrainingLoop(Loop[TrainingState]):
         self.source.put(arrays)
         return state
 
-    def _interval(self, start: Weights, state: TrainingState, number: int) -> Interval:
+    def _interval(self, start: Weights, state: TrainingState, number: int) -> TrainingInterval:
         last, count = self.trainer.last_step, self.trainer.steps
         count = count if last is None else min(count, last - state.step)
         weights = start if state.weights is None else replace(start, values_by_name=dict(state.weights))
@@ -416,7 +416,7 @@ class TrainingLoop(Loop[TrainingState]):
                 require_finite(steps[-1].value, self.trainer.name, f"step {state.step}")
                 advance(1)
         spent = time.process_time() - began - sampling
-        return Interval(tuple(steps), tuple(chosen), self.batches, sampling, spent)
+        return TrainingInterval(tuple(steps), tuple(chosen), self.batches, sampling, spent)
 
     def _batch(self, step: int) -> Numbers:
         return self._epoch(step // self.batches)[step % self.batches]
