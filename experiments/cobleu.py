@@ -34,10 +34,9 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam.search import BeamSearch
-from toledo.search.itg import ITG_FEATURES, ITGSearch, itg_weights
-from toledo.search.settings import ITG, Beam
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.itg import ITG_FEATURES, ITGSearch, ITGSettings, itg_weights
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner
@@ -204,7 +203,7 @@ class Bench:
             "seed": seed,
             "weights": dict(tuned.weights),
             "history": tuned.history.to_json()["rounds"],
-            "start": tuned.history.start_score,
+            "start": tuned.history.start.score,
             "seconds": time.process_time() - began,
         }
         run["decoders"] = self._decide(name, seed, tuned.weights)

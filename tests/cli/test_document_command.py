@@ -22,7 +22,7 @@ from typer.testing import CliRunner, Result
 from toledo.cli.app import app
 from toledo.cli.document.running import _Watch
 from toledo.cli.document.runs import read_or_draw
-from toledo.errors import InputError
+from toledo.errors import InputError, ToledoError
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings
 from toledo.search.document.settings import DocumentConfiguration, read_configuration
@@ -55,8 +55,8 @@ def done(command: str, *arguments: object) -> str:
     return result.stdout
 
 
-def refusal(command: str, *arguments: object) -> InputError:
-    with pytest.raises(InputError) as caught:
+def refusal(command: str, *arguments: object) -> ToledoError:
+    with pytest.raises(ToledoError) as caught:
         document(command, *arguments, "--quiet")
     assert caught.value.remedy
     return caught.value
@@ -272,8 +272,8 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     assert "--resume" in result.stderr
     assert asked[-1] < 50_000
     assert Path("out.xml").read_text().count("<seg") == 5
-    assert "holds an interrupted search" in refusal(*given).message
-    assert "search: seed was 1 and is now 2" in refusal(*given, "--resume", "--seed", 2).message
+    assert "holds an unfinished run" in refusal(*given).message
+    assert "search: seed was 1, is 2" in refusal(*given, "--resume", "--seed", 2).message
     done(*given, "--resume")
     assert [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")] == whole
     assert not Path("out.xml.states").exists()

@@ -15,9 +15,9 @@ from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
-from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows
-from toledo.tuning.documents.trainer import Batch, DocumentTrainer
+from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of
 from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, smoothed
+from toledo.tuning.minimum_risk.trainer import DocumentBatch, MinimumRisk
 from toledo.weights import Weights
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -120,10 +120,11 @@ def test_gradients_are_those_over_all_states(parity, objective, coupled, documen
         model, [document_of(SOURCES, REFERENCES)] * documents, models, ChainSettings(1500, 3.0, 20.0, 20.0, "random")
     )
     point = np.array([model.weights[name] for name in chains.names])
-    trainer, found, values = DocumentTrainer(objective, coupled=coupled), [], []
+    trainer, found, values = MinimumRisk(objective, lines=1000, coupled=coupled), [], []
     for number in range(BATCHES):
-        batch = Batch(chains.sample(range(documents), model.weights, threads=1), point)
-        value, slopes = trainer.gradient(batch, METRIC, 0.0, np.random.default_rng(number))
+        samples = chains.sample(range(documents), model.weights, threads=1)
+        batch = DocumentBatch(samples, chains.names, METRIC, model.weights)
+        value, slopes = batch.gradient(trainer, 0.0, np.random.default_rng(number))
         values.append(value)
         found.append(slopes)
     expected = slopes_of(models, chains.names, point, documents)
@@ -138,9 +139,9 @@ def test_entropy_pulls_towards_flat_distributions() -> None:
     model = model_of()
     chains = Chains(model, [document_of(SOURCES, REFERENCES)], (), ChainSettings(500, 3.0, 20.0, 20.0, "random"))
     point = np.array([model.weights[name] for name in chains.names])
-    batch = Batch(chains.sample([0], model.weights), point)
-    trainer = DocumentTrainer(lines=1)
-    warm, cold = (trainer.gradient(batch, METRIC, t, np.random.default_rng(1))[1] for t in (0.3, 0.0))
+    batch = DocumentBatch(chains.sample([0], model.weights), chains.names, METRIC, model.weights)
+    trainer = MinimumRisk("corpus-expected-bleu", lines=2)
+    warm, cold = (batch.gradient(trainer, t, np.random.default_rng(1))[1] for t in (0.3, 0.0))
     expected = np.zeros(point.size)
     for s in range(len(SOURCES)):
         features = batch.rows.dense[500 * s : 500 * (s + 1)].astype(np.float64)

@@ -52,7 +52,7 @@ def test_words_are_tuned_on_pooled_samples() -> None:
         LoopSettings(rounds=2),
     )  # fmt: skip
     assert found.weights["target:z"] > 0.0 > found.weights["target:y"]
-    assert found.history.best_score > found.history.start_score
+    assert found.history.best_score > found.history.start.score
 
 
 def test_lists_have_no_features_of_documents() -> None:

@@ -310,7 +310,7 @@ def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
     """Words of the system for each word of the references, as BLEU counts them."""
     if task.references is None:
         return None
-    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU())
+    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU(smooth_method="none"))
     said, meant = bleu.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
     return float(said / meant) if meant else 0.0
 

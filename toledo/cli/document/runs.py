@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toledo.cli.known_weights import hint, known_features
 from toledo.errors import InputError
 from toledo.formats.documents import DocumentText, read_documents, with_reference, write_translations
 from toledo.model import Model
@@ -23,6 +22,7 @@ from toledo.search.document.settings import (
     bleu_settings,
     read_configuration,
 )
+from toledo.tuning.initial import hint, known_features
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)

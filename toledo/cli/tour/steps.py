@@ -30,11 +30,12 @@ from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment.aligner import align
 from toledo.progress import Progress, silent
-from toledo.refinement.history import HISTORY, RefinementHistory
-from toledo.refinement.loop import Settings as RefinementSettings
-from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.procedure import Procedure
+from toledo.refinement.settings import RefineSettings
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
+from toledo.runs.checkpoint import RUN
+from toledo.runs.history import History
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
 from toledo.search.document.models.bleu import BLEUModel
@@ -46,7 +47,6 @@ from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
 from toledo.text.vocabulary import Vocabulary
 from toledo.training import train
-from toledo.tuning.history import History
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.tuner import Tuner
 from toledo.tuning.tuners.mert import MERT
@@ -63,8 +63,8 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
-LISTS = ListSettings(n_best=30, folds=2, pop_limit=30)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
+REFINING = RefineSettings("phrase", folds=2, nbest=30, search="beam:pop_limit=30", tune_every=0, keep_weights=True)
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     return trace
 
 
-def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistory:
+def refine(demo: Demo, model: Model, alignments: Alignments) -> History:
     """The phrase table trained for expected BLEU, with the weights as they are."""
     began = working_seconds()
     directory = demo.output / "refined"
@@ -319,14 +319,13 @@ def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistor
             demo.sample / "train.src", demo.sample / "train.trg", (model.source_vocabulary, model.target_vocabulary)
         )
         procedure = Procedure(
-            model, corpus, demo.tuning, demo.tuning, MERT(), LoopSettings(threads=demo.threads), Path(work) / "steps",
-            LISTS, alignments, tune_baseline=False, progress=demo.progress,
+            model, corpus, demo.tuning, demo.tuning, MERT(), Path(work) / "steps", alignments, threads=demo.threads,
+            progress=demo.progress,
         )  # fmt: skip
-        settings = RefinementSettings(schedule="phrase", tune_every=0, threads=demo.threads)
-        refined = procedure.run(settings)
+        refined = procedure.run(REFINING)
         refined.model.save(directory)
         demo.note("refine, phrase table", demo.translate(refined.model, demo.test), began, "refined.out")
-    _write_json(demo.output / "refinement" / HISTORY, refined.history.to_json())
+    _write_json(demo.output / "refinement" / RUN, refined.history.to_json())
     return refined.history
 
 

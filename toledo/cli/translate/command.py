@@ -224,7 +224,7 @@ def _choose_scale(
     output: str,
 ) -> None:
     """BLEU of a rule by its scale, on text with references."""
-    from toledo.consensus.rule import Viterbi
+    from toledo.consensus.decide import Viterbi
     from toledo.search.gibbs.search import GibbsSearch
     from toledo.text.vocabulary import split_words
     from toledo.translation import sampled_scale_table
@@ -241,8 +241,8 @@ def _choose_scale(
 
 def _load(path: Path, weights: Path | None) -> Model:
     """The model, with other weights if there are any."""
-    from toledo.cli.known_weights import load_weights
     from toledo.model import Model
+    from toledo.tuning.initial import load_weights
 
     model = Model.load(path)
     return model if weights is None else load_weights(model, weights)

@@ -35,7 +35,7 @@ Rounds = Annotated[
     typer.Option(
         help="Search and tune at most so often.",
         min=1,
-        show_default="10; gibbs with --annealing: until it is cold",
+        show_default="10; gibbs with --annealing: until annealing has finished",
         rich_help_panel=TUNER,
     ),
 ]

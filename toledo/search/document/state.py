@@ -7,8 +7,9 @@ What a search found: the best state and the last one, and what was recorded on t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -258,3 +259,29 @@ class DocumentResult:
     def features(self) -> Mapping[str, float]:
         """Those of the best state."""
         return self.best.features
+
+    def saved_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state to continue from and the recorded states, their texts left out."""
+        records = self.records
+        names = [*dict.fromkeys(name for one in records for name in one.features)]  # sparse ones are not in all
+        bleu = [one.bleu for one in records if one.bleu is not None]
+        values = [[one.features.get(name, 0.0) for name in names] for one in records]
+        return {
+            **self.state.to_arrays(),
+            "record_names": np.frombuffer(json.dumps(names).encode(), np.uint8),
+            "record_steps": np.array([one.step for one in records], np.int64),
+            "record_scores": np.array([one.score for one in records], np.float64),
+            "record_features": np.array(values, np.float64),
+            "record_bleu": np.array(bleu, np.int64),
+        }
+
+    def with_saved_records(self, arrays: Mapping[str, NDArray[Any]]) -> DocumentResult:
+        """Return the result with the records that were made before an interruption."""
+        names, bleu = json.loads(arrays["record_names"].tobytes()), arrays["record_bleu"]
+        columns = (arrays[f"record_{name}"].tolist() for name in ("steps", "scores", "features"))
+        records = tuple(
+            Record(step, score, dict(zip(names, values, strict=True)), bleu[place] if bleu.size else None, None)
+            for place, (step, score, values) in enumerate(zip(*columns, strict=True))
+        )
+        known = {one.step for one in records}  # a document that was not begun has recorded its start twice
+        return replace(self, records=(*records, *(one for one in self.records if one.step not in known)))
