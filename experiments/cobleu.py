@@ -35,8 +35,9 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.itg import ITG_FEATURES, ITGSearch, ITGSettings, itg_weights
+from toledo.search.beam.search import BeamSearch
+from toledo.search.itg import ITG_FEATURES, ITGSearch, itg_weights
+from toledo.search.settings import ITG, Beam
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner

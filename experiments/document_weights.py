@@ -20,7 +20,8 @@ from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import with_word_sums
 from toledo.refinement.settings import RefineSettings
 from toledo.runs.checkpoint import Checkpoint
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
 from toledo.tuning.documents.ranking import DocumentPRO, RecordedStates, rank_states, search_states, states_of
 from toledo.tuning.documents.tune import match_length
@@ -28,7 +29,7 @@ from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
 from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 

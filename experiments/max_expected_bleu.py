@@ -40,7 +40,8 @@ from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import PAPER, RefineSettings
 from toledo.runs.history import History
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
@@ -236,7 +237,7 @@ class Bench:
             corpus=read_parallel(*files, (model.source_vocabulary, model.target_vocabulary)),
             tuning=_segments(Text(tuning.source[some], tuning.references[some])),
             validation=_segments(self.texts["validation"]),
-            tuner=GradientTuner("corpus-expected-bleu", on="lists"),
+            tuner=Gradient("corpus-expected-bleu", on="lists"),
             work=self.work / (f"folds-{how.folds}" if how.on == "lists" else "lattices"),
             threads=self.threads,
         )

@@ -41,8 +41,9 @@ from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import spread
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Beam, Gibbs
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.trainer import COOLING, MinimumRisk
 from toledo.tuning.minimum_risk.training import SegmentSource, train

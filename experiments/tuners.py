@@ -37,7 +37,8 @@ from toledo.formats.moses_model import import_model
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.runs.checkpoint import Checkpoint
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.weights import Weights
 

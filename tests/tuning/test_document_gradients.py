@@ -15,7 +15,7 @@ from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
-from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of
+from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows
 from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, smoothed
 from toledo.tuning.minimum_risk.trainer import DocumentBatch, MinimumRisk
 from toledo.weights import Weights

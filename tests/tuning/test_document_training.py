@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from small_documents import document_of, two_word_model
+from toledo.search.document.models.kinds import LengthParity
 
 from toledo.errors import InputError, RunError
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.runs.checkpoint import Checkpoint
-from toledo.search.document.models.kinds import LengthParity
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.maximise import Annealing

@@ -14,9 +14,8 @@ from random_tuner import RandomTuner
 
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.mbr import MBR
-from toledo.consensus.decide import Viterbi
 from toledo.errors import InputError, RunError, ToledoError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
@@ -26,7 +25,8 @@ from toledo.phrases.sparse import pair_identity, sparse_features
 from toledo.runs.checkpoint import RUN, Checkpoint
 from toledo.runs.history import History, spread
 from toledo.runs.rounds import round_seed
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import one_best
 from toledo.tuning.loop import LoopSettings, TuningSet, tune

@@ -15,7 +15,8 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
 from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
@@ -26,7 +27,7 @@ from toledo.weights import Weights
 SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
 TARGET = ["that house is small", "small is that house", "that is small", "that house", "small is that neu"]
 REFERENCES = [[line.split()] for line in TARGET]
-COOLING = Annealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
+COOLING = DeterministicAnnealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
 SENTENCE = MinimumRisk(batch=2, steps=4)
 CORPUS = MinimumRisk("corpus-expected-bleu", batch=3, steps=4, lines=100)
 
@@ -57,7 +58,9 @@ def held_out(model: Model) -> TuningSet:
 
 
 def trained(trainer: MinimumRisk, model: Model, threads: int = 1, **options: object) -> TuningResult:
-    settings = LoopSettings(rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none"))
+    settings = LoopSettings(
+        rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none")
+    )
     source = replace(search_of(model, threads), held_out=options.pop("held_out", None))
     return train(trainer, model.weights, source, **{"settings": settings, **options})
 

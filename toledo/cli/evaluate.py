@@ -76,8 +76,8 @@ def evaluate(
     systems = read_system_files(hypotheses or ("-",), scoring.reference)
     how = {**scoring.arguments(), "seed": seed, "threads": threads}
     first = next(iter(systems.values()))
-    several = len(systems) > 1 or isinstance(first, Runs)
-    result: Any = compare_systems(systems, **how) if several else score(first, **how)
+    several = len(systems) > 1
+    result: Any = compare_systems(systems, **how) if isinstance(first, Runs) or several else score(first, **how)
     print_result("evaluate", result, common)
 
 
@@ -102,7 +102,7 @@ def compare(
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
     from toledo.api.compare import compare as compare_systems
-    from toledo.api.inputs import Runs, read_system_files
+    from toledo.api.inputs import read_system_files
 
     result = compare_systems(
         read_system_files(systems, scoring.reference),

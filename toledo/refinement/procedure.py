@@ -41,7 +41,8 @@ from toledo.runs.checkpoint import (
     read_run,
     require_same,
 )
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, Sentences
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import LoopSettings, TuningSet, digest_segments, tune
@@ -150,7 +151,7 @@ class Procedure:
         """Return the model with weights for the tuning set; rounds are kept in a folder until they have ended."""
 
         def search(weights: Weights) -> BeamSearch:
-            return BeamSearch(model.with_weights(weights), BeamSettings(pop_limit))
+            return BeamSearch(model.with_weights(weights), Beam(pop_limit))
 
         result = tune(
             self.tuner,
@@ -258,6 +259,6 @@ def score(
 ) -> float:
     """Return BLEU of a model's translations."""
     sentences, references = [one.words for one in segments], [one.references for one in segments]
-    found = BeamSearch(model, BeamSettings(pop_limit)).translate(sentences, threads, progress)
+    found = BeamSearch(model, Beam(pop_limit)).translate(sentences, threads, progress)
     metric = BLEU(smooth_method="none")
     return metric.score(metric.corpus_statistics([one.words for one in found], references, threads).sum(axis=0))

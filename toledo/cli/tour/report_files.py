@@ -14,6 +14,7 @@ from typing import Any
 from toledo.cli.consensus.lists import ToForests
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
 from toledo.combination.stages import TunedStage
+from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines

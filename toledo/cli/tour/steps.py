@@ -41,7 +41,7 @@ from toledo.search.beam.search import BeamSearch
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentAnnealing, DocumentSettings
+from toledo.search.document.settings import DocumentSettings
 from toledo.search.gibbs.search import GibbsSearch, default_scale
 from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
@@ -63,7 +63,7 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
 REFINING = RefineSettings("phrase", folds=2, nbest=30, search="beam:pop_limit=30", tune_every=0, keep_weights=True)
 
 

@@ -28,14 +28,14 @@ from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, run
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu_settings
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
 from toledo.tuning.documents.chains import Floats
 from toledo.tuning.loop import TuningResult
-from toledo.tuning.rows import Parameters, Rows
 from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
 from toledo.tuning.weight_space import WeightSpace
 from toledo.weights import Weights
@@ -144,7 +144,7 @@ def search_states(
 ) -> list[DocumentResult]:
     """Search with records: by weights, or for BLEU alone."""
     settings = DocumentSettings(
-        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.record)
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.record
     )
     scorer = Weights({**weights, BLEUModel.name: 0.0})
     if pro.decoding == "bleu":

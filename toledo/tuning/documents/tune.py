@@ -22,7 +22,8 @@ from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint, digest, plain
 from toledo.runs.history import History
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
 from toledo.settings import Meta, Settings

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.forest.forest import Forest
-from toledo.forest.linear import Rows, Vector, weighted_sum
+from toledo.forest.linear import Rows, Vector, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
 from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.examples import Examples, sign
-from toledo.tuning.maximise import Annealing, Cooling, dot
+from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation, Gains
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
@@ -38,12 +38,12 @@ from toledo.tuning.minimum_risk.advantages import (
     sentence_advantages,
     smoothed,
 )
-from toledo.tuning.rows import Rows, Vector, parameters, row_scores, rows_of, weighted_sum
+from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
 RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
 
-COOLING = Annealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
+COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
 FIELDS = ("first", "values", "means", "squares")
 
 
@@ -180,9 +180,9 @@ class SegmentBatch(SampleBatch):
     ) -> None:
         self.forests, self.references, self.metric, self.threads = forests, references, metric, threads
         lists = Examples(forests, references, metric).lists
-        given = parameters(lists.forest, weights)
+        given = weight_space(lists.forest, weights)
         self.names, self.point, self.free = given.names, given.start, given.free
-        self.rows = rows_of(lists.forest, given.names)
+        self.rows = finite_rows(lists.forest)
         totals = lists.forest.scores(weights, threads)  # logarithms of counts
         scores = totals - self.rows.base if self.rows.base.size else totals
         self.sentences = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, scores)

@@ -29,7 +29,8 @@ from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import AGAIN, STATE, Arrays, Checkpoint
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, no_better, run
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.text.corpus import Segment
 from toledo.tuning.documents.chains import Chains
 from toledo.tuning.examples import OneBest, want_words
@@ -41,6 +42,7 @@ from toledo.tuning.loop import (
     require_finite,
     require_free_weights,
 )
+from toledo.tuning.maximise import draw_batches
 from toledo.tuning.minimum_risk.adaptation import Gains
 from toledo.tuning.minimum_risk.trainer import (
     FIELDS,
@@ -51,7 +53,6 @@ from toledo.tuning.minimum_risk.trainer import (
     TrainingState,
     TrainingStep,
 )
-from toledo.tuning.weight_space import draw_batches
 from toledo.weights import Weights
 
 Numbers = NDArray[np.int64]
@@ -143,17 +144,18 @@ class SegmentSource(SampleSource):
         cls,
         model: Model,
         segments: Sequence[Segment],
-        sampling: GibbsSettings,
+        sampling: Gibbs,
         held_out: Sequence[Segment] | None = None,
+        seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> SegmentSource:
-        """Sample segments by Gibbs sampling with a model."""
+        """Sample segments by Gibbs sampling with a model; the held-out set is sampled with the same `seed` each time."""
         how = f"search gibbs, {sampling.chains} × {sampling.iterations} samples"
 
         def searched(some: Sequence[Segment], progress: Progress) -> SampleSearch:
             def search(numbers: Numbers, weights: Weights, seed: int) -> Sequence[Forest]:
-                own = GibbsSearch(model.with_weights(weights), replace(sampling, seed=seed))
+                own = GibbsSearch(model.with_weights(weights), sampling, seed)
                 return own.forests([some[number].words for number in numbers], threads, progress)
 
             return search
@@ -162,7 +164,7 @@ class SegmentSource(SampleSource):
         if held_out is not None:
             everything, whole = np.arange(len(held_out)), searched(held_out, progress)
             other = TuningSet(
-                lambda weights: whole(everything, weights, sampling.seed), [one.references for one in held_out], how
+                lambda weights: whole(everything, weights, seed), [one.references for one in held_out], how
             )
         references = [segment.references for segment in segments]
         return cls(searched(segments, silent), references, how, other, progress)
