@@ -34,7 +34,7 @@ from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expected_bleu import Expectation, ListArrays, ListSpace, PhraseLists, normalised
 from toledo.refinement.loop import PAPER, Settings
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.text.vocabulary import Vocabulary
 
@@ -99,9 +99,11 @@ def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
     """A row of the table."""
     how = METHODS[name]
     space = Counted(ListSpace(lists, how.utility))
-    parameters = Parameters(model, PHRASE + LEXICON, space.used, 1)
+    parameters = TrainedParameters(model, PHRASE + LEXICON, space.used, 1)
     exponents = normalised(model.weights, model.feature_names, how.scale)
-    objective = Objective(space, parameters, exponents, how.strength, None, how.lexicon_strength, how.distance)
+    objective = RefinementObjective(
+        space, parameters, exponents, how.strength, None, how.lexicon_strength, how.distance
+    )
     values = prior_values(parameters.families)
     point = objective.at(values)  # compiled, and what is needed once
     first = SoftmaxAscent(1) if isinstance(how.method, SoftmaxAscent) else how.method

@@ -39,7 +39,7 @@ from toledo.refinement.distributions import prior_values
 from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
 from toledo.refinement.history import RefinementHistory
 from toledo.refinement.loop import PAPER, Settings
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.search.beam.search import BeamSearch, BeamSettings
@@ -386,12 +386,14 @@ def print_carried(bench: Bench) -> None:
     for name, how in CARRIED.items():
         began = time.process_time()
         own, other = (ListSpace(each, how.utility) for each in some)
-        parameters = Parameters(model, how.families, used_pairs(lists), bench.threads)
+        parameters = TrainedParameters(model, how.families, used_pairs(lists), bench.threads)
         exponents = normalised(weights, model.feature_names, how.scale)
         values = prior_values(parameters.families)
         before = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
         for stage in how.stages:
-            objective = Objective(own, parameters, exponents, how.strength, stage, how.lexicon_strength, how.distance)
+            objective = RefinementObjective(
+                own, parameters, exponents, how.strength, stage, how.lexicon_strength, how.distance
+            )
             for _ in range(how.iterations):
                 values = how.method.step(objective, values, objective.at(values)).values
         after = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.combination.alignment import EDIT, NO_COLUMN, PARTIAL, SKIP, Aligned, Task, align
+from toledo.combination.alignment import EDIT, NO_COLUMN, PARTIAL, SKIP, Aligned, ColumnCosts, align
 from toledo.metrics.ter import Limits, count_edits
 
 tasks = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32 - 1)).map(
@@ -15,17 +15,17 @@ tasks = st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32 - 1
 strings = st.lists(st.integers(0, 4), max_size=9)
 
 
-def random_task(words: int, columns: int, random: np.random.Generator) -> Task:
+def random_task(words: int, columns: int, random: np.random.Generator) -> ColumnCosts:
     costs = random.choice([0, PARTIAL, EDIT, EDIT], (words, columns)).astype(np.int32)
-    return Task(costs, random.choice([SKIP, EDIT], columns).astype(np.int32))
+    return ColumnCosts(costs, random.choice([SKIP, EDIT], columns).astype(np.int32))
 
 
-def plain(hypothesis: list[int], reference: list[int]) -> Task:
+def plain(hypothesis: list[int], reference: list[int]) -> ColumnCosts:
     own, other = np.array(hypothesis, np.int32), np.array(reference, np.int32)
-    return Task(np.where(own[:, None] == other, 0, EDIT).astype(np.int32), np.full(other.size, EDIT, np.int32))
+    return ColumnCosts(np.where(own[:, None] == other, 0, EDIT).astype(np.int32), np.full(other.size, EDIT, np.int32))
 
 
-def edit_cost(task: Task, order: list[int]) -> int:
+def edit_cost(task: ColumnCosts, order: list[int]) -> int:
     """The textbook recursion."""
     words, columns = task.words.tolist(), task.columns.tolist()
     table = {(0, 0): 0}
@@ -42,7 +42,7 @@ def edit_cost(task: Task, order: list[int]) -> int:
     return table[len(order), len(columns)]
 
 
-def cost_of(task: Task, found: Aligned) -> int:
+def cost_of(task: ColumnCosts, found: Aligned) -> int:
     """The cost of an alignment as it stands."""
     filled = {int(column) for column in found.columns if column != NO_COLUMN}
     cost = sum(int(task.columns[j]) for j in range(task.columns.size) if j not in filled)
@@ -52,14 +52,14 @@ def cost_of(task: Task, found: Aligned) -> int:
 
 
 @given(tasks)
-def test_without_shifts_the_cost_is_that_of_the_textbook(task: Task) -> None:
+def test_without_shifts_the_cost_is_that_of_the_textbook(task: ColumnCosts) -> None:
     found = align(task, False)
     assert found.cost == edit_cost(task, list(range(len(task.words)))) == cost_of(task, found)
     assert found.order.tolist() == list(range(len(task.words)))
 
 
 @given(tasks)
-def test_shifts_reorder_words_and_never_cost_more(task: Task) -> None:
+def test_shifts_reorder_words_and_never_cost_more(task: ColumnCosts) -> None:
     found = align(task, True)
     assert sorted(found.order.tolist()) == list(range(len(task.words)))
     used = [column for column in found.columns.tolist() if column != NO_COLUMN]

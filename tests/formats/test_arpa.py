@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toledo.errors import InputError
 from toledo.formats.arpa import ngram_lines, read_arpa, write_arpa
-from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.backoff import BackoffModel, NGramTable
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.text.vocabulary import Vocabulary
@@ -106,7 +106,7 @@ def test_bytes_and_numbers_come_back(tmp_path_factory, content):
 def test_numbers_have_the_digits_it_takes(values):
     scores = np.array([value if value < -1e-13 else 0 for value in values], np.float32)
     words = np.arange(scores.size, dtype=np.int32)
-    model = BackoffModel((NGrams(np.zeros_like(words), words, scores, np.empty(0, np.float32)),))
+    model = BackoffModel((NGramTable(np.zeros_like(words), words, scores, np.empty(0, np.float32)),))
     names = Vocabulary(f"w{i}" for i in range(scores.size))
     (_, text), *_ = ngram_lines(model, 1, names)
     written = [line.split("\t")[0] for line in text.splitlines()]
@@ -132,7 +132,7 @@ def test_numbers_have_the_digits_it_takes(values):
 )
 def test_numbers_are_short(value, text):
     one = np.array([0], np.int32)
-    model = BackoffModel((NGrams(one, one, np.array([value], np.float32), np.empty(0, np.float32)),))
+    model = BackoffModel((NGramTable(one, one, np.array([value], np.float32), np.empty(0, np.float32)),))
     assert next(ngram_lines(model, 1, Vocabulary()))[1] == f"{text}\t<unk>\n"
 
 

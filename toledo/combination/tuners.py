@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from toledo.combination.stages import Stage
-from toledo.combination.votes import CombinationWeights, Problem, References, Vector, VotedForest
+from toledo.combination.votes import CombinationProblem, CombinationWeights, References, Vector, VotedForest
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
@@ -63,11 +63,11 @@ class Ascent:
         if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
             raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: CombinationProblem, order: int) -> Stage:
         """The weights with the highest xBLEU found."""
         return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
 
-    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
+    def follow(self, problem: CombinationProblem, objectives: Sequence[Objective], point: Vector) -> Stage:
         """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
         found = Maximum(point, -np.inf, 0)
         limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
@@ -80,7 +80,7 @@ class Ascent:
         weights = problem.weights(found.point)
         return Stage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
-    def scale(self, problem: Problem, point: Vector) -> float:
+    def scale(self, problem: CombinationProblem, point: Vector) -> float:
         """The γ that a point wants."""
         return scale_for_entropy(problem.voted, problem.weights(point), self.entropy, problem.threads)
 
@@ -121,7 +121,7 @@ class Downhill:
     descents: int = 2
     entropy: float = 3.0
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: CombinationProblem, order: int) -> Stage:
         """The weights with the highest BLEU of the best paths, never below that at the start."""
         forest = problem.voted.forest
         known = TextStatistics(BLEU(), self.references, forest.vocabulary)
@@ -130,10 +130,13 @@ class Downhill:
         free = np.array([place for place, name in enumerate(names) if name not in sparse])
         point, evaluations = problem.first.copy(), 0
 
+        def bleu(point: Vector) -> float:
+            return best_path_bleu(problem.voted, problem.voted.scores(problem.weights(point), problem.threads), known)
+
         def loss(values: Vector) -> float:
             trial = point.copy()
             trial[free] = values
-            return -best_path_bleu(problem, trial, known)
+            return -bleu(trial)
 
         for _ in range(self.descents):
             corners = np.vstack([point[free], point[free] + STEP * np.eye(free.size)])
@@ -153,18 +156,19 @@ class Downhill:
             evaluations += int(found.nfev)
         weights = problem.weights(point)
         scale = scale_for_entropy(problem.voted, weights, self.entropy, problem.threads)
-        return Stage(weights, scale, best_path_bleu(problem, point, known), evaluations)
+        return Stage(weights, scale, bleu(point), evaluations)
 
 
-def best_path_bleu(problem: Problem, point: Vector, known: TextStatistics) -> float:
-    """The BLEU of the best path of each lattice."""
-    best = viterbi(problem.voted.forest, problem.voted.scores(problem.weights(point), problem.threads))
-    texts = [np.empty(0, np.int32) if one is None else one.word_ids for one in best]
-    statistics = known.of(
-        np.concatenate([np.empty(0, np.int32), *texts]),
-        offsets_of([text.size for text in texts]),
-        np.arange(len(texts)),
-    )
+def best_path_bleu(voted: VotedForest, scores: Scores, known: TextStatistics) -> float:
+    """Return the BLEU of the best path of each lattice."""
+    best = viterbi(voted.forest, scores)
+    return texts_bleu([np.empty(0, np.int32) if one is None else one.word_ids for one in best], known)
+
+
+def texts_bleu(texts: Sequence[NDArray[np.int32]], known: TextStatistics) -> float:
+    """Return the BLEU of one text of word ids for each segment."""
+    offsets = offsets_of([text.size for text in texts])
+    statistics = known.of(np.concatenate([np.empty(0, np.int32), *texts]), offsets, np.arange(len(texts)))
     return known.metric.score(statistics.sum(axis=0))
 
 
@@ -197,7 +201,7 @@ class ListAscent:
     size: int = 300
     merges: int = 3
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: CombinationProblem, order: int) -> Stage:
         """The weights with the highest expected BLEU on all lists."""
         parts = split(problem.voted.forest)
         found: list[Paths] = [{} for _ in parts]
@@ -226,7 +230,9 @@ class ListAscent:
 
         map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
 
-    def list_problem(self, problem: Problem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]) -> Problem:
+    def list_problem(
+        self, problem: CombinationProblem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]
+    ) -> CombinationProblem:
         """The paths of all segments as lattices, with the votes of their arcs."""
         own = [
             (replace(part, provenance=problem.voted.arcs[begin:end]), paths)

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.lattice import NO_ARC, Lattice, Votes
+from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
@@ -99,7 +99,7 @@ class VotedForest:
         return replace(self.forest, base=self.voted(sigma))
 
 
-def with_votes(forest: Forest, lattices: Sequence[Lattice]) -> VotedForest:
+def with_votes(forest: Forest, lattices: Sequence[NetworkLattice]) -> VotedForest:
     """The votes of some lattices beside a forest that was made from them, segment by segment in the same order."""
     if len(forest) != len(lattices) or forest.provenance is None:
         raise ValueError("a forest and lattices of other segments")
@@ -169,7 +169,7 @@ LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CombinationProblem:
     """A point is θ, whose softmax are the shares, and then the weights that are not frozen, by `names`."""
 
     voted: VotedForest

@@ -31,7 +31,7 @@ from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_bytes_lines
 from toledo.formats.arpa_reading import LineReader, NGramLines, find_places, find_words
-from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGrams
+from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGramTable
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 from toledo.text.encoding import MISSING, WordIndex, build_word_index
@@ -151,7 +151,7 @@ COUNT = re.compile(rb"ngram (\d+) ?= ?(\d+)")
 class _Section:
     """The n-grams of an order, and their places by (place of the context, word)."""
 
-    ngrams: NGrams
+    ngrams: NGramTable
     places: PairIndex
 
 
@@ -289,5 +289,5 @@ def _section(
         raise reader.error(
             f"this {order}-gram stands here twice", "remove one", start + int(by_place[twice[0] + 1]) + 1
         )
-    ngrams = NGrams(contexts, words, scores[by_place], backoffs[by_place] if backoffs.size else backoffs)
+    ngrams = NGramTable(contexts, words, scores[by_place], backoffs[by_place] if backoffs.size else backoffs)
     return _Section(ngrams, build_pair_index(contexts, words))

@@ -150,7 +150,7 @@ LONGEST = 256  # words in a phrase: positions are bytes
 FORWARD, BACKWARD = 0, 1
 
 
-class Weights(NamedTuple):
+class PairWeights(NamedTuple):
     """Logarithms of forward weights p(target | source) and backward weights p(source | target) of each pair."""
 
     forward: NDArray[np.float32]
@@ -177,24 +177,24 @@ class _Pairs(NamedTuple):
     links: NDArray[np.uint8]
 
 
-def alignment_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> Weights:
+def alignment_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
     """The weights of Koehn et al. with the links of the pairs."""
     return _weights(pairs, lexicons, True, threads)
 
 
-def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> Weights:
+def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
     """The weights of He and Deng, whatever the links."""
     return _weights(pairs, lexicons, False, threads)
 
 
-def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> Weights:
+def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> PairWeights:
     for phrases in (pairs.sources, pairs.targets):
         if np.diff(phrases.offsets).max(initial=0) > LONGEST:
             raise ValueError(f"a phrase has more than {LONGEST} words")
     word_pairs, weigh = _index(lexicons), _with_links if with_links else _without_links
     sides = (pairs.sources.offsets, pairs.sources.words, pairs.targets.offsets, pairs.targets.words)
     arrays = _Pairs(*sides, pairs.source, pairs.target, pairs.link_offsets, pairs.links)
-    weights = Weights(np.empty(len(pairs), np.float32), np.empty(len(pairs), np.float32))
+    weights = PairWeights(np.empty(len(pairs), np.float32), np.empty(len(pairs), np.float32))
     map_chunks(
         lambda begin, end: weigh(arrays, word_pairs, begin, end, weights),
         len(pairs),
@@ -223,7 +223,7 @@ def _entries(lexicon: Lexicon) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 @kernel
-def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: Weights) -> None:
+def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: PairWeights) -> None:
     sums, counts = np.zeros((2, LONGEST), np.float64), np.zeros((2, LONGEST), np.int64)
     for p in range(begin, end):
         source_first, target_first = pairs.source_offsets[pairs.source[p]], pairs.target_offsets[pairs.target[p]]
@@ -252,7 +252,7 @@ def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, wei
 
 
 @kernel
-def _without_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: Weights) -> None:
+def _without_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: PairWeights) -> None:
     sums, counts = np.zeros((2, LONGEST), np.float64), np.ones(LONGEST, np.int64)
     for p in range(begin, end):
         source_first, target_first = pairs.source_offsets[pairs.source[p]], pairs.target_offsets[pairs.target[p]]

@@ -22,7 +22,7 @@ from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
-from toledo.phrases.trie import ROOT, Trie, build_trie, occurring_phrases
+from toledo.phrases.trie import ROOT, PhraseTrie, build_trie, occurring_phrases
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 
@@ -68,7 +68,7 @@ def sentence_lists(phrases: Phrases, sentences: Sentences) -> SentenceLists:
 
 @kernel
 def _sentence_lists(
-    trie: Trie, count: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
+    trie: PhraseTrie, count: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> SentenceLists:
     list_offsets = np.zeros(count + 1, np.int64)
     latest = np.full(count, -1, np.int32)
@@ -86,7 +86,7 @@ def _sentence_lists(
 
 @kernel
 def _visit(
-    trie: Trie,
+    trie: PhraseTrie,
     longest: int,
     words: NDArray[np.int32],
     offsets: NDArray[np.int64],

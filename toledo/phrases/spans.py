@@ -28,7 +28,7 @@ class AlignedText(NamedTuple):
     linked: NDArray[np.int32]
 
 
-class Spans(NamedTuple):
+class SpanPairs(NamedTuple):
     """Pairs of spans as positions of the texts: first and last source word, first and last target word."""
 
     source_first: NDArray[np.int32]
@@ -89,7 +89,7 @@ def count_spans(text: AlignedText, begin: int, end: int, max_length: int) -> int
 
 
 @kernel
-def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> Spans:
+def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> SpanPairs:
     """The pairs of spans that `count_spans` has counted."""
     hulls, spans = _hulls(text, begin, end), _empty_spans(count)
     filled = 0
@@ -99,8 +99,10 @@ def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, c
 
 
 @kernel
-def _empty_spans(size: int) -> Spans:
-    return Spans(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32))
+def _empty_spans(size: int) -> SpanPairs:
+    return SpanPairs(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    )
 
 
 @kernel
@@ -132,7 +134,7 @@ def _scan(
     sentence: int,
     max_length: int,
     hulls: _Hulls,
-    spans: Spans,
+    spans: SpanPairs,
     filled: int,
     write: bool,
 ) -> int:

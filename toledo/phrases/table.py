@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from toledo.compiled.hashing import PairIndex
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.trie import Spans, Trie, build_trie, check_trie, find_spans
+from toledo.phrases.trie import OptionSpans, PhraseTrie, build_trie, check_trie, find_spans
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary
 
@@ -128,7 +128,7 @@ class PhraseTable:
     source_counts: NDArray[np.float32]
     target_counts: NDArray[np.float32]
     reordering: NDArray[np.float32] | None
-    trie: Trie
+    trie: PhraseTrie
 
     @classmethod
     def create(
@@ -212,7 +212,7 @@ class PhraseTable:
         """The number of words of the longest source phrase."""
         return int(np.diff(self.pairs.sources.offsets).max(initial=0))
 
-    def lookup(self, words: NDArray[np.int32]) -> Spans:
+    def lookup(self, words: NDArray[np.int32]) -> OptionSpans:
         """The spans of an encoded sentence that have options, for compiled code."""
         if words.size and words.min() < 0:
             raise ValueError("word ids are not negative")
@@ -275,7 +275,7 @@ class PhraseTable:
                 arrays["source_counts"],
                 arrays["target_counts"],
                 arrays.get("reordering"),
-                Trie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
+                PhraseTrie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
             )
         except KeyError as error:
             raise InputError(f"a stored phrase table lacks {error}", remedy="make it again") from None

@@ -219,7 +219,7 @@ class Expectation(NamedTuple):
     entropy: float
 
 
-class Space(Protocol):
+class SearchSpaces(Protocol):
     """Search spaces of a training text: lists or lattices."""
 
     @property

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toledo.compiled.kernels import kernel
-from toledo.refinement.distributions import LOWEST_SHARE, Family, Groups, Values, Vector
-from toledo.refinement.objective import Evidence, Objective, Point
+from toledo.refinement.distributions import LOWEST_SHARE, Family, ShareGroups, Values, Vector
+from toledo.refinement.objective import Evidence, RefinementObjective, RefinementPoint
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +29,11 @@ MARGIN = 1.01  # of the bound that keeps probabilities positive
 DOUBLINGS = 30
 
 
-class Step(NamedTuple):
+class RefinementStep(NamedTuple):
     """New parameters, O there, and the factor of all D_i that it took."""
 
     values: dict[str, Vector]
-    point: Point
+    point: RefinementPoint
     caution: float
 
 
@@ -45,7 +45,7 @@ class Growth:
 
     name = "growth"
 
-    def step(self, objective: Objective, values: Values, point: Point) -> Step:
+    def step(self, objective: RefinementObjective, values: Values, point: RefinementPoint) -> RefinementStep:
         """One transform of all families at once; O does not fall."""
         if objective.distance != "kl":
             raise ValueError("growth transforms know no distance but KL")
@@ -54,13 +54,15 @@ class Growth:
             new = transform(objective, values, point, caution)
             found = objective.at(new)
             if found.value >= point.value:
-                return Step(new, found, caution)
+                return RefinementStep(new, found, caution)
             log.debug("O would fall from %.9f to %.9f: D twice as large", point.value, found.value)
             caution *= 2.0
-        return Step(dict(values), point, caution)  # at a maximum, as far as numbers can tell
+        return RefinementStep(dict(values), point, caution)  # at a maximum, as far as numbers can tell
 
 
-def transform(objective: Objective, values: Values, point: Point, caution: float = 1.0) -> dict[str, Vector]:
+def transform(
+    objective: RefinementObjective, values: Values, point: RefinementPoint, caution: float = 1.0
+) -> dict[str, Vector]:
     """The growth transform itself; families that have no say stay as they are."""
     new = dict(values)
     for name in objective.trainable:
@@ -78,7 +80,7 @@ def grown(family: Family, shares: Vector, evidence: Evidence, prior_weight: floa
 
 @kernel
 def _grown(
-    groups: Groups,
+    groups: ShareGroups,
     prior: Vector,
     shares: Vector,
     gains: Vector,

@@ -19,10 +19,10 @@ from functools import cached_property
 from toledo.model import Model
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expected_bleu import UTILITIES, Space, normalised
+from toledo.refinement.expected_bleu import UTILITIES, SearchSpaces, normalised
 from toledo.refinement.growth import Growth
 from toledo.refinement.history import Checkpoint, Iteration, RefinementHistory, State
-from toledo.refinement.objective import DISTANCES, Objective, Parameters, require_say, strength_of
+from toledo.refinement.objective import DISTANCES, RefinementObjective, TrainedParameters, require_say, strength_of
 from toledo.refinement.refined import refined_model
 from toledo.refinement.softmax import SoftmaxAscent
 
@@ -113,7 +113,7 @@ class Refined:
 
 def refine(
     model: Model,
-    space: Space,
+    space: SearchSpaces,
     settings: Settings,
     *,
     tune: Tune,
@@ -133,15 +133,15 @@ def refine(
 @dataclass(eq=False)
 class _Loop:
     model: Model
-    space: Space
+    space: SearchSpaces
     settings: Settings
     tune: Tune
     validate: Validate
     checkpoint: Checkpoint | None
 
     @cached_property
-    def parameters(self) -> Parameters:
-        return Parameters(self.model, self.settings.families, self.space.used, self.settings.threads)
+    def parameters(self) -> TrainedParameters:
+        return TrainedParameters(self.model, self.settings.families, self.space.used, self.settings.threads)
 
     def run(self, advance: Callable[[int], None]) -> Refined:
         history, state, best = self._begin()
@@ -202,7 +202,7 @@ class _Loop:
     def _iterate(self, number: int, stage: int, families: tuple[str, ...], state: State) -> tuple[Iteration, State]:
         began = time.process_time()
         exponents = normalised(state.weights, self.model.feature_names, self.settings.scale)
-        objective = Objective(
+        objective = RefinementObjective(
             self.space,
             self.parameters,
             exponents,

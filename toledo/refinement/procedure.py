@@ -27,12 +27,12 @@ from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, Space, lattice_part, normalised
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, SearchSpaces, lattice_part, normalised
 from toledo.refinement.history import SAME, Checkpoint
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.refined import has_word_sums, with_word_sums
-from toledo.refinement.training_lists import Fold, Part, SampleSettings, collect, make_folds, require_folds
+from toledo.refinement.training_lists import Fold, SampleSettings, TextPart, collect, make_folds, require_folds
 from toledo.resumption import plain, require_same
 from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.text.corpus import ParallelCorpus, Segment
@@ -129,7 +129,7 @@ class Procedure:
             model.save(directory)
         return Model.load(directory)
 
-    def space(self, baseline: Model, utility: str = "sentence") -> Space:
+    def space(self, baseline: Model, utility: str = "sentence") -> SearchSpaces:
         """The lists of the training text with what makes a hypothesis good, or its lattices."""
         parts, threads = self.translate(baseline), self.rounds.threads
         if self.lists.density is None:
@@ -138,7 +138,7 @@ class Procedure:
             [lattice_part(load_forest(part.directory), part.references, part.weights, threads) for part in parts]
         )
 
-    def translate(self, baseline: Model) -> list[Part]:
+    def translate(self, baseline: Model) -> list[TextPart]:
         """Translate the parts of the training text that are not there yet."""
         folds = self._folds(baseline)
         (self.work / "lists").mkdir(exist_ok=True)
@@ -186,9 +186,9 @@ class Procedure:
             progress=self.progress,
         )
 
-    def _part(self, baseline: Model, fold: Fold, name: str, lines: Any) -> Part:
+    def _part(self, baseline: Model, fold: Fold, name: str, lines: Any) -> TextPart:
         corpus = self.corpus
-        return Part(
+        return TextPart(
             self.work / "lists" / name,
             fold.model,
             fold.rows,

@@ -158,7 +158,7 @@ Texts = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """Some lines to translate, by which model, and where the lists go.
 
     `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
@@ -179,7 +179,9 @@ class Part:
     samples: SampleSettings | None = None
 
 
-def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
+def collect(
+    parts: Sequence[TextPart], processes: int = 1, threads: int | None = None, progress: Progress = silent
+) -> None:
     """Make the lists of all parts that are not there yet."""
     missing = [part for part in parts if not part.directory.exists()]
     with progress("translating the training text", sum(len(part.sources) for part in parts)) as advance:
@@ -213,7 +215,7 @@ def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
         raise
 
 
-def _make(part: Part, threads: int | None) -> None:
+def _make(part: TextPart, threads: int | None) -> None:
     """Search, take the best texts, and write them."""
     model, rows = _load(part.model, part.rows)
     if part.samples is not None:

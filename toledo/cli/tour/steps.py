@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from toledo.cli.combine.running import shown_segment
 from toledo.cli.document.outputs import Outputs
 from toledo.cli.evaluate import to_json
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
 from toledo.cli.translate.sampling import default_scale
 from toledo.combination.combiner import Combiner
-from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
-from toledo.combination.tuning import Settings as CombinationSettings
+from toledo.combination.lines import LineFormat, combine_lines, model_of_outputs, output_words, read_outputs
+from toledo.combination.settings import CombinationSettings
+from toledo.combination.tuning import TuningRun
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.rule import decide
 from toledo.consensus.scale import choose_scale, scales_for
@@ -37,6 +37,7 @@ from toledo.refinement.history import HISTORY, RefinementHistory
 from toledo.refinement.loop import Settings as RefinementSettings
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.reports.networks import Segment as NetworkSegment
+from toledo.reports.networks import shown_segment
 from toledo.reports.scores import Scores
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch, BeamSettings
@@ -265,16 +266,16 @@ def train_systems(demo: Demo, weights: Weights) -> dict[str, tuple[Texts, Texts]
 def combine(demo: Demo, systems: Mapping[str, tuple[Texts, Texts]]) -> tuple[NetworkSegment, Mapping[str, float]]:
     """Tune a combination, run it on the test text; gives a segment to look at, and the shares of the systems."""
     began = working_seconds()
-    lines, vocabulary = Lines(), Vocabulary()
+    lines, vocabulary = LineFormat(), Vocabulary()
     tuning, test = (
         list(read_outputs(lines, [[[" ".join(words)] for words in own] for own in zip(*texts, strict=True)]))
         for texts in zip(*systems.values(), strict=True)
     )
-    settings = CombinationSettings(bias=1.0, lm_order=4, entropy=1.0, raw="")
+    settings = CombinationSettings(tokenized=True, bias=1.0, lm_order=4, entropy=(1.0,))
     biased = model_of_outputs(lines, tuning, vocabulary, settings.lm_order)
     combiner = Combiner.tune(
         [output_words(lines, one) for one in tuning], [one.references for one in demo.tuning], [*systems],
-        vocabulary, biased, settings, threads=demo.threads, progress=demo.progress,
+        vocabulary, biased, settings, run=TuningRun(threads=demo.threads, progress=demo.progress),
     )  # fmt: skip
     own = model_of_outputs(lines, test, vocabulary, settings.lm_order)
     found = list(combine_lines(combiner, test, model=own, threads=demo.threads))
