@@ -110,7 +110,7 @@ class Expander:
 
     def to_order(self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: Stage) -> NGramForest:
         """The second stage: what the weights of the first one leave."""
-        scores = first.scale * bigrams.scores(covering(first.weights, bigrams.forest), self.threads)
+        scores = bigrams.scores(covering(first.weights, bigrams.forest), self.threads, first.scale)
         forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
         return self._expand(forests, lattices, self.settings.order, self.model)
 
@@ -150,7 +150,7 @@ class CombinationTuning:
         if len(stages) == 1:
             stages = _kept([stages[0], tuner.tune(second, settings.order)], checkpoint)
         weights, scale = stages[1].weights, stages[1].scale
-        bleu = best_path_bleu(second.voted, scale * second.voted.scores(weights, self.expander.threads), self.known)
+        bleu = best_path_bleu(second.voted, second.voted.scores(weights, self.expander.threads, scale), self.known)
         log.info("entropy %g: BLEU %.2f", entropy, bleu)
         return TunedStages(entropy, stages[0], stages[1], bleu)
 

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes
-from toledo.compiled.kernels import kernel
+from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
-from toledo.forest.linear import edge_scores, weight_gradient
+from toledo.forest.linear import EDGES_AT_ONCE, LinearScores, weight_gradient
 from toledo.objectives.objective import MatchedForest, Objective
 from toledo.tuning.maximise import dot
 from toledo.weights import Weights
@@ -72,16 +72,25 @@ class VotedForest:
     votes: Votes
     arcs: NDArray[np.int64]
 
-    def scores(self, weights: CombinationWeights, threads: int | None = None) -> Scores:
-        """The score of each edge."""
-        linear = self.forest.linear_scores(weights.features)
-        return edge_scores(linear._replace(base=self.voted(weights.sigma)), threads)
+    def scores(self, weights: CombinationWeights, threads: int | None = None, scale: float = 1.0) -> Scores:
+        """Return the score of each edge, times a scale."""
+        linear, logs = self.forest.linear_scores(weights.features), self._logs(weights.sigma)
+        scores = np.empty(self.arcs.size)
+        map_chunks(
+            lambda begin, end: _score(linear, logs, self.arcs, scale, begin, end, scores),
+            scores.size, chunk=EDGES_AT_ONCE, threads=threads,
+        )  # fmt: skip
+        return scores
 
     def voted(self, sigma: Vector) -> Scores:
-        """The part of the score of each edge that the votes give."""
+        """Return the part of the score of each edge that the votes give."""
+        return _gather(self._logs(sigma), self.arcs)
+
+    def _logs(self, sigma: Vector) -> Scores:
+        """Return the logarithm of the votes for each arc."""
         if sigma.size <= self.votes.systems.max(initial=-1):
             raise InputError(f"shares of {sigma.size} systems only", remedy="give all systems of the lattices a share")
-        return _gather(_log_confidences(self.votes, sigma), self.arcs)
+        return _log_confidences(self.votes, sigma)
 
     def gradient(
         self, weights: CombinationWeights, advantage: Scores, threads: int | None = None
@@ -135,6 +144,24 @@ def _log_confidences(votes: Votes, sigma: Vector) -> Scores:
             total += sigma[votes.systems[vote]] * votes.confidences[vote]
         result[arc] = np.log(total)
     return result
+
+
+@kernel
+def _score(
+    linear: LinearScores, logs: Scores, arcs: NDArray[np.int64], scale: float, begin: int, end: int, out_scores: Scores
+) -> None:
+    features, weights, sparse = linear.features, linear.weights, linear.sparse
+    for h in range(begin, end):
+        total = logs[arcs[h]] if arcs[h] != NO_ARC else 0.0
+        for k in range(weights.size):
+            total += features[h, k] * weights[k]
+        out_scores[h] = total
+    if linear.sparse_weights.size:
+        for h in range(begin, end):
+            for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
+                out_scores[h] += sparse.values[i] * linear.sparse_weights[sparse.ids[i]]
+    for h in range(begin, end):
+        out_scores[h] *= scale
 
 
 @kernel
@@ -202,9 +229,10 @@ class CombinationProblem:
         The shares are pulled towards equal ones, the weights towards those at the start.
         """
         weights = self.weights(point)
-        scores = self.voted.scores(weights, self.threads)
-        value, advantage = objective.value_and_advantage(self.matched, scale * scores, self.threads)
-        free, named = self.voted.gradient(weights, scale * advantage, self.threads)
+        scores = self.voted.scores(weights, self.threads, scale)
+        value, advantage = objective.value_and_advantage(self.matched, scores, self.threads)
+        advantage *= scale
+        free, named = self.voted.gradient(weights, advantage, self.threads)
         slopes = np.concatenate([free, [named.get(name, 0.0) for name in self.names]])
         away = point - np.concatenate([np.zeros(free.size), self.first[free.size :]])
         return value - 0.5 * l2 * dot(away, away), slopes - l2 * away
