@@ -18,7 +18,7 @@ paths there: they are clipped path by path before the expectation is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -43,6 +43,7 @@ from toledo.objectives.xbleu import XBLEU
 from toledo.tuning.maximise import Limits, Maximum, maximise
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
+SECANT_STEPS = 5
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
 
 
@@ -101,11 +102,39 @@ def scale_for_entropy(
     most = entropy(0.0)
     if most < SCALE_TOLERANCE:
         return 1.0
+    aim = min(target, REACHABLE * most)
     low, high = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
-    while high - low > SCALE_TOLERANCE:
+    flat, sharp = _bracket(entropy, aim, low, high)
+    while high - low > SCALE_TOLERANCE:  # entropy falls: bisection need only ask between the two
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if entropy(math.exp(middle)) > min(target, REACHABLE * most) else (low, middle)
+        if flat < middle < sharp:
+            flat, sharp = (middle, sharp) if entropy(math.exp(middle)) > aim else (flat, middle)
+        low, high = (middle, high) if middle <= flat else (low, middle)
     return math.exp(0.5 * (low + high))
+
+
+def _bracket(entropy: Callable[[float], float], aim: float, low: float, high: float) -> tuple[float, float]:
+    """Return logarithms of scales, close together, between which the entropy meets its aim.
+
+    The secant method finds the place, on logarithms of entropies; then both sides are looked at.
+    """
+    found: dict[float, float] = {}
+
+    def distance(place: float) -> float:
+        if place not in found:
+            found[place] = math.log(max(entropy(math.exp(place)), 1e-9) / aim)
+        return found[place]
+
+    place, slope = 0.0, -1.0
+    for _ in range(SECANT_STEPS):
+        last, place = place, min(max(place - distance(place) / slope, low), high)
+        if abs(place - last) < 0.25 * SCALE_TOLERANCE:
+            break
+        slope = min((distance(place) - distance(last)) / (place - last), -0.1)
+    for side in (-0.5, 0.5):
+        distance(min(max(place + side * SCALE_TOLERANCE, low), high))
+    flat = max((place for place, value in found.items() if value > 0.0), default=low)
+    return flat, min((place for place, value in found.items() if value <= 0.0), default=high)
 
 
 POINTS_PER_WEIGHT = 20  # evaluations in a descent
