@@ -64,7 +64,7 @@ def test_features_of_paths_are_those_of_their_texts() -> None:
         for tree in derivations(part)[:200]:
             found = dict(zip(part.feature_names, part.features[list(tree.edges)].sum(axis=0).tolist(), strict=True))
             scored = sentences_from(np.array(tree.words, np.int32), np.array([len(tree.words)]))
-            assert found["lm"] == pytest.approx(model.score(scored)[0] * math.log(10.0), abs=1e-4)
+            assert found["lm"] == pytest.approx(model.score_sentences(scored)[0] * math.log(10.0), abs=1e-4)
             assert found["word"] == len(tree.words)
             assert found["long"] == sum(len(word) > 3 for word in part.vocabulary.words(tree.words))
             had = [set(pairwise(text)) for text in systems]

@@ -101,7 +101,8 @@ def export_model(
     from dataclasses import replace
 
     from toledo.files import require_output_directory
-    from toledo.formats import arpa, moses_model, moses_table
+    from toledo.formats import moses_model, moses_table
+    from toledo.language_model import arpa
     from toledo.model import Model
     from toledo.phrases.pruning import filter_for
     from toledo.text.corpus import read_sentences

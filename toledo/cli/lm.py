@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,11 +11,9 @@ import typer
 from toledo.cli.common import Json, Quiet, Threads, progress_for, require_output_apart, set_up_messages
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
-from toledo.progress import Progress
 
 if TYPE_CHECKING:
-    from toledo.language_model.model import LanguageModel, LineScores, Perplexity
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.language_model.model import LineScores, Perplexity
 
 app = typer.Typer(no_args_is_help=True, help="Estimate language models, score text with them, mix them.")
 
@@ -58,7 +55,7 @@ def estimate(
     progress, vocabulary, thresholds = progress_for(quiet), Vocabulary(), _numbers(prune)
     _require_output(output)
     sentences = read_sentences(text, vocabulary)
-    _write(output, LanguageModel(estimate_model(sentences, order, thresholds, progress)), vocabulary, progress)
+    LanguageModel(estimate_model(sentences, order, thresholds, progress), vocabulary).save(output, progress)
 
 
 @app.command()
@@ -80,16 +77,16 @@ def score(
 
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
-    from toledo.language_model.model import LineScorer
+    from toledo.language_model.model import LineScorer, read_language_model
     from toledo.text.corpus import read_sentence_blocks
     from toledo.text.vocabulary import Vocabulary
 
     set_up_messages(quiet)
     vocabulary = Vocabulary()
-    language_model = _read(model, vocabulary, progress_for(quiet))
+    language_model = read_language_model(model, vocabulary, progress_for(quiet))
     if perplexity:
         blocks = read_sentence_blocks(text, vocabulary, grow=False)
-        results = [language_model.perplexity(block, threads) for block in blocks]
+        results = [language_model.sentence_perplexity(block, threads) for block in blocks]
         if not results:
             raise InputError("there is no text to score", remedy="give a text of one sentence per line")
         _print_perplexity(sum(results[1:], start=results[0]), as_json)
@@ -117,6 +114,7 @@ def interpolate(
     """
     from toledo.language_model.interpolate import interpolate as interpolate_models
     from toledo.language_model.interpolate import tune_weights
+    from toledo.language_model.model import LanguageModel, read_language_model
     from toledo.text.corpus import read_sentences
     from toledo.text.vocabulary import Vocabulary
 
@@ -126,16 +124,16 @@ def interpolate(
         raise InputError("there is only one model to interpolate", remedy="name two or more")
     progress, vocabulary = progress_for(quiet), Vocabulary()
     _require_output(output)
-    loaded = [_read(model, vocabulary, progress) for model in models]
+    loaded = [read_language_model(model, vocabulary, progress) for model in models]
     sentences = read_sentences(tune, vocabulary, grow=False)
     weights = tune_weights(loaded, sentences).tolist()
     mixture = interpolate_models(loaded, weights, progress)
-    _write(output, mixture, vocabulary, progress)
+    LanguageModel(mixture.ngrams, vocabulary).save(output, progress)
     rows = [
         {
             "model": name,
             "weight": round(weight, 6),
-            "perplexity": round(model.perplexity(sentences).excluding_unknown, 4),
+            "perplexity": round(model.sentence_perplexity(sentences).without_unknown, 4),
         }
         for name, weight, model in zip([*models, output], [*weights, 1.0], [*loaded, mixture], strict=True)
     ]
@@ -152,34 +150,12 @@ def _numbers(text: str) -> list[int]:
         ) from None
 
 
-def _read(path: str, vocabulary: Vocabulary, progress: Progress) -> LanguageModel:
-    from toledo.formats.arpa import read_arpa
-    from toledo.language_model.model import load_language_model
-
-    if Path(path).is_dir():
-        return load_language_model(path, vocabulary)
-    return read_arpa(path, vocabulary, progress)
-
-
-def _write(path: str, model: LanguageModel, vocabulary: Vocabulary, progress: Progress) -> None:
-    from toledo.formats.arpa import write_arpa
-    from toledo.language_model.model import save_language_model
-
-    if _is_arpa(path):
-        write_arpa(path, model, vocabulary, progress)
-    else:
-        save_language_model(path, model, vocabulary)
-
-
-def _is_arpa(path: str) -> bool:
-    return path == STANDARD_STREAM or path.endswith((".arpa", ".arpa.gz"))
-
-
 def _require_output(path: str) -> None:
     """A bad path should not cost the work."""
+    from toledo.language_model.arpa import is_arpa
     from toledo.language_model.model import DESCRIPTION
 
-    if _is_arpa(path):
+    if is_arpa(path):
         require_output(path)
     else:
         require_output_directory(path, DESCRIPTION)
@@ -196,8 +172,8 @@ def _score_lines(scores: LineScores, as_json: bool) -> Iterator[str]:
 
 def _print_perplexity(result: Perplexity, as_json: bool) -> None:
     content = {
-        "perplexity": round(result.including_unknown, 6),
-        "perplexity_without_unknown": round(result.excluding_unknown, 6),
+        "perplexity": round(result.value, 6),
+        "perplexity_without_unknown": round(result.without_unknown, 6),
         "log10": round(result.log10, 6),
         "tokens": result.tokens,
         "unknown": result.unknown,

@@ -96,7 +96,7 @@ def train(
     """
     from toledo.files import require_output_directory, require_readable
     from toledo.formats.alignments import read_alignments
-    from toledo.formats.arpa import read_arpa
+    from toledo.language_model.arpa import read_arpa
     from toledo.model import DESCRIPTION
     from toledo.phrases.training import PhraseTraining
     from toledo.phrases.word_alignment.aligner import AlignmentTraining

@@ -29,11 +29,11 @@ from toledo.combination.written_text import LatticeTruecaser, RawText, Written
 from toledo.consensus.rule import Rule, Viterbi
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines
-from toledo.formats.arpa import read_arpa
 from toledo.formats.hypotheses import Entry
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.list_files import guess_format, side_by_side
 from toledo.formats.nbest import read_nbest
+from toledo.language_model.arpa import read_arpa
 from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import Sentences, sentences_from
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words

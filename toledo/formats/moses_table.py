@@ -25,7 +25,12 @@ from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
 from toledo.files import display_name, read_blocks
-from toledo.formats.byte_fields import (
+from toledo.formats.moses_writing import probability_texts, write_pairs
+from toledo.phrases.pairs import PhrasePairs
+from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
+from toledo.phrases.trie import PhraseTrie, TrieBuilder, build_trie, find_pairs, find_phrases
+from toledo.progress import Progress, silent
+from toledo.text.byte_fields import (
     NONE,
     Fields,
     Tokens,
@@ -36,11 +41,6 @@ from toledo.formats.byte_fields import (
     split_tokens,
     take_field,
 )
-from toledo.formats.moses_writing import probability_texts, write_pairs
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
-from toledo.phrases.trie import PhraseTrie, TrieBuilder, build_trie, find_pairs, find_phrases
-from toledo.progress import Progress, silent
 from toledo.text.vocabulary import END, RESERVED, Vocabulary
 
 SOURCE, TARGET, SCORES, ALIGNMENT, COUNTS, SPARSE = range(6)

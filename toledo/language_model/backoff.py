@@ -8,7 +8,7 @@ Sentences between `<s>` and `</s>`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,19 @@ class BackoffModel:
             columns.append(ngrams.words[places])
             places = ngrams.contexts[places]
         return np.stack(columns[::-1], axis=1)
+
+    def longest_suffix(self, words: Sequence[int]) -> int:
+        """Return the length of the longest n-gram of the model that ends these words."""
+        return next((len(words) - i for i in range(len(words)) if self._has(words[i:])), 0)
+
+    def _has(self, words: Sequence[int]) -> bool:
+        place = 0
+        for ngrams, word in zip(self.orders, words, strict=False):
+            begin, end = np.searchsorted(ngrams.contexts, [place, place + 1])
+            place = int(begin + np.searchsorted(ngrams.words[begin:end], word))
+            if place == end or ngrams.words[place] != word:
+                return False
+        return len(words) <= self.order
 
     def renumber_words(self, ids: NDArray[np.int32]) -> BackoffModel:
         """The same model over another vocabulary, where word i is word `ids[i]`."""

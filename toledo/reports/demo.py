@@ -97,7 +97,7 @@ def summarise(findings: Findings) -> Rows:
     corpus, model = findings.corpus, findings.model
     text = [model.target_vocabulary.ids(segment.references[0]) for segment in findings.test]
     english = sentences_from(np.concatenate(text), np.array([line.size for line in text]))
-    perplexity = model.language_models[0].perplexity(english)
+    perplexity = model.language_models[0].sentence_perplexity(english)
     return [
         ("sentence pairs", f"{len(corpus):,}"),
         ("source words, distinct", f"{corpus.source.words.size:,}, {len(corpus.source_vocabulary):,}"),
@@ -107,7 +107,7 @@ def summarise(findings: Findings) -> Rows:
         ("phrase pairs", f"{len(model.table):,}"),
         ("test words that the table knows", f"{coverage(model.table, findings.test)[0]:.1%}"),
         ("language model", f"order {model.language_models[0].order}"),
-        ("perplexity on test", f"{perplexity.including_unknown:.1f} ({perplexity.unknown} unknown words)"),
+        ("perplexity on test", f"{perplexity.value:.1f} ({perplexity.unknown} unknown words)"),
     ]
 
 

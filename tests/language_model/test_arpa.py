@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.arpa import ngram_lines, read_arpa, write_arpa
+from toledo.language_model.arpa import ngram_lines, read_arpa, write_arpa
 from toledo.language_model.backoff import BackoffModel, NGramTable
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
@@ -68,7 +68,7 @@ def test_several_models_share_a_vocabulary(tmp_path):
     vocabulary = Vocabulary()
     first = read(tmp_path / "a", GOOD, vocabulary)
     second = read(tmp_path / "b", GOOD.replace("house", "home"), vocabulary)
-    assert first.score(encoded([vocabulary.ids(["the", "house"])])) == second.score(
+    assert first.score_sentences(encoded([vocabulary.ids(["the", "house"])])) == second.score_sentences(
         encoded([vocabulary.ids(["the", "home"])])
     )
 
@@ -142,7 +142,7 @@ def test_long_words_and_large_sections(tmp_path, monkeypatch):
     vocabulary = Vocabulary(words)
     rng = np.random.default_rng(2)
     model = LanguageModel(estimate(encoded(rng.integers(3, 3003, (2000, 9)).astype(np.int32)), 4))
-    monkeypatch.setattr("toledo.formats.arpa.LINES_AT_ONCE", 1000)
+    monkeypatch.setattr("toledo.language_model.arpa.LINES_AT_ONCE", 1000)
     write_arpa(tmp_path / "lm.arpa", model, vocabulary)
     monkeypatch.setattr("toledo.files.read_blocks.__defaults__", (*read_blocks_defaults()[:-1], 100_000))
     again = read_arpa(tmp_path / "lm.arpa", vocabulary)
