@@ -34,7 +34,7 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, align_with_eflomal
-from toledo.phrases.word_alignment.symmetrise import OneWay, symmetrise
+from toledo.phrases.word_alignment.symmetrize import OneWay, symmetrize
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import ParallelCorpus, Sentences, read_line_pairs, read_parallel
@@ -120,7 +120,7 @@ def one_way(found: Alignments, linked: Sentences, column: int) -> NDArray[np.int
 
 
 def joined(corpus: ParallelCorpus, forward: NDArray[np.int32], backward: NDArray[np.int32]) -> Alignments:
-    return symmetrise(OneWay(corpus.source.offsets, corpus.target.offsets, forward, backward), METHOD, 1)
+    return symmetrize(OneWay(corpus.source.offsets, corpus.target.offsets, forward, backward), METHOD, 1)
 
 
 def f_score(found: Alignments, gold: Alignments) -> float:

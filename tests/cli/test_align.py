@@ -24,9 +24,9 @@ def run(*arguments: object):
 
 
 @pytest.mark.parametrize("model", ["hmm", "ibm1"])
-@pytest.mark.parametrize("symmetrise", ["intersection", "grow-diag-final-and"])
-def test_a_line_for_each_pair_on_standard_output(texts, model, symmetrise):
-    result = run(*texts, "--aligner", model, "--symmetrise", symmetrise, "--threads", 2, "--iterations-ibm1", 8)
+@pytest.mark.parametrize("symmetrize", ["intersection", "grow-diag-final-and"])
+def test_a_line_for_each_pair_on_standard_output(texts, model, symmetrize):
+    result = run(*texts, "--aligner", model, "--symmetrize", symmetrize, "--threads", 2, "--iterations-ibm1", 8)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == DIAGONAL
     assert "IBM Model 1, iteration 8: log-likelihood" in result.stderr
@@ -52,6 +52,6 @@ def test_bad_input_leaves_no_output(texts, tmp_path):
 
 
 def test_a_missing_directory_is_noticed_before_the_work(texts, tmp_path, monkeypatch):
-    monkeypatch.setattr("toledo.phrases.word_alignment.align", None)
+    monkeypatch.setattr("toledo.phrases.word_alignment.aligner.align", None)
     with pytest.raises(InputError, match="no such directory"):
         run(*texts, "--output", tmp_path / "absent" / "links")

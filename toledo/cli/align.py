@@ -40,7 +40,7 @@ AlignerOption = Annotated[
 SymmetriseOption = Annotated[
     Symmetrise,
     typer.Option(
-        "--symmetrise",
+        "--symmetrize",
         metavar="NAME",
         help="How to join the alignments of both directions: intersection, union, grow, grow-diag, grow-diag-final "
         "or grow-diag-final-and.",
@@ -55,7 +55,7 @@ def align(
     threads: Threads,
     output: Output = STANDARD_STREAM,
     aligner: AlignerOption = Aligner.HMM,
-    symmetrise: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
+    symmetrize: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
     iterations_ibm1: Annotated[int, typer.Option(help="Iterations of IBM Model 1.", min=1)] = 5,
     iterations_hmm: Annotated[int, typer.Option(help="Iterations of the HMM.", min=0)] = 5,
     lexicons: Annotated[
@@ -70,7 +70,7 @@ def align(
 
         toledo align --source train.de --target train.en > alignments
 
-        toledo align --source train.de --target train.en --symmetrise intersection --output alignments.gz
+        toledo align --source train.de --target train.en --symmetrize intersection --output alignments.gz
     """
     from toledo.formats.alignments import alignment_lines
     from toledo.formats.moses_writing import write_lexicon
@@ -81,7 +81,7 @@ def align(
     log = set_up_messages(quiet)
     require_output_apart(context)
     corpus = read_parallel(source, target)
-    config = AlignmentTraining(aligner.value, iterations_ibm1, iterations_hmm, symmetrise.value)
+    config = AlignmentTraining(aligner.value, iterations_ibm1, iterations_hmm, symmetrize.value)
     if lexicons is not None:
         lexicons.mkdir(parents=True, exist_ok=True)
     with atomic_writer(output) as stream:  # opened first: a bad path should not cost the work

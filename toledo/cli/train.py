@@ -74,7 +74,7 @@ def train(
     threads: Threads,
     alignments: Alignments = None,
     aligner: AlignerOption = Aligner.HMM,
-    symmetrise: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
+    symmetrize: SymmetriseOption = Symmetrise.GROW_DIAG_FINAL_AND,
     max_phrase_length: PhraseLength = 5,
     lexical: LexicalOption = Lexical.ALIGNMENT,
     smoothing: SmoothingOption = Smoothing.NONE,
@@ -109,7 +109,7 @@ def train(
     require_readable(*(path for path in (alignments, lm_text, *(language_model or ())) if path))
     corpus = read_parallel(source, target)
     config = Training(
-        alignment=AlignmentTraining(model=aligner.value, symmetrisation=symmetrise.value),
+        alignment=AlignmentTraining(model=aligner.value, symmetrization=symmetrize.value),
         phrases=PhraseTraining(
             max_length=max_phrase_length,
             smoothing=smoothing.value,

@@ -18,8 +18,8 @@ from toledo.phrases.table import Alignments
 UNALIGNED = -1
 SENTENCES = 2000  # sentence pairs of one piece of work
 
-Symmetrisation = Literal["intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
-SYMMETRISATIONS: tuple[Symmetrisation, ...] = get_args(Symmetrisation)
+Symmetrization = Literal["intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+SYMMETRISATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
 # Neighbours as (target, source) steps; the first four are those of "grow".
 NEIGHBOURS = np.array([(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)])
@@ -33,7 +33,7 @@ class _Heuristic(NamedTuple):
     both_uncovered: bool  # "and": a final point joins two words that both lack a link
 
 
-HEURISTICS: dict[Symmetrisation, _Heuristic] = {
+HEURISTICS: dict[Symmetrization, _Heuristic] = {
     "intersection": _Heuristic(False, 0, False, False),
     "union": _Heuristic(True, 0, False, False),
     "grow": _Heuristic(False, 4, False, False),
@@ -52,7 +52,7 @@ class OneWay(NamedTuple):
     backward: NDArray[np.int32]
 
 
-def symmetrise(one_way: OneWay, method: Symmetrisation, threads: int | None = None) -> Alignments:
+def symmetrize(one_way: OneWay, method: Symmetrization, threads: int | None = None) -> Alignments:
     """Combine two one-way alignments of the same sentence pairs."""
     _check(one_way)
     heuristic = HEURISTICS[method]
