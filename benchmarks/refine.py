@@ -32,9 +32,10 @@ from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expected_bleu import Expectation, ListArrays, ListSpace, PhraseLists, normalised
+from toledo.refinement.expected_bleu import Expectation, ListSpace, normalised
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import ListArrays, PhraseLists
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.text.vocabulary import Vocabulary
 

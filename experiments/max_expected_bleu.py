@@ -36,10 +36,11 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
-from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
+from toledo.refinement.expected_bleu import ListSpace, normalised
 from toledo.refinement.history import RefinementHistory
 from toledo.refinement.loop import PAPER, Settings
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import PhraseLists, used_pairs
 from toledo.refinement.procedure import ListSettings, Procedure
 from toledo.refinement.softmax import SoftmaxAscent
 from toledo.search.beam.search import BeamSearch, BeamSettings

@@ -11,17 +11,11 @@ from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.refinement import expected_bleu, lexicon_sums
 from toledo.refinement.distributions import LEXICON, PHRASE, ShareGroups, make_family, prior_values
-from toledo.refinement.expected_bleu import (
-    UTILITIES,
-    ListSpace,
-    PhraseLists,
-    SentenceBLEU,
-    fit_sentence_bleu,
-    normalised,
-)
+from toledo.refinement.expected_bleu import UTILITIES, ListSpace, normalised
 from toledo.refinement.growth import Growth, grown, transform
 from toledo.refinement.lexicon_sums import log_sums
 from toledo.refinement.objective import DISTANCES, Evidence, RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import PhraseLists, SentenceBLEU, fit_sentence_bleu
 from toledo.refinement.softmax import SoftmaxAscent, gradient
 from toledo.weights import Weights
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import build_pair_index, find_slot, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.compiled.sorting import rank_pairs
 from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.table import LOWEST_SCORE, Alignments
@@ -80,8 +81,7 @@ def relative_frequencies(
     """The lexicon p(word | given) of a list of occurrences; `rows` is the size of the given words' vocabulary."""
     ranks = rank_pairs(given, word)
     of_given, totals = given[ranks.first], np.bincount(given, minlength=rows)
-    offsets = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(of_given, minlength=rows), out=offsets[1:])
+    offsets = offsets_of(np.bincount(of_given, minlength=rows))
     frequencies = ranks.counts / totals[of_given]
     if decimals is not None:
         frequencies = np.maximum(np.round(frequencies, decimals), 10.0**-decimals)  # no seen pair becomes impossible

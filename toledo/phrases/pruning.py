@@ -19,6 +19,7 @@ from scipy.special import gammaln
 
 from toledo.compiled.hashing import find_pair
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
@@ -263,8 +264,7 @@ def best_of_each(offsets: NDArray[np.int32], values: NDArray[np.float64], limit:
 
 def _select_phrases(phrases: Phrases, used: NDArray[np.bool_]) -> Phrases:
     lengths = np.diff(phrases.offsets)
-    offsets = np.zeros(int(used.sum()) + 1, np.int64)
-    np.cumsum(lengths[used], out=offsets[1:])
+    offsets = offsets_of(lengths[used])
     return Phrases(offsets, phrases.words[np.repeat(used, lengths)])
 
 

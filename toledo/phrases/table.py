@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from toledo.compiled.hashing import PairIndex
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.trie import OptionSpans, PhraseTrie, build_trie, check_trie, find_spans
@@ -316,6 +317,5 @@ class Alignments:
     def select(self, keep: NDArray[np.bool_]) -> Alignments:
         """The alignments of the sentence pairs where `keep` is true."""
         counts = np.diff(self.offsets)
-        offsets = np.zeros(int(keep.sum()) + 1, np.int64)
-        np.cumsum(counts[keep], out=offsets[1:])
+        offsets = offsets_of(counts[keep])
         return Alignments(offsets, self.links[np.repeat(keep, counts)])

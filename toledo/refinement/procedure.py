@@ -27,10 +27,11 @@ from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, SearchSpaces, lattice_part, normalised
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalised
 from toledo.refinement.history import SAME, Checkpoint
 from toledo.refinement.loop import Refined, Settings, refine
 from toledo.refinement.objective import require_say, require_trainable
+from toledo.refinement.phrase_lists import PhraseLists
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.training_lists import Fold, SampleSettings, TextPart, collect, make_folds, require_folds
 from toledo.resumption import plain, require_same

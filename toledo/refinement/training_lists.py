@@ -47,7 +47,8 @@ from toledo.phrases.training import PhraseTraining
 from toledo.phrases.trie import build_trie, find_pairs, find_phrases
 from toledo.phrases.word_alignment.aligner import AlignmentTraining
 from toledo.progress import Progress, silent
-from toledo.refinement.expected_bleu import COLUMNS, ListArrays, PhraseLists, edge_pairs, normalised, pruned_lattices
+from toledo.refinement.expected_bleu import edge_pairs, normalised, pruned_lattices
+from toledo.refinement.phrase_lists import COLUMNS, ListArrays, PhraseLists
 from toledo.refinement.refined import has_word_sums
 from toledo.search.beam.search import BeamSearch, BeamSettings
 from toledo.text.corpus import Document, ParallelCorpus, Segment

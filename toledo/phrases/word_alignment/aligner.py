@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError, ToledoError
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.settings import Decoding
@@ -246,6 +247,5 @@ def with_gaps(alignments: Alignments, keep: NDArray[np.bool_]) -> Alignments:
     """Alignments of the pairs where `keep` is true, and none for the others."""
     counts = np.zeros(keep.size, np.int64)
     counts[keep] = np.diff(alignments.offsets)
-    offsets = np.zeros(keep.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = offsets_of(counts)
     return Alignments(offsets, alignments.links)
