@@ -18,10 +18,18 @@ from statistics import median
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
 from toledo.model import Model
-from toledo.search.document.loop import OPERATIONS, run_steps
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.document.loop import plan_of, run_steps
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DOCENT, Annealing, DocumentSettings, HillClimbing, Operations
+from toledo.search.document.settings import (
+    DOCENT,
+    OPERATIONS,
+    DocumentAnnealing,
+    DocumentSettings,
+    HillClimbing,
+    Operations,
+)
 from toledo.text.corpus import Document, Segment, documents_of, read_segments
 from toledo.weights import Weights
 
@@ -29,7 +37,7 @@ DOCENT_SPEED, DOCENT_SPEED_1000 = 60_000, 980
 BEAM = -1979.17
 SEEDS = (1, 2, 3)
 TURNS = 41
-CLIMBS = [("hill climbing", HillClimbing()), ("annealing", Annealing())]
+CLIMBS = [("hill climbing", HillClimbing()), ("annealing", DocumentAnnealing())]
 
 
 def main() -> None:
@@ -139,7 +147,7 @@ def from_start(search: DocumentSearch, document: Document, steps: int) -> float:
     for _ in range(3):
         state = search.start(document)
         words = state.known.text.words
-        plan = search.settings.plan(visit=search.settings.visit(int(words[-1]), words.size - 1))
+        plan = plan_of(search.settings, visit=search.settings.visit(int(words[-1]), words.size - 1))
         begin = time.process_time()
         run_steps(state.known.text, state.arrays, state.measures, plan, steps)
         rates.append(steps / (time.process_time() - begin))

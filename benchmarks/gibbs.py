@@ -30,10 +30,10 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.search.beam.search import BeamSearch
-from toledo.search.chain import OPERATORS
 from toledo.search.gibbs.diagnostics import diagnose
 from toledo.search.gibbs.samples import Samples
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import OPERATORS, Gibbs
 
 CHAINS = 2
 ALL = 1_000_000_000
@@ -81,7 +81,7 @@ def main() -> None:
 def compare_scales(model: Model, source: Words, references: Words, options: argparse.Namespace) -> None:
     print(f"\n| scale | {' | '.join(RULES)} |\n|---|{'---|' * len(RULES)}", flush=True)
     for scale in options.scales:
-        settings = GibbsSettings(options.iterations, CHAINS, scale=scale)
+        settings = Gibbs(CHAINS, options.iterations, scale=scale)
         forests = GibbsSearch(model, settings).forests(source, threads=1)
         print(f"| {scale:g} | {' | '.join(qualities(model, references, forests, scale))} |", flush=True)
 
@@ -94,7 +94,7 @@ def timed(work: Callable[[], Result], sentences: int) -> tuple[float, Result]:
 
 def measure(model: Model, source: Words, references: Words, scale: float, iterations: int) -> None:
     def sampler(length: int, operators: tuple[str, ...] = OPERATORS) -> GibbsSearch:
-        return GibbsSearch(model, GibbsSettings(length, CHAINS, scale=scale, operators=operators))
+        return GibbsSearch(model, Gibbs(CHAINS, length, scale=scale, operators=operators))
 
     sampler(10).forests(source[:2], threads=1)
     seconds, samples = timed(lambda: sampler(iterations).samples(source, threads=1), len(source))

@@ -23,7 +23,8 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.search.itg import ITGSearch, ITGSettings
+from toledo.search.itg import ITGSearch
+from toledo.search.settings import ITG
 
 LENGTHS = (5, 10, 15, 20, 30, 40, 60, 100)
 
@@ -54,7 +55,7 @@ def by_beam(model: Model, source: list[list[str]], references: list, beams: list
     print("|" + "---|" * 7)
     metric = BLEU(smooth_method="none")
     for beam in beams:
-        search = ITGSearch(model, ITGSettings(beam))
+        search = ITGSearch(model, ITG(beam))
         search.results(source[:10], threads=1)
         start = time.process_time()
         found = search.results(source, threads=1)
@@ -71,17 +72,17 @@ def by_beam(model: Model, source: list[list[str]], references: list, beams: list
 
 
 def _iteration(search: ITGSearch, forest, references: list) -> float:  # type: ignore[no-untyped-def]
-    matched = match(localise(forest, forest.scores(search.weights), 4), references)
-    CoBLEU().value_and_gradient(matched, search.weights, 1)
+    matched = match(localise(forest, forest.scores(search.model.weights), 4), references)
+    CoBLEU().value_and_gradient(matched, search.model.weights, 1)
     start = time.process_time()
-    CoBLEU().value_and_gradient(matched, search.weights, 1)
+    CoBLEU().value_and_gradient(matched, search.model.weights, 1)
     return time.process_time() - start
 
 
 def by_length(model: Model, source: list[list[str]]) -> None:
     """Time for each word grows fast up to some 40 words, then slowly: measured 3.7 ms at 40 words and 6.3 at 100."""
     words = [word for sentence in source for word in sentence]
-    search = ITGSearch(model, ITGSettings(100))
+    search = ITGSearch(model, ITG(100))
     print("\n| words | ms per sentence | ms per word | edges |\n|---|---|---|---|")
     for length in LENGTHS:
         some = [words[place : place + length] for place in range(0, min(len(words) - length, 20 * length), length)]

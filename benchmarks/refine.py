@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,15 +33,15 @@ from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expected_bleu import Expectation, ListArrays, ListSpace, PhraseLists, normalised
-from toledo.refinement.loop import PAPER, Settings
+from toledo.refinement.loop import method_of
 from toledo.refinement.objective import Objective, Parameters
-from toledo.refinement.softmax import SoftmaxAscent
+from toledo.refinement.settings import PAPER, RefineSettings
 from toledo.text.vocabulary import Vocabulary
 
 SIZES = ((3_625, 500_000), (7_250, 500_000), (14_500, 500_000), (29_000, 500_000), (29_000, 4_600_000))
 WORDS, LENGTH, HYPOTHESES, PHRASES = 20_000, 3, 100, 7
 AT_ONCE = 2_000
-METHODS = {"growth": PAPER, "lbfgs": Settings()}
+METHODS = {"growth": PAPER.resolved(), "lbfgs": RefineSettings().resolved()}
 
 Words = NDArray[np.int32]
 
@@ -98,19 +98,18 @@ class Counted:
 def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
     """A row of the table."""
     how = METHODS[name]
-    space = Counted(ListSpace(lists, how.utility))
+    space = Counted(ListSpace(lists, how.level))
     parameters = Parameters(model, PHRASE + LEXICON, space.used, 1)
-    exponents = normalised(model.weights, model.feature_names, how.scale)
-    objective = Objective(space, parameters, exponents, how.strength, None, how.lexicon_strength, how.distance)
+    exponents = normalised(model.weights, model.feature_names, how.sharpness)
+    objective = Objective(space, parameters, exponents, how.tau, None, how.lexicon_tau, how.distance)
     values = prior_values(parameters.families)
     point = objective.at(values)  # compiled, and what is needed once
-    first = SoftmaxAscent(1) if isinstance(how.method, SoftmaxAscent) else how.method
-    first.step(objective, values, point)
+    method_of(replace(how, steps=1)).step(objective, values, point)
     space.passes = 0
     begin = time.process_time()
     point = objective.at(values)
     one_pass = time.process_time() - begin
-    how.method.step(objective, values, point)
+    method_of(how).step(objective, values, point)
     seconds = time.process_time() - begin
     count = sum(len(family) for family in parameters.families.values())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -22,7 +22,8 @@ from on_sample import make_model
 from toledo.forest.assemble import join
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.tuning.examples import make_lists
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
@@ -33,7 +34,7 @@ from toledo.tuning.minimum_risk.advantages import (
     smoothed,
 )
 from toledo.tuning.minimum_risk.trainer import feature_variances
-from toledo.tuning.rows import rows_of
+from toledo.tuning.weight_space import finite_rows
 from toledo.weights import Weights
 
 METRIC, LINES = BLEU(smooth_method="none"), 2000
@@ -51,13 +52,13 @@ class Bench:
         self.free = np.array([name not in model.weights.frozen for name in names])
 
     def gradients(self, numbers: np.ndarray, iterations: int, burn_in: int, seed: int) -> dict[str, np.ndarray]:
-        settings = GibbsSettings(iterations=iterations, chains=1, burn_in=burn_in, seed=seed)
-        forests = GibbsSearch(self.model, settings).forests([self.source[i] for i in numbers], threads=1)
+        settings = Gibbs(iterations=iterations, chains=1, burn_in=burn_in, scale=1.0)
+        forests = GibbsSearch(self.model, settings, seed).forests([self.source[i] for i in numbers], threads=1)
         lists = make_lists(join(forests), [self.references[i] for i in numbers], METRIC)
         totals = lists.forest.scores(self.model.weights, threads=1)
         batch = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, totals - lists.forest.base)
         features = lists.forest.features.astype(np.float64)
-        variances = feature_variances(rows_of(lists.forest, self.model.feature_names), batch, features.shape[1])
+        variances = feature_variances(finite_rows(lists.forest), batch, features.shape[1])
         gains = smoothed(METRIC, 1.0).scores(batch.statistics) / 100
         random = np.random.default_rng(seed)
         drawn = draw_lines(batch, LINES, np.random.default_rng(seed))

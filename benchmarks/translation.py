@@ -24,7 +24,8 @@ from on_sample import make_model
 
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 
 
 def main() -> None:
@@ -60,7 +61,7 @@ def curve(
     print(f"{len(source):,} sentences, {sum(map(len, source)):,} words\n")
     print("| pop limit | CPU s | sentences per CPU s | mean model score | BLEU |\n|---|---|---|---|---|")
     for limit in options.pop_limits:
-        search = BeamSearch(model, BeamSettings(limit))
+        search = BeamSearch(model, Beam(limit))
         search.translate(source[:20], threads=1)
         best = float("inf")
         for _ in range(options.repeat):
@@ -117,7 +118,7 @@ def child_seconds(command: list[str]) -> float:
 def threads(model: Model, source: list[list[str]], repeat: int) -> None:
     print("\nTwo threads beside one (wall time)")
     for limit in (200, 1000):
-        search, wall = BeamSearch(model, BeamSettings(limit)), {1: float("inf"), 2: float("inf")}
+        search, wall = BeamSearch(model, Beam(limit)), {1: float("inf"), 2: float("inf")}
         for _ in range(repeat):
             for number in wall:
                 start = time.perf_counter()
@@ -129,7 +130,7 @@ def threads(model: Model, source: list[list[str]], repeat: int) -> None:
 def lengths(model: Model, source: list[list[str]], repeat: int) -> None:
     print("\nTime by length, pop limit 200: sentences of the text put together")
     words = [word for sentence in source for word in sentence]
-    search = BeamSearch(model, BeamSettings(200))
+    search = BeamSearch(model, Beam(200))
     for length in (10, 20, 50, 100, 200, 500):
         sentences = [words[begin : begin + length] for begin in range(0, min(len(words), 10_000) - length, length)]
         best = float("inf")

@@ -37,7 +37,7 @@ PAGES = {  # name of the page: its title, and modules with a blank between them
     "tuning": (
         "Tuning",
         "tuning.loop tuning.tuner tuning.examples tuning.mert tuning.pro tuning.mira tuning.mmi tuning.regression "
-        "tuning.simplex tuning.gradient tuning.annealing tuning.history tuning.checkpoint tuning.sampling "
+        "tuning.simplex tuning.gradient tuning.annealing runs.history runs.checkpoint runs.rounds tuning.minimum_risk "
         "tuning.documents",
     ),
     "combination": ("System combination", "combination"),

@@ -25,15 +25,15 @@ from document_sets import DocumentSet
 from runs import Run, Runs, save_figure
 
 from toledo.metrics.bleu import BLEU
-from toledo.search.document.models.kinds import BLEUModel
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import Annealing, DocumentSettings, Recording, bleu_settings, bleu_weights
+from toledo.search.document.settings import DocumentAnnealing, DocumentSettings, bleu_settings
 from toledo.search.document.state import DocumentResult
 from toledo.text.corpus import Document
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")
-COOLING = Annealing(1e-3, 1e-5)
+COOLING = DocumentAnnealing(1e-3, 1e-5)
 COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
 
@@ -71,10 +71,10 @@ def _run(one: DocumentSet, name: str, steps: int) -> Run:
         documents = [_within_reach(one, document) for document in documents]
     guided = way == "guided"
     weights = bleu_weights(one.model.weights, guided)
-    usual = DocumentSettings(steps=steps, start=STARTS[start], recording=Recording("logarithmic"))
+    usual = DocumentSettings(steps=steps, start=STARTS[start], record="logarithmic")
     settings = bleu_settings(usual, guided)
     if way == "annealed":
-        settings = replace(settings, acceptance=COOLING)
+        settings = replace(settings, accept=COOLING)
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
     seconds = time.process_time() - before
     logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)
@@ -99,7 +99,7 @@ def _course(result: DocumentResult) -> Run:
 def _within_reach(one: DocumentSet, document: Document) -> Document:
     """With a random translation as its only reference."""
     state = DocumentSearch(one.model, DocumentSettings(start="random", seed=PSEUDO_SEED)).start(document)
-    texts = [[word for step in steps for word in step.words] for steps in state.translations_of(state.present)]
+    texts = [text.split() for text in state.present.texts()]
     parts = zip(document.segments, texts, strict=True)
     return replace(document, segments=tuple(replace(part, references=(tuple(words),)) for part, words in parts))
 

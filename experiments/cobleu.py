@@ -34,13 +34,14 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.itg import ITG_FEATURES, ITGSearch, ITGSettings, itg_weights
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.beam.search import BeamSearch
+from toledo.search.itg import ITG_FEATURES, ITGSearch, itg_weights
+from toledo.search.settings import ITG, Beam
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -98,20 +99,20 @@ class Condition:
         return replace(self, tuner=cobleu(l2=pair.l2), words=pair.words, chosen=False)
 
 
-def cobleu(**options: object) -> GradientTuner:
+def cobleu(**options: object) -> Gradient:
     """The objective on whole forests."""
-    return replace(GradientTuner("cobleu", l2=3e-4, density=WHOLE), **options)  # type: ignore[arg-type]
+    return replace(Gradient("cobleu", l2=3e-4, density=WHOLE), **options)  # type: ignore[arg-type]
 
 
 CONDITIONS = {
     "MERT": Condition(MERT(), seeds=True),
-    "CoBLEU": Condition(cobleu(optimiser="ascent", steps=10, gentle=None)),
-    "MERT→CoBLEU": Condition(cobleu(optimiser="ascent", steps=20, gentle=None), "MERT", rounds=4, seeds=True),
+    "CoBLEU": Condition(cobleu(optimizer="ascent", steps=10, gentle=None)),
+    "MERT→CoBLEU": Condition(cobleu(optimizer="ascent", steps=20, gentle=None), "MERT", rounds=4, seeds=True),
     "CoBLEU, L-BFGS, hard": Condition(cobleu(gentle=None), "default", rounds=4),
     "CoBLEU, L-BFGS": Condition(cobleu(), "default", rounds=4),
     "CoBLEU, 300 words": Condition(cobleu(l2=1e-3), "default", rounds=4, words=300),
     "CoBLEU, chosen": Condition(cobleu(), "default", rounds=4, chosen=True),
-    "CoBLEU, annealed": Condition(cobleu(annealing=Annealing()), "default", rounds=3),
+    "CoBLEU, annealed": Condition(cobleu(annealing=DeterministicAnnealing()), "default", rounds=3),
     "CoBLEU, batches": Condition(cobleu(batch=100, steps=10), "default", rounds=4),
     "beam, MERT": Condition(MERT(), "default", search="beam", seeds=True),
     "ITG, MERT": Condition(MERT(), "default", seeds=True),
@@ -187,8 +188,8 @@ class Bench:
             model = replace(model, sparse=sparse_features(model.table, [target_words], condition.words))
         model = model.with_weights(weights)
         if condition.search == "itg":
-            return ITGSearch(model, ITGSettings(self.pair.beam)).forests(self.texts[name].source, self.threads)
-        return BeamSearch(model, BeamSettings(200)).forests(self.texts[name].source, self.threads)
+            return ITGSearch(model, ITG(self.pair.beam)).forests(self.texts[name].source, self.threads)
+        return BeamSearch(model, Beam(200)).forests(self.texts[name].source, self.threads)
 
     def run(self, name: str, seed: int) -> Run:
         """One condition with one seed, unless it is there."""
@@ -203,7 +204,7 @@ class Bench:
             "seed": seed,
             "weights": dict(tuned.weights),
             "history": tuned.history.to_json()["rounds"],
-            "start": tuned.history.start_score,
+            "start": tuned.history.start.score,
             "seconds": time.process_time() - began,
         }
         run["decoders"] = self._decide(name, seed, tuned.weights)

@@ -50,12 +50,12 @@ def show_ridge(bench: Bench) -> None:
     condition = Condition(cobleu(), "default")
     start = bench.start(condition, 1)
     examples = _examples(bench, bench.search(condition, bench.pair.tune, start))
-    print("| optimiser | penalty | CoBLEU minus L2, logarithm | evaluations |\n|---|---|---|---|")
-    for optimiser in ("ascent", "lbfgs"):
+    print("| optimizer | penalty | CoBLEU minus L2, logarithm | evaluations |\n|---|---|---|---|")
+    for optimizer in ("ascent", "lbfgs"):
         for gentle in (None, 1000.0, 100.0, 30.0):
-            tuned = cobleu(optimiser=optimiser, gentle=gentle).tune(examples, start, threads=bench.threads)
+            tuned = cobleu(optimizer=optimizer, gentle=gentle).tune(examples, start, threads=bench.threads)
             penalty = "as it is" if gentle is None else f"steepness {gentle:g} first"
-            row = (optimiser, penalty, f"{tuned.objective:.4f}", f"{tuned.details['evaluations']:.0f}")
+            row = (optimizer, penalty, f"{tuned.objective:.4f}", f"{tuned.details['evaluations']:.0f}")
             print(f"| {' | '.join(row)} |", flush=True)
 
 

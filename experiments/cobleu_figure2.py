@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from runs import save_figure
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="picture to write (.svg, .png, .pdf)")
     output = parser.parse_args().output
-    entries = [Hypothesis(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in HYPOTHESES.items()]
+    entries = [ListEntry(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in HYPOTHESES.items()]
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
     matched = match(localise(forest, np.zeros(forest.edges), 2), [[REFERENCE.split()]])
     points = np.linspace(0.0, 4.0, 401)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import toledo
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
@@ -23,9 +24,10 @@ from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.scale import Candidate, Row, choose_rule
 from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
-from toledo.metrics.evaluation import Settings, System, evaluate
+from toledo.metrics.evaluation import Comparison
 from toledo.model import Model
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 
 TESTS = ("test2016", "test2017")
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
@@ -42,7 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.directory
     model = import_model(folder / "phrase-table.gz", [folder / "lm.3.arpa.gz"], moses_ini=folder / "weights.mert.ini")
-    search = BeamSearch(model, BeamSettings(options.pop_limit))
+    search = BeamSearch(model, Beam(options.pop_limit))
     search.forests([["ein"]], threads=1)  # compiles
     lines = {name: _lines(folder / f"{name}.de", options.sentences) for name in ("val", *TESTS)}
     references = {name: _lines(folder / f"{name}.en", options.sentences) for name in ("val", *TESTS)}
@@ -81,7 +83,7 @@ def _candidates(size: int) -> dict[str, list[Candidate]]:
 def _print_table(
     chosen: dict[str, Row], model: Model, forests: dict[str, list[Forest]], references: dict[str, list[list[str]]]
 ) -> None:
-    scored: dict[str, list[System]] = {}
+    scored: dict[str, Comparison] = {}
     times: dict[str, float] = {}
     for name in TESTS:
         outputs = {}
@@ -92,19 +94,19 @@ def _print_table(
             times[label] = (time.process_time() - start) / len(decisions)
             outputs[label] = _texts(decisions, forests[name])
         single = [[" ".join(words)] for words in references[name]]
-        scored[name] = evaluate(outputs, single, Settings(tokenize="none")).systems
+        scored[name] = toledo.compare(outputs, single, tokenize="none", correction="none")
     head = ["rule", "scale", "val BLEU"] + [f"{name} {metric}" for name in TESTS for metric in ("BLEU", "chrF", "TER")]
     print("| " + " | ".join([*head, "ms"]) + " |\n|" + "---|" * (len(head) + 1))
-    for number, (label, row) in enumerate(chosen.items()):
+    for label, row in chosen.items():
         cells = [label + _settings(row.rule), f"{row.scale:g}", f"{row.score:.2f}"]
         for name in TESTS:
-            cells += [_cell(scored[name][number], metric) for metric in ("BLEU", "chrF2", "TER")]
+            cells += [_cell(scored[name], label, metric) for metric in ("bleu", "chrf", "ter")]
         print("| " + " | ".join([*cells, f"{1000 * times[label]:.1f}"]) + " |", flush=True)
 
 
-def _cell(system: System, metric: str) -> str:
-    score = system.scores[metric]
-    return f"{score.value:.2f}" + ("" if score.p_value is None else f" ({score.p_value:.3f})")
+def _cell(found: Comparison, label: str, metric: str) -> str:
+    p_values = [test.p for test in found.tests if (test.system, test.metric) == (label, metric)]
+    return f"{found[label][metric].score:.2f}" + "".join(f" ({p:.3f})" for p in p_values)
 
 
 def _settings(rule: Rule) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from document_sets import DocumentSet, document_statistics, search_documents
@@ -15,20 +16,20 @@ from runs import Run, Runs, file_name
 
 from toledo.model import Model, default_weights
 from toledo.progress import silent
-from toledo.refinement.loop import Settings
-from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import with_word_sums
-from toledo.refinement.training_lists import SampleSettings
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.refinement.settings import RefineSettings
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
 from toledo.tuning.documents.ranking import DocumentPRO, RecordedStates, rank_states, search_states, states_of
-from toledo.tuning.documents.trainer import DocumentTrainer
-from toledo.tuning.documents.training import TrainingSettings, train_documents
 from toledo.tuning.documents.tune import match_length
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.training import DocumentSource, train
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -38,7 +39,7 @@ FIXED = ("oov",)
 SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution is very flat
 CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
 TO_MATCH = 30  # documents
-FINER = DocumentTrainer(steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
+FINER = replace(DOCUMENT_RISK, steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
 KEY = ("condition", "seed", "start")
 _STATES: dict[str, RecordedStates] = {}
 
@@ -50,7 +51,7 @@ class Expected:
     Word features are many, and what a step knows of each is noise for the most part: they take smaller steps.
     """
 
-    trainer: DocumentTrainer
+    trainer: MinimumRisk
     words: int = 0
     after: str | None = None
 
@@ -114,10 +115,10 @@ CONDITIONS: dict[str, How | None] = {
     "PRO, positive": DocumentPRO("consecutive"),
     "PRO, all pairs": DocumentPRO("all", positive=False),
     "PRO, all pairs, positive": DocumentPRO("all"),
-    "PRO, all pairs, positive, linear": DocumentPRO("all", every=10_000),
+    "PRO, all pairs, positive, linear": DocumentPRO("all", record=10_000),
     "PRO, all pairs, positive, beam start": DocumentPRO("all", start="beam"),
     "PRO, all pairs, positive, 3 rounds": DocumentPRO("all", rounds=3),
-    "expected BLEU": Expected(DocumentTrainer(steps=8)),
+    "expected BLEU": Expected(replace(DOCUMENT_RISK, steps=8)),
     "expected BLEU, words": Expected(FINER, words=WORDS, after="expected BLEU"),
     "MERT, then words": Pooled(WORDS, "MERT", l2=5e-4),
     "expected BLEU, length": Matched("expected BLEU"),
@@ -177,7 +178,7 @@ def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights
     sentences = [list(segment.words) for segment in segments]
 
     def search(weights: Weights) -> Sequence[object]:
-        return BeamSearch(model.with_weights(weights), BeamSettings(100)).forests(sentences, one.threads)
+        return BeamSearch(model.with_weights(weights), Beam(100)).forests(sentences, one.threads)
 
     settings = LoopSettings(rounds=rounds, seed=seed, threads=one.threads)
     found = tune(MERT(), start, TuningSet(search, [segment.references for segment in segments]), settings)  # type: ignore[arg-type]
@@ -198,12 +199,12 @@ def _refined(one: DocumentSet, name: str, how: Refined, seed: int) -> Weights:
         tuning=segments,
         validation=segments,
         tuner=MERT(),
-        rounds=LoopSettings(rounds=Mert().rounds, seed=seed, threads=one.threads),
         work=work,
-        lists=ListSettings(samples=SampleSettings(seed=seed)),
-        rounds_again=how.rounds_again,
+        seed=seed,
+        threads=one.threads,
     )
-    found = procedure.run(Settings(how.schedule, threads=one.threads), how.schedule)
+    schedule: Any = how.schedule
+    found = procedure.run(RefineSettings(schedule, on="samples", rounds=Mert().rounds, rounds_again=how.rounds_again))
     found.model.save(_refined_directory(one, name, seed))
     return found.model.weights
 
@@ -220,8 +221,9 @@ def _expected(one: DocumentSet, name: str, how: Expected, seed: int, weights: We
     resume = (work / "history.json").exists()
     configuration = {"trainer": repr(how.trainer), "chains": repr(CHAINS), "words": how.words}
     checkpoint = Checkpoint(work, configuration, resume)
-    settings = TrainingSettings(ROUNDS, seed, one.threads, best=False, last=ROUNDS // 2)
-    return train_documents(how.trainer, start, chains, settings, checkpoint=checkpoint)
+    settings = LoopSettings(ROUNDS, seed=seed, threads=one.threads)
+    source = DocumentSource(chains)
+    return train(how.trainer, start, source, settings, average=ROUNDS // 2, checkpoint=checkpoint)
 
 
 def _sharper(weights: Weights) -> Weights:
@@ -232,7 +234,7 @@ def _sharper(weights: Weights) -> Weights:
 def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weights:
     model = one.model_with_words(how.words)
     chains = Chains(model, one.documents("tune"), (), replace(CHAINS, states=50, seed=seed))
-    tuner = GradientTuner("corpus-expected-bleu", on="lists", l2=how.l2)
+    tuner = Gradient("corpus-expected-bleu", on="lists", l2=how.l2)
     settings = LoopSettings(rounds=how.rounds, n_best=300, seed=seed, threads=one.threads)
     start = _sharper(weights)
     if how.after is not None:

@@ -29,8 +29,9 @@ from runs import Run, Runs, compare, file_name, mean_text, read_lines
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document.models.kinds import LengthParity, LexicalConsistency, SemanticModel
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.readability import LengthParity
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
 from toledo.text.corpus import Document

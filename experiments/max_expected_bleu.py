@@ -21,9 +21,7 @@ and how, is compared beforehand on lists alone: trained on eight folds, what is 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
-import shutil
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,22 +35,24 @@ from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
 from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
-from toledo.refinement.history import RefinementHistory
-from toledo.refinement.loop import PAPER, Settings
+from toledo.refinement.loop import STAGES, families_of, method_of
 from toledo.refinement.objective import Objective, Parameters
-from toledo.refinement.procedure import ListSettings, Procedure
-from toledo.refinement.softmax import SoftmaxAscent
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.refinement.procedure import Procedure
+from toledo.refinement.settings import PAPER, RefineSettings
+from toledo.runs.history import History
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
 from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
 POP_LIMIT = 100
 VALIDATION = 1000
-FOLDS, OWN, LATTICES = ListSettings(folds=10), ListSettings(folds=1), ListSettings(folds=10, density=10.0)
+USUAL = {"search": f"beam:pop_limit={POP_LIMIT}", "rounds": 6, "rounds_again": 1}
+OURS = RefineSettings(**USUAL)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -81,57 +81,51 @@ PAIRS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """How to refine, on which lists. With `chosen` τ is that of the pair, and otherwise that of the settings.
+    """How to refine. With `chosen` τ is that of the pair, and otherwise that of the settings."""
 
-    With `begun` the first stage is taken from the run of phrase models with the same τ.
-    """
-
-    settings: Settings
-    lists: ListSettings = FOLDS
+    settings: RefineSettings
     chosen: bool = True
-    begun: bool = False
 
     def of(self, pair: Pair) -> Condition:
         """The condition for a pair."""
-        return replace(self, settings=replace(self.settings, strength=pair.strength)) if self.chosen else self
+        return replace(self, settings=replace(self.settings, tau=pair.strength)) if self.chosen else self
 
 
-def settings(schedule: str, **others: object) -> Settings:
+def settings(parameters: str, **others: object) -> RefineSettings:
     """What to train as in the paper, and other settings."""
-    return replace(PAPER, **{"schedule": schedule, "iterations": 6, "threads": 1, **others})  # type: ignore[arg-type]
+    return replace(PAPER, **{"parameters": parameters, "iterations": 6, **USUAL, **others})  # type: ignore[arg-type]
 
 
 STRENGTHS = (1e-5, 0.0, 1e-6, 5e-5, 1e-4)
 
 TABLE2 = {
-    f"phrase, τ={strength:g}": Condition(settings("phrase", strength=strength), chosen=False) for strength in STRENGTHS
+    f"phrase, τ={strength:g}": Condition(settings("phrase", tau=strength), chosen=False) for strength in STRENGTHS
 }
 TABLE3 = {
     "lexicon": Condition(settings("lexicon")),
     "both": Condition(settings("both")),
-    "two-stage": Condition(settings("two-stage"), begun=True),
+    "two-stage": Condition(settings("two-stage")),
 }
 OTHERS = {
-    "phrase, own text": Condition(settings("phrase"), OWN),
-    "phrase, lattices": Condition(settings("phrase", utility="corpus"), LATTICES),
-    "phrase, L-BFGS": Condition(settings("phrase", method=SoftmaxAscent(5))),
+    "phrase, own text": Condition(settings("phrase", folds=1)),
+    "phrase, lattices": Condition(settings("phrase", on="forests")),
+    "phrase, L-BFGS": Condition(
+        settings("phrase", method="lbfgs", steps=5, distance="kl", level="sentence", sharpness=5.0)
+    ),
 }
 RATIOS = {
-    f"{schedule}, ratios": Condition(Settings(schedule, threads=1), chosen=False)
-    for schedule in ("phrase", "lexicon", "both", "two-stage")
+    f"{parameters}, ratios": Condition(replace(OURS, parameters=parameters), chosen=False)  # type: ignore[arg-type]
+    for parameters in ("phrase", "lexicon", "both", "two-stage")
 }
 CARRIED = {
-    **{f"paper, τ={one:g}": replace(PAPER, strength=one, iterations=3) for one in (1e-6, 1e-5, 1e-4)},
-    "paper, τ=1e-05, scale=20": replace(PAPER, iterations=3, scale=20.0),
-    "L-BFGS, KL, τ=1e-05": replace(PAPER, iterations=1, scale=20.0, method=SoftmaxAscent()),
-    "L-BFGS, ratios, sentences": replace(Settings(), utility="sentence"),
-    **{
-        f"L-BFGS, ratios, τ={one:g}": replace(Settings(), strength=one, lexicon_strength=one / 10)
-        for one in (0.05, 0.2, 1.0)
-    },
-    "L-BFGS, ratios, τ=0.2, scale=5": replace(Settings(), scale=5.0),
-    "L-BFGS, ratios, τ=0.2, phrase": replace(Settings(), schedule="phrase"),
-    "L-BFGS, ratios, τ=0.2, lexicon": replace(Settings(), schedule="lexicon"),
+    **{f"paper, τ={one:g}": replace(PAPER, tau=one, iterations=3) for one in (1e-6, 1e-5, 1e-4)},
+    "paper, τ=1e-05, scale=20": replace(PAPER, iterations=3, sharpness=20.0),
+    "L-BFGS, KL, τ=1e-05": RefineSettings(distance="kl", level="sentence"),
+    "L-BFGS, ratios, sentences": RefineSettings(level="sentence"),
+    **{f"L-BFGS, ratios, τ={one:g}": RefineSettings(tau=one) for one in (0.05, 0.2, 1.0)},
+    "L-BFGS, ratios, τ=0.2, scale=5": RefineSettings(sharpness=5.0),
+    "L-BFGS, ratios, τ=0.2, phrase": RefineSettings("phrase"),
+    "L-BFGS, ratios, τ=0.2, lexicon": RefineSettings("lexicon"),
 }
 HELD_OUT = 2  # of ten folds
 
@@ -232,7 +226,7 @@ class Bench:
             files[-1].write_text("".join(" ".join(words) + "\n" for words in lines[:end]), encoding="utf-8")
         return read_parallel(*files)
 
-    def procedure(self, lists: ListSettings) -> Procedure:
+    def procedure(self, how: RefineSettings = OURS) -> Procedure:
         """The steps of the paper with some lists."""
         model = self.model
         files = self.work / f"train.{self.pair.source}", self.work / "train.en"
@@ -243,11 +237,9 @@ class Bench:
             corpus=read_parallel(*files, (model.source_vocabulary, model.target_vocabulary)),
             tuning=_segments(Text(tuning.source[some], tuning.references[some])),
             validation=_segments(self.texts["validation"]),
-            tuner=GradientTuner("corpus-expected-bleu", on="lists"),
-            rounds=LoopSettings(rounds=6, threads=self.threads),
-            work=self.work / (f"folds-{lists.folds}" if lists.density is None else "lattices"),
-            lists=replace(lists, pop_limit=POP_LIMIT),
-            rounds_again=1,
+            tuner=Gradient("corpus-expected-bleu", on="lists"),
+            work=self.work / (f"folds-{how.folds}" if how.on == "lists" else "lattices"),
+            threads=self.threads,
         )
 
     def run(self, name: str) -> None:
@@ -275,7 +267,7 @@ class Bench:
         model, text = self._refined(name)[0], self._text(self.pair.tune)
 
         def search(weights: Weights) -> list[Forest]:
-            return BeamSearch(model.with_weights(weights), BeamSettings(POP_LIMIT)).forests(text.source, self.threads)
+            return BeamSearch(model.with_weights(weights), Beam(POP_LIMIT)).forests(text.source, self.threads)
 
         rounds = LoopSettings(rounds=8, seed=seed, threads=self.threads)
         model = model.with_weights(tune(MERT(), model.weights, TuningSet(search, text.references), rounds).weights)
@@ -283,35 +275,17 @@ class Bench:
         run["scores"] = self._translate(last, model)
         self.runs.add(run)
 
-    def _refined(self, name: str) -> tuple[Model, RefinementHistory | None]:
+    def _refined(self, name: str) -> tuple[Model, History | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
         if name == "baseline":
-            return self.procedure(FOLDS).baseline(settings("both")), None
+            return self.procedure().baseline(settings("both")), None
         condition = CONDITIONS[name].of(self.pair)
-        procedure = self.procedure(condition.lists)
-        if condition.begun:
-            self._take_over(procedure.work, condition, name)
-        refined = procedure.run(condition.settings, folder(name))
+        refined = self.procedure(condition.settings).run(condition.settings)
         return refined.model, refined.history
-
-    def _take_over(self, work: Path, condition: Condition, name: str) -> None:
-        """Take over the first stage of another run, which would be the same."""
-        first = work / folder(f"phrase, τ={condition.settings.strength:g}")
-        if (work / folder(name)).exists() or not first.exists():
-            return
-        old = replace(condition.settings, schedule="phrase")
-        shutil.copytree(first, work / folder(name))
-        file = work / folder(name) / "history.json"
-        history = json.loads(file.read_text(encoding="utf-8"))
-        expected = repr(replace(old, threads=None))
-        if history["configuration"]["settings"] != expected:
-            raise ValueError(f"{first} is not the first stage of {name}")
-        history["configuration"]["settings"] = repr(replace(condition.settings, threads=None))
-        file.write_text(json.dumps(history), encoding="utf-8")
 
     def _translate(self, name: str, model: Model) -> dict[str, float]:
         scores = {}
-        search = BeamSearch(model, BeamSettings(POP_LIMIT))
+        search = BeamSearch(model, Beam(POP_LIMIT))
         for part, text in self.texts.items():
             found = [one.words for one in search.translate(text.source, self.threads)]
             self.runs.write_text(f"{name}.{part}", found)
@@ -347,7 +321,7 @@ def print_tables(bench: Bench) -> None:
             continue
         rows = bench.runs.mean_statistics([{test: f"{name}.{test}" for test in tests}], tests)
         scores = " | ".join(f"{run['scores'][part]:.2f}" for part in bench.texts)
-        iterations = f"{len(run['iterations']) - 1} ({run['best']})" if "iterations" in run else "–"
+        iterations = f"{len(run['rounds'])} ({run['best']})" if "rounds" in run else "–"
         print(f"| {name} | {scores} | {compare(rows, base)} | {iterations} | {run['seconds']:.0f} |")
 
 
@@ -374,26 +348,27 @@ def print_carried(bench: Bench) -> None:
     bench.run("baseline")
     bench.run_last("baseline", 1)
     weights = Weights(bench.runs.all()[("baseline, MERT 1",)]["weights"], frozenset({"oov"}))
-    procedure = bench.procedure(FOLDS)
+    procedure = bench.procedure()
     model = procedure.baseline(settings("both"))
-    parts = procedure.translate(model)
-    last = {f"fold-{FOLDS.folds - 1 - k}-" for k in range(HELD_OUT)}
+    parts = procedure.translate(model, OURS)
+    last = {f"fold-{OURS.folds - 1 - k}-" for k in range(HELD_OUT)}
     held = [any(part.directory.name.startswith(one) for one in last) for part in parts]
     lists = [PhraseLists.load(part.directory) for part in parts]
     some = [[one for one, out in zip(lists, held, strict=True) if out == wanted] for wanted in (False, True)]
     print(f"\n{bench.name}, BLEU of the best hypotheses of lists: + what training gained\n")
     print("| settings | trained on | held out | CPU s |\n|---|---|---|---|")
-    for name, how in CARRIED.items():
+    for name, given in CARRIED.items():
+        how = given.resolved()
         began = time.process_time()
-        own, other = (ListSpace(each, how.utility) for each in some)
-        parameters = Parameters(model, how.families, used_pairs(lists), bench.threads)
-        exponents = normalised(weights, model.feature_names, how.scale)
+        own, other = (ListSpace(each, how.level) for each in some)
+        parameters = Parameters(model, families_of(how), used_pairs(lists), bench.threads)
+        exponents = normalised(weights, model.feature_names, how.sharpness)
         values = prior_values(parameters.families)
         before = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
-        for stage in how.stages:
-            objective = Objective(own, parameters, exponents, how.strength, stage, how.lexicon_strength, how.distance)
+        for stage in STAGES[how.parameters]:
+            objective = Objective(own, parameters, exponents, how.tau, stage, how.lexicon_tau, how.distance)
             for _ in range(how.iterations):
-                values = how.method.step(objective, values, objective.at(values)).values
+                values = method_of(how).step(objective, values, objective.at(values)).values
         after = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
         cells = " | ".join(f"{old:.2f} + {new - old:.2f}" for old, new in zip(before, after, strict=True))
         print(f"| {name} | {cells} | {time.process_time() - began:.0f} |", flush=True)
@@ -407,19 +382,28 @@ def draw_figures(benches: list[Bench], directory: Path) -> None:
         done = bench.runs.all()
         figure = Figure(figsize=(10, 3.6), layout="constrained")
         left, right = figure.subplots(1, 2)
-        steps = [one for one in done[("phrase, figure 2",)]["iterations"] if one["expected"] is not None]
-        left.plot([one["number"] for one in steps], [100 * one["expected"] for one in steps], "o-", color="tab:blue")
+        steps = done[("phrase, figure 2",)]["rounds"]
+        left.plot(
+            [one["number"] for one in steps],
+            [100 * one["details"]["expected"] for one in steps],
+            "o-",
+            color="tab:blue",
+        )
         left.set(xlabel="iteration", title=f"{bench.name}, training text")
         left.set_ylabel("expected sentence BLEU", color="tab:blue")
         other = left.twinx()
-        other.plot([one["number"] for one in steps], [one["best"] for one in steps], "s--", color="tab:orange")
+        other.plot(
+            [one["number"] for one in steps],
+            [one["details"]["best_of_lists"] for one in steps],
+            "s--",
+            color="tab:orange",
+        )
         other.set_ylabel("BLEU of the best hypotheses", color="tab:orange")
-        stages = done[("two-stage",)]["iterations"]
+        two = done[("two-stage",)]
+        stages = [two["start"], *two["rounds"]]
         for stage, label, colour in ((0, "phrase models", "tab:blue"), (1, "lexicon models", "tab:red")):
             own = [one for one in stages if one["stage"] == stage or (stage == 0 and one["number"] == 0)]
-            right.plot(
-                [one["number"] for one in own], [one["validation"] for one in own], "o-", color=colour, label=label
-            )
+            right.plot([one["number"] for one in own], [one["score"] for one in own], "o-", color=colour, label=label)
         right.set(xlabel="iteration", ylabel="BLEU", title=f"{bench.name}, validation set")
         right.legend()
         save_figure(figure, directory / f"max-expected-bleu-{bench.name}.svg")

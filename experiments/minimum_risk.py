@@ -39,13 +39,14 @@ from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
-from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.history import spread
+from toledo.runs.checkpoint import Checkpoint
+from toledo.runs.history import spread
+from toledo.search.beam.search import BeamSearch
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Beam, Gibbs
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.minimum_risk.trainer import COOLING, SamplingTrainer
-from toledo.tuning.minimum_risk.training import SampledSet, train
+from toledo.tuning.minimum_risk.trainer import COOLING, MinimumRisk
+from toledo.tuning.minimum_risk.training import SegmentSource, train
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -77,20 +78,20 @@ class Condition:
     it is cold; otherwise a part is held out, and the round that is best there is taken.
     """
 
-    trainer: SamplingTrainer | None
+    trainer: MinimumRisk | None
     words: bool = False
     whole: bool = False
 
 
 CONDITIONS = {
     "MERT": Condition(None),
-    "sentence": Condition(SamplingTrainer("expected-bleu")),
-    "sentence, annealed": Condition(SamplingTrainer("expected-bleu", annealing=COOLING)),
-    "corpus": Condition(SamplingTrainer("corpus-expected-bleu")),
-    "corpus, annealed": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING)),
-    "corpus, annealed, whole": Condition(SamplingTrainer("corpus-expected-bleu", annealing=COOLING), whole=True),
+    "sentence": Condition(MinimumRisk("expected-bleu")),
+    "sentence, annealed": Condition(MinimumRisk("expected-bleu", annealing=COOLING)),
+    "corpus": Condition(MinimumRisk("corpus-expected-bleu")),
+    "corpus, annealed": Condition(MinimumRisk("corpus-expected-bleu", annealing=COOLING)),
+    "corpus, annealed, whole": Condition(MinimumRisk("corpus-expected-bleu", annealing=COOLING), whole=True),
     "corpus, annealed, words": Condition(
-        SamplingTrainer("corpus-expected-bleu", annealing=COOLING, l2=5e-4), words=True, whole=True
+        MinimumRisk("corpus-expected-bleu", annealing=COOLING, l2=5e-4), words=True, whole=True
     ),
 }
 CLOSE = 5.0  # BLEU below the best that figures show: all begin near 0
@@ -215,12 +216,12 @@ class Bench:
         scale: float = 1.0,
     ) -> list[Forest]:
         """Samples: forests whose distribution at this scale is that of the counts."""
-        settings = GibbsSettings(iterations=iterations, chains=chains, burn_in=50, seed=seed, scale=scale)
-        return GibbsSearch(self.with_weights(weights), settings).forests(source, self.threads)
+        settings = Gibbs(iterations=iterations, chains=chains, burn_in=50, scale=scale)
+        return GibbsSearch(self.with_weights(weights), settings, seed).forests(source, self.threads)
 
     def lattices(self, source: Sequence[Sequence[str]], weights: Weights) -> list[Forest]:
         """The lattices of beam search."""
-        return BeamSearch(self.with_weights(weights), BeamSettings(200)).forests(source, self.threads)
+        return BeamSearch(self.with_weights(weights), Beam(200)).forests(source, self.threads)
 
     def run(self, name: str, seed: int, train_only: bool = False) -> Run:
         """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""
@@ -280,9 +281,8 @@ class Bench:
         if other is not None:
             held_out = TuningSet(lambda weights: self._held_out(weights, checkpoint.directory), other.references)
         start = replace(start, values_by_name=zero)
-        result = train(
-            trainer, start, SampledSet(search, text.references), settings, held_out=held_out, checkpoint=checkpoint
-        )
+        source = SegmentSource(search, text.references, held_out=held_out)
+        result = train(trainer, start, source, settings, checkpoint=checkpoint)
         return replace(result, weights=result.history.weights(len(result.history.rounds))) if whole else result
 
     def _held_out(self, weights: Weights, folder: Path) -> list[Forest]:
@@ -299,9 +299,9 @@ class Bench:
         lines = (self._checkpoint(name, seed).directory / "curve.jsonl").read_text(encoding="utf-8").splitlines()
         notes = {json.dumps(note["weights"]): note["scores"] for note in map(json.loads, lines)}
         history = tuned.history
-        points = [{"step": 0.0, **notes[json.dumps(dict(history.start))]}]
+        points = [{"step": 0.0, **notes[json.dumps(dict(history.start.weights))]}]
         for one in history.rounds:
-            points.append({**one.details, "objective": one.objective, "norm": one.norm, "tuning": one.after})
+            points.append({**one.details, "objective": one.objective, "norm": one.norm, "tuning": one.score})
             points[-1] |= {"step": one.details["steps"], **notes[json.dumps(dict(one.weights))]}
         return points
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.significance import SEED, paired_bootstrap
 from toledo.model import Model
+from toledo.runs.history import spread
 from toledo.text.corpus import read_parallel
 from toledo.training import train
-from toledo.tuning.history import spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -36,8 +36,9 @@ from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model, default_weights
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.weights import Weights
 
@@ -104,7 +105,7 @@ class Bench:
 
     def search(self, name: str, weights: Weights) -> list[Forest]:
         """The lattices of a text."""
-        beam = BeamSearch(self.model.with_weights(weights), BeamSettings(self.pop_limit))
+        beam = BeamSearch(self.model.with_weights(weights), Beam(self.pop_limit))
         return beam.forests(self.texts[name].source, threads=1)
 
     def run(self, name: str, seed: int, rules: Sequence[str]) -> None:

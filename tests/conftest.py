@@ -19,9 +19,14 @@ settings.load_profile(os.environ.get("TOLEDO_PROPERTY_TESTS", "repeatable"))
 @pytest.fixture(autouse=True)
 def level_of_messages() -> Iterator[None]:
     """A command with --quiet must not silence the tests after it, not even one that makes what many tests share."""
-    logging.getLogger().setLevel(logging.WARNING)
+    _reset_levels()
     yield
+    _reset_levels()
+
+
+def _reset_levels() -> None:
     logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger("toledo").setLevel(logging.NOTSET)
 
 
 @pytest.fixture

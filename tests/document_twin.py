@@ -9,16 +9,11 @@ from beam_twin import Steps, derivations, features_of
 
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    DocumentModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
+from toledo.search.document.models.semantic import SemanticModel
 
 Sentence = list[str]
 Document = tuple[Steps, ...]

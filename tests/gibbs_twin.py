@@ -8,11 +8,12 @@ from beam_twin import Steps, derivations, features_of, score
 
 from toledo.compiled.random import random_state
 from toledo.model import Model
-from toledo.search.chain import OPERATORS, Chain, Sentence, room_for_chain, set_derivation
-from toledo.search.chain_resegment import Candidates, room_for_candidates
-from toledo.search.gibbs.running import NOTHING_KEPT, Plan, Visits, run
-from toledo.search.gibbs.search import GibbsSearch, sentence_of
+from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation
+from toledo.search.chain_resegment import SegmentCandidates, room_for_candidates
+from toledo.search.gibbs.samples import Visits
+from toledo.search.gibbs.search import NOTHING_KEPT, ChainPlan, GibbsSearch, run
 from toledo.search.phrase_scores import room_for_answers
+from toledo.search.settings import OPERATORS
 
 
 class Twin:
@@ -33,11 +34,11 @@ class Twin:
         self.steps = list(named)
         self.option = {step: k for k, step in enumerate(self.steps)}
 
-    def _arrays(self) -> tuple[Sentence, Chain, Candidates]:
+    def _arrays(self) -> tuple[Sentence, Chain, SegmentCandidates]:
         weighted = GibbsSearch(self.model)._weighted
-        source, copies = weighted.encode(self.words)
-        options, models = weighted.options(weighted.prepare([source]), source, copies), len(self.model.language_models)
-        sentence = sentence_of(weighted, options)
+        encoded = weighted.encode(self.words)
+        options, models = weighted.options(weighted.prepare([encoded]), encoded), len(self.model.language_models)
+        sentence = weighted.sentence(options)
         chain = room_for_chain(sentence, room_for_answers(options, models), random_state(1))
         return sentence, chain, room_for_candidates(options, models)
 
@@ -55,7 +56,7 @@ class Twin:
         kept = np.full(iterations, NOTHING_KEPT, np.int32)
         kept[thinning - 1 :: thinning] = 0
         chosen = np.array([name in operators for name in OPERATORS])
-        plan = Plan(np.full(iterations, self.scale), kept, 1, iterations // thinning, chosen)
+        plan = ChainPlan(np.full(iterations, self.scale), kept, 1, iterations // thinning, chosen)
         return self.visited(run(self.sentence, self.chain, self.candidates, plan))
 
     def visited(self, visits: Visits) -> np.ndarray:

@@ -6,17 +6,11 @@ import numpy as np
 from beam_twin import Steps, small_model
 
 from toledo.model import Model
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    DocumentModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
 from toledo.search.document.state import Snapshot

@@ -3,9 +3,7 @@
 import json
 from pathlib import Path
 
-from toledo.refinement.history import Iteration, RefinementHistory
-from toledo.tuning.history import History, Round
-from toledo.weights import Weights
+from toledo.runs.history import History, Round
 
 TRACE = [
     {"document": name, "step": step, "score": -10.0 + 0.01 * step, "bleu": 20.0 + 0.05 * step,
@@ -35,21 +33,21 @@ LISTS = [
 def tuning(tuner: str, scores: list[float], seed: int = 1, configuration: dict[str, object] | None = None) -> History:
     """A tuning with one weight and a score for each round, the first that of the start."""
     rounds = [
-        Round(n, {"lm": float(n)}, 0.5, scores[n - 1], score, None, 10, 5, 0, 0.1, 1.0, 2.0)
-        for n, score in enumerate(scores[1:], start=1)
+        Round(n, {"lm": float(n)}, score, None, 0.5, 10, 5, 0, 0.1, 1.0, 2.0) for n, score in enumerate(scores) if n
     ]
-    start = Weights({"lm": 0.0})
+    start = Round(0, {"lm": 0.0}, scores[0])
     return History(
-        tuner, "BLEU", True, seed, start, scores[0], None, 0, tuple(rounds), "all is done", configuration or {}
-    )
+        "tuning", tuner, "BLEU", True, seed, start, rounds=tuple(rounds), stopped="all is done",
+        configuration=configuration or {},
+    )  # fmt: skip
 
 
-def refinement() -> RefinementHistory:
+def refinement() -> History:
     """A baseline and one iteration."""
-    return RefinementHistory(
-        (Iteration(0, 0, (), {}, 40.0), Iteration(1, 1, ("phrase.forward",), {}, 41.0, (0.1, 0.2), 0.5, 52.0)),
-        stopped="all iterations are done",
-    )
+    details = {"expected": 0.5, "best_of_lists": 52.0}
+    one = Round(1, {}, 41.0, objective=0.2, details=details, trained=("phrase.forward",))
+    start = Round(0, {}, 40.0, stage=-1)
+    return History("refinement", "refinement", "BLEU", True, 0, start, rounds=(one,), stopped="all rounds done")
 
 
 def write_all(directory: Path) -> None:
@@ -62,7 +60,7 @@ def write_all(directory: Path) -> None:
     (directory / "cobleu").mkdir()
     tuning("cobleu", [40.0, 45.5, 45.0]).save(directory / "cobleu" / "history.json")
     (directory / "refining").mkdir()
-    (directory / "refining" / "history.json").write_text(json.dumps(refinement().to_json(), indent=1))
+    refinement().save(directory / "refining" / "history.json")
     (directory / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in TRACE))
     (directory / "scores.json").write_text(json.dumps(EVALUATION, indent=2))
     (directory / "combined.json").write_text(json.dumps(COMBINED, indent=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
@@ -38,7 +38,7 @@ def random_examples(
         vocabulary, forests = Vocabulary(WORDS), []
         for i, some in enumerate(texts):
             hypotheses = [
-                Hypothesis(words, dict(zip(names, row, strict=True)), float(i % 3) if base else 0.0)
+                ListEntry(words, dict(zip(names, row, strict=True)), float(i % 3) if base else 0.0)
                 for words, row in zip(some, values[i].tolist(), strict=True)
             ]
             forests.append(from_nbest(hypotheses, names[: features - sparse], vocabulary))

@@ -86,6 +86,6 @@ def plain(value: Any) -> Any:
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
     """Return the lines of a table: columns are as wide as needed, two blanks apart, aligned right but for `left`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = [str.ljust if place in left else str.rjust for place in range(len(widths))]
-    cells = [[align(*cell) for align, *cell in zip(aligned, row, widths, strict=True)] for row in rows]
+    signs = ["<" if place in left else ">" for place in range(len(widths))]
+    cells = [[f"{one:{sign}{width}}" for one, sign, width in zip(row, signs, widths, strict=True)] for row in rows]
     return ["  ".join(row).rstrip() for row in cells]

@@ -64,7 +64,7 @@ class Registry(Generic[T]):
         adapt: Callable[[Callable[..., Any]], T] | None = None,
     ) -> None:
         self.kind = kind
-        self.group = f"toledo.{kind.replace(' ', '_')}s".replace("ys", "ies")
+        self.group = f"toledo.{_plural(kind.replace(' ', '_'))}"
         self._entries: dict[str, Any] = dict(entries)
         self._owners = dict.fromkeys(entries, "toledo")
         self._adapt = adapt
@@ -188,6 +188,8 @@ def describe(target: type) -> dict[str, tuple[Any, Any, str]]:
 def _checked(target: type, values: Mapping[str, Any], what: str = "") -> dict[str, Any]:
     hints, checked = _hints(target), {}
     for name, value in values.items():
+        if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:  # a NumPy number
+            value = value.item()
         checked[name] = value
         if not (hint := hints.get(name)) or not _is_plain(value):
             continue
@@ -204,7 +206,9 @@ def _checked(target: type, values: Mapping[str, Any], what: str = "") -> dict[st
 def _in_words(message: str) -> str:
     """Turn msgspec's "Expected `int` >= 1" into "expected an int of at least 1"."""
     message = message.replace("`", "").replace("Expected", "expected")
-    return message.replace(" >= ", " of at least ").replace(" <= ", " of at most ").partition(" - at ")[0]
+    for sign, words in (" >= ", "of at least"), (" <= ", "of at most"), (" > ", "above"), (" < ", "below"):
+        message = message.replace(sign, f" {words} ")
+    return message.partition(" - at ")[0]
 
 
 def _is_plain(value: object) -> bool:
@@ -214,7 +218,7 @@ def _is_plain(value: object) -> bool:
 def _hints(target: type) -> dict[str, Any]:
     try:
         return get_type_hints(target, include_extras=True) or get_type_hints(
-            vars(target)["__init__"], include_extras=True
+            getattr(target, "__init__", None), include_extras=True
         )
     except NameError:  # an annotation whose type is imported for type checkers only
         return {}
@@ -260,6 +264,12 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith(("ch", "sh", "s", "x")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
 
 
 def _plain(name: str) -> str:

@@ -55,6 +55,15 @@ class Weights(Mapping[str, float]):
             )
         return np.array([self.values_by_name[name] for name in names])
 
+    def norm(self, names: Sequence[str]) -> float:
+        """Return the L1 norm of the weights of `names` without frozen ones, if there are others.
+
+        Frozen ones such as that of unknown words are the same for all translations of a sentence.
+        """
+        known = [name for name in names if name in self]
+        free = [name for name in known if name not in self.frozen]
+        return sum(abs(self[name]) for name in free or known)
+
     def updated(self, names: Sequence[str], values: NDArray[np.float64]) -> Weights:
         """New weights for `names`; frozen ones keep theirs, the others are moved into their bounds."""
         changed = dict(self.values_by_name)

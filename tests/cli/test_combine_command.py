@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from toledo.cli.app import app
 from toledo.combination.combiner import Combiner
 from toledo.combination.tuning import Expander
-from toledo.errors import InputError
+from toledo.errors import ToledoError
 
 REFERENCE = [
     "The cat sat on the mat.",
@@ -50,7 +50,7 @@ def combine(*arguments: object) -> str:
 
 
 def refusal(*arguments: object) -> str:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ToledoError) as caught:
         CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
     assert caught.value.remedy
     return str(caught.value)
@@ -224,7 +224,7 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
             app, ["combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1"]
         )
         assert result.exit_code != 0
-    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1.toml"]
+    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1"]
     (folder / "combo.tuning" / "notes").write_text("of somebody else")
     assert "resume" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
     assert "resume" in refusal("tune", "-r", "ref.en", "--entropy", 3, "--systems", *FILES, "-o", "combo", "-q")

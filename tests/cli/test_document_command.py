@@ -1,5 +1,8 @@
 """`toledo document` from the outside: whole runs beside what they gave before, bad input, and interruptions.
 
+
+from toledo.search.document.settings import DocumentConfiguration
+from toledo.search.document.settings import read_configuration
 Where a search draws other numbers than before, `PYTHONPATH=tests python tests/cli/test_document_command.py` writes
 what runs give now into golden/documents: look at the differences.
 """
@@ -19,7 +22,7 @@ from typer.testing import CliRunner, Result
 from toledo.cli.app import app
 from toledo.cli.document.running import _Watch
 from toledo.cli.document.runs import read_or_draw
-from toledo.errors import InputError
+from toledo.errors import InputError, ToledoError
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings
 from toledo.search.document.settings import DocumentConfiguration, read_configuration
@@ -52,8 +55,8 @@ def done(command: str, *arguments: object) -> str:
     return result.stdout
 
 
-def refusal(command: str, *arguments: object) -> InputError:
-    with pytest.raises(InputError) as caught:
+def refusal(command: str, *arguments: object) -> ToledoError:
+    with pytest.raises(ToledoError) as caught:
         document(command, *arguments, "--quiet")
     assert caught.value.remedy
     return caught.value
@@ -63,10 +66,10 @@ RUNS: dict[str, list[str]] = {
     "climbing": ["translate", "--start", "random", "--steps", "600", "--seed", "3"],
     "models": [
         *("translate", "--model", "parity=2", "--model", "consistency=1.5", "--model", "document.lix=-0.1"),
-        *("--accept", "annealing", "--start-temperature", "2", "--end-temperature", "0.1", "--steps", "600"),
+        *("--accept", "annealing:start=2,end=0.1", "--steps", "600"),
     ],
     "sampling": [
-        *("translate", "--accept", "sampling", "--temperature", "0.5", "--last", "--steps", "500", "--record", "250"),
+        *("translate", "--accept", "sampling:temperature=0.5", "--last", "--steps", "500", "--record", "250"),
         *("--operation", "change=0.5", "--operation", "resegment=0.3", "--operation", "swap=0.2"),
     ],
     "bleu": ["bleu-decode", "--start", "random", "--steps", "3000", "--max-rejected", "1000"],
@@ -206,13 +209,14 @@ BAD: list[tuple[list[object], str]] = [
     (["source.xml", "--model", "bleu=1"], "BLEU without references"),
     (["source.xml", "--operation", "chance=1"], "no operation 'chance'"),
     (["source.xml", "--operation", "change=-1"], "change is -1.0"),
-    (["source.xml", "--operation", "change=0"], "weights of operations"),
-    (["source.xml", "--operation", "swap-distance-decay=1.5"], "swap-distance-decay"),
-    (["source.xml", "--temperature", "2"], "--temperature is not for hill-climbing"),
-    (["source.xml", "--accept", "sampling", "--temperature", "0"], "temperature is 0.0"),
-    (["source.xml", "--accept", "annealing", "--schedule", "4,x"], "'x' is no number"),
+    (["source.xml", "--operation", "change=0"], "frequency of 0"),
+    (["source.xml", "--operation", "swap-distance-decay=1.5"], "swap_distance_decay is 1.5"),
+    (["source.xml", "--accept", "hill-climbing:temperature=2"], "no setting of acceptance 'hill-climbing'"),
+    (["source.xml", "--accept", "sampling:temperature=0"], "temperature of acceptance 'sampling' is 0"),
+    (["source.xml", "--accept", "annealing:schedule=[4,-1]"], "schedule of acceptance 'annealing' is [4, -1]"),
+    (["source.xml", "--accept", "anneal"], "no acceptance 'anneal': did you mean 'annealing'?"),
     (["source.xml", "--record", "often"], "record is 'often'"),
-    (["source.xml", "--config", "bad.toml"], "no setting 'stepps'"),
+    (["source.xml", "--config", "bad.toml"], "no setting of a document search 'stepps': did you mean 'steps'?"),
     (["source.xml", "--config", "nan.toml"], "weight of lm is nan"),
     (["source.xml", "--weights", "nan-weights.toml"], "weight of lm is nan"),
     (["source.xml", "--docids", "source.docids"], "documents of its own"),
@@ -268,8 +272,8 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     assert "--resume" in result.stderr
     assert asked[-1] < 50_000
     assert Path("out.xml").read_text().count("<seg") == 5
-    assert "holds an interrupted search" in refusal(*given).message
-    assert "search: seed was 1 and is now 2" in refusal(*given, "--resume", "--seed", 2).message
+    assert "holds an unfinished run" in refusal(*given).message
+    assert "search: seed was 1, is 2" in refusal(*given, "--resume", "--seed", 2).message
     done(*given, "--resume")
     assert [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")] == whole
     assert not Path("out.xml.states").exists()
@@ -306,11 +310,11 @@ def test_a_configuration_of_docent(shared_folder: Path, moses_files: Path) -> No
     command = ["import", "--docent-config", str(files / "docent-config.xml"), "--output", "docent", "--quiet"]
     with pytest.raises(InputError, match="names it") as caught:
         CliRunner().invoke(app, command, catch_exceptions=False)
-    assert "--phrase-table" in caught.value.remedy
+    assert "phrase table" in caught.value.remedy
     command += ["--phrase-table", str(files / "phrase-table.gz")]
     with pytest.raises(InputError, match=r"lm\.3\.bin.*names it") as caught:
         CliRunner().invoke(app, command, catch_exceptions=False)
-    assert "--language-model" in caught.value.remedy
+    assert "language model" in caught.value.remedy
     command += ["--language-model", str(moses_files / "lm.3.arpa.gz")]
     assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
     given = [

@@ -116,7 +116,7 @@ def test_tokenised_text_is_noticed(folder):
         (["-r", "ref.0", "good", "good"], "the same file is given twice"),
         (["-r", "ref.0", "good", "--metrics", "bleurt"], "no metric 'bleurt'"),
         (["-r", "ref.0", "good", "--metrics", ","], "no metric is named"),
-        (["-r", "ref.0", "good", "--tokenize", "14b"], "no tokeniser '14b'"),
+        (["-r", "ref.0", "good", "--tokenize", "14b"], "no tokenizer '14b'"),
         (["-r", "ref.0", "good", "--test", "wilcoxon"], "no significance test 'wilcoxon'"),
     ],
 )

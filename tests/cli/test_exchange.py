@@ -1,5 +1,6 @@
 """`toledo import` and `toledo export` from the outside."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ def model(tmp_path: Path) -> Path:
 def test_export_and_import(model: Path, tmp_path: Path) -> None:
     succeed("export", model, "--output", tmp_path / "moses", "-q")
     assert (tmp_path / "moses" / "moses.ini").is_file()
-    succeed("import", "--moses-ini", tmp_path / "moses" / "moses.ini", "--output", tmp_path / "again", "-q")
+    command = ["import", "--moses-ini", tmp_path / "moses" / "moses.ini", "--output", tmp_path / "again"]
+    assert json.loads(succeed(*command, "--json"))["result"]["phrase_pairs"] == 6
     before, after = Model.load(model), Model.load(tmp_path / "again")
     assert len(after.table) == len(before.table)
     assert dict(after.weights) == pytest.approx(dict(before.weights))

@@ -73,7 +73,7 @@ def test_words_are_not_markup(folder: Path) -> None:
 
 
 def test_conversion_in_a_circle(folder: Path) -> None:
-    run("convert", "old.nbest", "a.hg")
+    assert json.loads(run("convert", "old.nbest", "a.hg", "--json"))["result"]["segments"] == 2
     run("convert", "a.hg", "forests")
     run("convert", "forests", "graphs/", "--to", "hypergraph")
     (folder / "w.toml").write_text("[weights]\nd = 1\nlm = 1\ntm_1 = 1\ntm_2 = 1\ntm_3 = 1\nw = 1\n")

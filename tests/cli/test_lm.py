@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 from command_line import fail, succeed
@@ -101,3 +103,16 @@ def test_an_input_is_not_overwritten(model):
 @pytest.mark.parametrize("command", ["train", "score", "mix"])
 def test_help_shows_examples(command):
     assert "Examples" in run(command, "--help")
+
+
+@pytest.mark.parametrize("command", [["lm", "score", "MODEL"], ["text", "lowercase"]])
+def test_each_line_is_answered_at_once(model, command):
+    words = [str(model) if word == "MODEL" else word for word in command]
+    program = [sys.executable, "-m", "toledo", *words]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(2):
+            process.stdin.write("the house\n")
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0

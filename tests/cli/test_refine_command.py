@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.cli.refine.running import _digest_of_arrays, _mark_of_text, named_settings
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError, ToledoError
 from toledo.model import Model
-from toledo.refinement.loop import Settings
+from toledo.refinement.procedure import _text_digest
+from toledo.runs.checkpoint import digest_arrays
 from toledo.sample.corpus import write_sample
 from toledo.text.corpus import read_sentences
 from toledo.text.vocabulary import Vocabulary
@@ -57,15 +57,15 @@ def run(*arguments: object) -> str:
 
 
 def refusal(*arguments: object) -> str:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ToledoError) as caught:
         run(*arguments)
     return str(caught.value)
 
 
 def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
     found = json.loads(run("--output", "first", "--json"))
-    assert [one["stage"] for one in found["iterations"]] == [-1, 0, 0, 1, 1]
-    assert all(one["objective"][1] >= one["objective"][0] for one in found["iterations"][1:])
+    assert [one["stage"] for one in found["rounds"]] == [0, 0, 1, 1]
+    assert all(one["objective"] >= one["details"]["objective_before"] for one in found["rounds"])
     model, old = Model.load("first"), Model.load("model")
     assert len(model.table) == len(old.table)
     assert found["best"] > 0
@@ -87,8 +87,8 @@ def history(output: str) -> dict[str, object]:
     """All but times."""
     (file,) = Path(f"{output}.refining").glob("refinement-*/history.json")
     found = json.loads(file.read_text(encoding="utf-8"))
-    for one in found["iterations"]:
-        del one["seconds"], one["tuning_seconds"]
+    for one in found["rounds"]:
+        del one["search_seconds"], one["tuning_seconds"]
     return found
 
 
@@ -97,7 +97,7 @@ def assert_same(one: str, other: str) -> None:
     assert history(one) == history(other)
     assert history(one)["best"] != 0
     assert Path(one, "model.toml").read_bytes() == Path(other, "model.toml").read_bytes()
-    states, others = (sorted(Path(f"{name}.refining").glob("refinement-*/state-*/state.toml")) for name in (one, other))
+    states, others = (sorted(Path(f"{name}.refining").glob("refinement-*/round-*/state.toml")) for name in (one, other))
     assert [path.parts[1:] for path in states] == [path.parts[1:] for path in others]
     assert [path.read_bytes() for path in states] == [path.read_bytes() for path in others]
     assert states
@@ -120,7 +120,7 @@ def test_lattices_and_lbfgs() -> None:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert found["iterations"][1]["objective"][1] > found["iterations"][1]["objective"][0]
+    assert found["rounds"][0]["objective"] > found["rounds"][0]["details"]["objective_before"]
 
 
 def test_samples_of_document_chains() -> None:
@@ -131,15 +131,15 @@ def test_samples_of_document_chains() -> None:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert found["iterations"][1]["objective"][1] > found["iterations"][1]["objective"][0]
-    with pytest.raises(InputError, match="samples: seed was 1 and is now 2"):
+    assert found["rounds"][0]["objective"] > found["rounds"][0]["details"]["objective_before"]
+    with pytest.raises(RunError, match="samples: seed was 1, is 2"):
         CliRunner().invoke(app, [*arguments, "--resume", "--seed", "2"], catch_exceptions=False)
 
 
 def test_what_does_not_fit_is_refused(home: Path) -> None:
     run("--output", "kept", "--train", "phrase", "--iterations", 1)
     assert "holds the steps of an earlier run" in refusal("--output", "kept")
-    assert "folds was 2 and is now 3" in refusal("--output", "kept", "--resume", "--train", "phrase", "--folds", 3)
+    assert "folds was 2, is 3" in refusal("--output", "kept", "--resume", "--train", "phrase", "--folds", 3)
     assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--steps", 3)
     assert "only for --method lbfgs" in refusal("--output", "x", "--method", "growth", "--distance", "kl")
     assert "only for --on lattices" in refusal("--output", "x", "--density", 3)
@@ -185,25 +185,10 @@ def test_places_that_would_replace_one_another_are_refused(home: Path) -> None:
     assert sorted(home.rglob("*")) == before
 
 
-def test_strengths_go_by_the_distance() -> None:
-    def strengths(growth: bool = False, **given: object) -> tuple[float, float | None]:
-        all_given = {"strength": None, "lexicon_strength": None, "distance": None, **given}
-        found = named_settings(growth, False, None, **all_given)
-        return found.strength, found.lexicon_strength
-
-    assert strengths() == (Settings().strength, Settings().lexicon_strength) == (0.2, 0.02)
-    assert strengths(growth=True) == strengths(distance="kl") == (1e-5, None)
-    assert strengths(strength=1.0) == (1.0, 0.1)
-    assert strengths(strength=0.0) == (0.0, 0.0)
-    assert strengths(strength=1.0, distance="kl") == strengths(strength=1.0, growth=True) == (1.0, None)
-    assert strengths(lexicon_strength=0.5) == (0.2, 0.5)
-    assert strengths(lexicon_strength=0.0, distance="kl") == (1e-5, 0.0)
-
-
 def test_digests_are_those_of_contents() -> None:
     def marks(name: str) -> str:
         vocabulary = Vocabulary()
-        return repr(_mark_of_text(Path("text"), read_sentences(name, vocabulary), vocabulary))
+        return _text_digest(read_sentences(name, vocabulary), vocabulary)
 
     assert marks("s/train.src") == marks("s/train.src")
     # Two texts whose words have the same numbers, and two that differ in the ends of their lines.
@@ -212,8 +197,8 @@ def test_digests_are_those_of_contents() -> None:
         Path(name).write_text(text, encoding="utf-8")
     assert len({marks(name) for name in texts}) == 3
     links = np.arange(6, dtype=np.int32).reshape(3, 2)
-    assert _digest_of_arrays(links) == _digest_of_arrays(np.asfortranarray(links))
-    assert len({_digest_of_arrays(one) for one in (links, links + 1, links.reshape(2, 3), links[:0])}) == 4
+    assert digest_arrays(links) == digest_arrays(np.asfortranarray(links))
+    assert len({digest_arrays(one) for one in (links, links + 1, links.reshape(2, 3), links[:0])}) == 4
 
 
 def test_killed_and_resumed_gives_the_same_bytes(home: Path) -> None:
@@ -222,7 +207,7 @@ def test_killed_and_resumed_gives_the_same_bytes(home: Path) -> None:
     words = ["refine", "model", *TEXTS, *SMALL, "--quiet", "--threads", "1", "--output", "parts"]
     command = [sys.executable, "-m", "toledo", *words, "--resume"]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    for marks in ("configuration.json", "folds/1-rows", "lists/*1-0", "refinement-*/history.json"):
+    for marks in ("history.json", "folds/1-rows", "lists/*1-0", "refinement-*/history.json"):
         process = subprocess.Popen(command, cwd=home, env=environment)
         began = time.monotonic()
         while process.poll() is None and not list((home / "parts.refining").glob(marks)):

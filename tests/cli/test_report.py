@@ -10,8 +10,9 @@ from small_histories import TRACE, refinement, tuning, write_all
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.errors import InputError
-from toledo.refinement.loop import Settings
+from toledo.errors import InputError, ToledoError
+from toledo.refinement.settings import RefineSettings
+from toledo.runs.checkpoint import plain
 
 runner = CliRunner()
 
@@ -69,12 +70,12 @@ def test_tunings_are_called_by_their_directories_and_none_is_lost(tmp_path: Path
 
 
 def test_refinements_are_told_apart_by_their_settings(tmp_path: Path) -> None:
-    settings = Settings(strength=0.2, lexicon_strength=0.02)
-    history = replace(refinement(), configuration={"settings": repr(settings), "rounds_again": 2})
+    settings = RefineSettings().resolved()
+    history = replace(refinement(), configuration={"settings": plain(settings)})
     (tmp_path / "history.json").write_text(json.dumps(history.to_json()))
     report(tmp_path, "--output", tmp_path / "page.html")
     page = check_page(tmp_path / "page.html")
-    assert "Settings: schedule " in page
+    assert "Settings: parameters two-stage, " in page
     assert ", tau 0.2, lexicon_tau 0.02, " in page
 
 
@@ -101,8 +102,8 @@ def test_a_history_alone(tmp_path: Path) -> None:
             "{\n 1\n}\n",
             "a.json:2: not valid JSON: Expecting property name enclosed in double quotes (column 2)\n",
         ),
-        ("a.json", '{"tuner": "x", "rounds": [], "start": {}}\n', "history format None"),
-        ("a.json", '{"iterations": [], "finished": 0, "format": 9}\n', "the file is damaged: format 9"),
+        ("a.json", '{"kind": "tuning", "format": 1}\n', "saved with format 1, this version reads 2"),
+        ("a.json", '{"kind": "refinement", "format": 2}\n', "not a saved run: Object missing required field"),
         ("a.json", '{"systems": [{"name": "x"}], "signatures": {}}\n', "there is no 'scores'"),
         ("a.json", '{"runs": []}\n', "tells of no run"),
         ("a.jsonl", json.dumps(TRACE[0]) + "\n" + '{"document": "x"}\n', "a.jsonl:2: no state of a document"),
@@ -113,7 +114,7 @@ def test_a_history_alone(tmp_path: Path) -> None:
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, name: str, text: str, told: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match="remedy") as caught:
+    with pytest.raises(ToledoError, match="remedy") as caught:
         report(tmp_path / name, "--output", tmp_path / "page.html")
     assert told in str(caught.value)
     assert not (tmp_path / "page.html").exists()

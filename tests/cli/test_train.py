@@ -62,7 +62,7 @@ def test_pairs_and_language_models(tmp_path: Path) -> None:
     model = Model.load(tmp_path / "model")
     assert [one.order for one in model.language_models] == [2, 2]
     assert json.loads(printed)["signature"] == model.signature
-    assert json.loads(printed)["result"]["sentences"] == 12
+    assert json.loads(printed)["result"]["phrase_pairs"] == len(model.table)
 
 
 def test_ranges_are_checked(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from toledo.cli.app import app
 from toledo.cli.tune.outputs import print_runs, summarise
-from toledo.cli.tune.start_weights import Start
 from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
-from toledo.errors import InputError
+from toledo.errors import InputError, ToledoError
 from toledo.model import Model
-from toledo.tuning.history import History
+from toledo.runs.history import History, Round
+from toledo.tuning.initial import Initial
 from toledo.tuning.maximise import Annealing
 from toledo.weights import Weights
 
@@ -56,7 +56,7 @@ def run(*arguments: object, text: tuple[str, ...] = ("--source", "val.de", "--re
 
 
 def refusal(*arguments: object, text: tuple[str, ...] = ("--source", "val.de", "--reference", "val.en")) -> str:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ToledoError) as caught:
         run(*arguments, text=text)
     assert caught.value.remedy
     return str(caught.value)
@@ -161,7 +161,7 @@ def test_a_file_of_some_weights_takes_the_others_from_the_model(
     text = 'frozen = ["lm"]\n[weights]\nlm = 0.7\n"itg.inverted" = -1\n"word.penalty" = -0.5\n'
     (folder / "start.toml").write_text(text + '[bounds]\n"word.penalty" = [-0.6, -0.5]\n')
     caplog.set_level(logging.INFO)
-    start = Start("start.toml", None).weights(Model.load(model).feature_names, own)
+    start = Initial("start.toml").weights(Model.load(model).feature_names, own)
     assert {**start} == {**own, "lm": 0.7, "word.penalty": -0.5, "itg.inverted": -1.0}
     assert (start.frozen, start.bounds) == ({"lm", "oov"}, {"word.penalty": (-0.6, -0.5)})
     assert "distortion" in caplog.text
@@ -203,7 +203,7 @@ def test_weights_of_sparse_features_need_the_model_that_has_them(model: Path) ->
     refused = CliRunner().invoke(app, ["translate", str(model), "val.de", "--weights", "tuned.toml"]).exception
     assert isinstance(refused, InputError)
     assert "tuned.toml: the model has no feature 'pair:" in str(refused)
-    assert "--output-model" in refused.remedy
+    assert "translate with the model that was tuned" in refused.remedy
     result = CliRunner().invoke(app, [*command, "--resume", "--output-model", "new"])
     assert "--resume" not in result.stderr
     again = CliRunner().invoke(app, ["translate", "new", "val.de", "--weights", "tuned.toml"])
@@ -213,7 +213,7 @@ def test_weights_of_sparse_features_need_the_model_that_has_them(model: Path) ->
 
 def test_scores_are_rounded_once(capsys: pytest.CaptureFixture[str]) -> None:
     """By way of four digits, the score would become 36.80."""
-    history = History("mert", "BLEU", True, 1, Weights({"lm": 1.0}), 36.79498, None, 0, stopped="it was enough")
+    history = History("tuning", "mert", "BLEU", True, 1, Round(0, {"lm": 1.0}, 36.79498), stopped="it was enough")
     print_runs(summarise([history]), 1, as_json=False)
     assert capsys.readouterr().out.count("36.79") == 2
     print_runs(summarise([history]), 1, as_json=True)
@@ -243,7 +243,7 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "plain: the lists have no features" in message
     assert "write: 0 ||| text ||| lm= -3.5" in message
     assert "pro has no option --restarts" in refusal(model, "--objective", "pro", "--restarts", 3)
-    assert "not for ter" in refusal(model, "--objective", "xbleu", "--metric", "ter")
+    assert "cannot use metric 'ter'" in refusal(model, "--objective", "xbleu", "--metric", "ter")
     assert "two results would go to one place" in refusal(model, "--report", "tuned.toml")
     assert "no such directory" in refusal(model, "--report", "nowhere/report.html")
     message = refusal(model, "--frozen", "oov,lmm", "--objective", "pro")
@@ -266,7 +266,10 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
         (("--search", "itg", "--pop-limit", 20), "--pop-limit: not for --search itg"),
         (("--beam", 20), "--beam: not for --search beam"),
         (("--sparse-features", 20), "--sparse-features: there is no --sparse"),
-        (("--objective", "mira", "--on", "forests", "--metric", "ter"), "mira on forests tunes for BLEU, not for ter"),
+        (
+            ("--objective", "mira", "--on", "forests", "--metric", "ter"),
+            "objective 'mira:on=forests' cannot use metric 'ter'",
+        ),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
@@ -309,7 +312,7 @@ def test_libraries_add_up_in_one_thread() -> None:
 def test_a_run_that_has_ended_is_replaced_with_a_word(model: Path) -> None:
     words = f"tune {model} --source val.de --reference val.en --objective pro --rounds 1 --output tuned.toml".split()
     told = [CliRunner().invoke(app, [*words, *more]).stderr for more in ((), ("--resume",), ())]
-    assert ["holds a tuning that has ended: the new one replaces it" in text for text in told] == [False, False, True]
+    assert ["replacing a finished run" in text for text in told] == [False, False, True]
 
 
 def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
@@ -321,18 +324,20 @@ def test_an_interrupted_run_goes_on(model: Path, folder: Path) -> None:
     history = folder / "parts/seed-1/history.json"
     content = json.loads(history.read_text())
     history.write_text(json.dumps({**content, "rounds": [], "stopped": ""}))
-    assert "interrupted tuning" in refusal(*options, "--rounds", 4, "--work", "parts")
-    assert "--n-best-size was 20 and is now 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
+    assert "unfinished run" in refusal(*options, "--rounds", 4, "--work", "parts")
+    assert "nbest was 20, is 10" in refusal(*options, "--n-best-size", 10, "--work", "parts", "--resume")
     told = refusal(model, "--objective", "cobleu", "--initial", "default", "--work", "parts", "--resume")
-    assert "--objective was pro and is now cobleu" in told
+    assert "objective was pro, is cobleu" in told
     told = refusal(model, "--search", "gibbs", "--objective", "expected-bleu", "--work", "parts", "--resume")
-    assert "--search was beam and is now gibbs" in told
+    assert "search was beam, is gibbs" in told
     other = small_models.small_model(order=2)
     other.save("other")
-    assert "cannot go on: MODEL was" in refusal("other", *options[1:], "--rounds", 4, "--work", "parts", "--resume")
+    assert "settings differ: model changed" in refusal(
+        "other", *options[1:], "--rounds", 4, "--work", "parts", "--resume"
+    )
     (folder / "val.en").write_text(TARGET.lower().replace("neu", "new"))
     told = refusal(*options, "--rounds", 4, "--work", "parts", "--resume")
-    assert "cannot go on: --reference changed: val.en" in told
+    assert "settings differ: references changed" in told
     (folder / "val.en").write_text(TARGET)
     run(*options, "--rounds", 4, "--work", "parts", "--resume")
     assert Path("tuned.toml").read_bytes() == whole
@@ -354,16 +359,18 @@ def test_training_by_samples(model: Path, folder: Path, objective: str) -> None:
     assert content["tuner"] == objective
     assert [len(one["path"]) for one in content["rounds"]] == [3, 3, 3]
     assert "this run has ended" in refusal(*options, *held_out, "--rounds", 9, "--work", "work1", "--resume")
-    assert "--search: iterations was 30 and is now 31" in refusal(
+    assert "search: iterations was 30, is 31" in refusal(
         *options, *held_out, "--iterations", 31, "--rounds", 3, "--work", "work1", "--resume"
     )
 
 
-def test_annealing_by_samples_ends_when_it_is_cold(model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toledo.cli.tune.sampled_training.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
+def test_annealing_by_samples_ends_when_annealing_has_finished(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toledo.cli.tune.runs.COOLING", Annealing(0.05, 0.5, 0.02, steps=2))
     sampling = ("--search", "gibbs", "--objective", "corpus-expected-bleu", "--iterations", 20, "--burn-in", 5)
     printed = run(model, *sampling, "--annealing", "--steps", 3, "--seeds", 2, "--report", "report.html")
-    assert "it is cold" in printed
+    assert "annealing finished" in printed
     assert "σ" in printed
     content = json.loads((folder / "tuned.tuning/seed-1/history.json").read_text())
     assert [one["details"]["temperature"] for one in content["rounds"]] == [0.025, 0.025]

@@ -1,6 +1,6 @@
 """Tuning in two stages by each method, resuming, saving, and combining as a stream."""
 
-import re
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +11,19 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS
 
 from toledo.combination.combiner import Combiner
 from toledo.combination.features import of_words, word_pairs
-from toledo.combination.stages import Checkpoint
+from toledo.combination.stages import load_stages
 from toledo.combination.tuners import as_paths
 from toledo.combination.tuning import Settings
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError
 from toledo.forest.constructors import from_confusion_network
 from toledo.forest.kbest import k_best
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
-from toledo.storage import read_toml
+from toledo.runs.checkpoint import RUN, Checkpoint, digest
 from toledo.text.corpus import sentences_from
 from toledo.text.vocabulary import Vocabulary
 
@@ -79,23 +79,23 @@ def test_a_saved_combiner_says_the_same(combiner: Combiner, tmp_path: Path) -> N
 
 
 def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tmp_path: Path) -> None:
-    work = tmp_path / "work.toml"
+    work = tmp_path / "work"
     tuned(work=work)
-    given = Checkpoint(work, read_toml(work)["configuration"], resume=True)
-    first, second = given.load()
-    configuration = {line.split(" = ")[0] for line in work.read_text().splitlines() if " = " in line}
-    assert {"entropy", "outputs", "references", "systems", '"words match by"'} <= configuration
-    with pytest.raises(InputError, match="a tuning of 2 stages"):
+    content = json.loads((work / RUN).read_text())
+    assert content["kind"] == "combination"
+    assert {"entropy", "outputs", "references", "systems", "words match by"} <= content["configuration"].keys()
+    first, second = load_stages(Checkpoint(work, content["configuration"], resume=True))
+    with pytest.raises(RunError, match="holds an unfinished run"):
         tuned(work=work)
-    text = work.read_text()
-    work.write_text(text[: text.rindex("[[stages]]")])
+    (work / RUN).write_text(json.dumps({**content, "stages": content["stages"][:1]}))
     resumed = tuned(work=work, resume=True)
     assert resumed.second.to_table() == second.to_table() == combiner.second.to_table()
     assert resumed.first.to_table() == first.to_table()
-    with pytest.raises(InputError, match=r"entropy was 1.0 and is now 2.0"):
+    with pytest.raises(RunError, match=r"settings differ: entropy was 1.0, is 2.0"):
         tuned(replace(QUICK, entropy=2.0), work=work, resume=True)
-    work.write_text(re.sub(r"references = \[[^=]*\]\n", 'references = [["", "0"]]\n', text))
-    with pytest.raises(InputError, match="cannot go on: references changed\n"):
+    other = {**content["configuration"], "references": digest("others")}
+    (work / RUN).write_text(json.dumps({**content, "configuration": other}))
+    with pytest.raises(RunError, match="settings differ: references changed\n"):
         tuned(work=work, resume=True)
 
 

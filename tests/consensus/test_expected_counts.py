@@ -13,7 +13,7 @@ from toledo.consensus.decide import decide
 from toledo.consensus.fast_consensus import Consensus, forest_counts, list_counts
 from toledo.consensus.lattice_mbr import ngram_space
 from toledo.consensus.texts import best_texts
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -79,7 +79,7 @@ def test_lists_and_forests_expect_the_same(data: st.DataObject) -> None:
 def test_the_worked_example() -> None:
     """Figure 2: the middle hypothesis, which Viterbi never selects, is the consensus from about 1.33 to 1.63."""
     scored = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}
-    entries = [Hypothesis(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in scored.items()]
+    entries = [ListEntry(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in scored.items()]
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
     counts = forest_counts(ngram_space(forest, forest.scores({"tm": 1.0, "lm": 1.0}), 2), 1.0)
     assert counts.length == pytest.approx(4.0)

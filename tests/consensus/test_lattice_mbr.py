@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.lattice_mbr import LatticeMBR
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -82,12 +82,12 @@ def test_a_density_of_one_leaves_the_best_derivation() -> None:
 
 def test_lists_are_not_pruned() -> None:
     texts = ["a b", "c d", "c e", "c f"]
-    forest = from_nbest([Hypothesis(text.split(), base=-0.1 * i) for i, text in enumerate(texts)], (), Vocabulary())
+    forest = from_nbest([ListEntry(text.split(), base=-0.1 * i) for i, text in enumerate(texts)], (), Vocabulary())
     few, all_of_them = (LatticeMBR(density=density).decide(forest, forest.scores({})) for density in (0.1, None))
     assert (few.words.tolist(), few.value) == (all_of_them.words.tolist(), all_of_them.value)
 
 
 @pytest.mark.parametrize("wrong", [{"precision": 0.0}, {"ratio": -1.0}, {"map_weight": -0.1}])
 def test_settings_are_checked(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="expected float"):
         LatticeMBR(**wrong)

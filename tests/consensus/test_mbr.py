@@ -14,7 +14,7 @@ from toledo.consensus.decide import decide
 from toledo.consensus.mbr import MBR, mbr, rank_all
 from toledo.consensus.rule import GAINS
 from toledo.consensus.texts import WeightedTexts
-from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
@@ -171,7 +171,7 @@ def test_bad_arrays_are_refused() -> None:
 
 
 def nbest(*entries: tuple[str, float], vocabulary: Vocabulary) -> Forest:
-    return from_nbest([Hypothesis(text.split(), base=score) for text, score in entries], (), vocabulary)
+    return from_nbest([ListEntry(text.split(), base=score) for text, score in entries], (), vocabulary)
 
 
 def text_of(forest: Forest, ids: NDArray[np.int32]) -> str:
@@ -185,7 +185,7 @@ def test_the_rule_on_lists(name: str, problem: Problem, scale: float, data: st.D
     """Scores become probabilities by softmax, equal texts add up, and the best text wins."""
     size = len(problem.hypotheses)
     scores = data.draw(st.lists(st.sampled_from([-2.0, 0.0, 1.0]), min_size=size, max_size=size))
-    entries = [Hypothesis(words, base=score) for words, score in zip(problem.hypotheses, scores, strict=True)]
+    entries = [ListEntry(words, base=score) for words, score in zip(problem.hypotheses, scores, strict=True)]
     forest = from_nbest(entries, (), Vocabulary())
     (chosen,) = decide(MBR(name), [forest], {}, scale)
     weights = np.exp(scale * np.array(scores))
@@ -246,7 +246,7 @@ def test_the_likeliest_texts_as_hypotheses() -> None:
     """The second text has the most probable derivation, the first is more probable by two of them."""
     vocabulary = Vocabulary()
     entries = [("a", 0.3), ("b", 0.4), ("a", 0.3), ("c", 0.0)]
-    forest = from_nbest([Hypothesis([word], base=float(np.log(p + 1e-9))) for word, p in entries], (), vocabulary)
+    forest = from_nbest([ListEntry([word], base=float(np.log(p + 1e-9))) for word, p in entries], (), vocabulary)
     scores = forest.scores({})
     for likeliest, word in ((False, "b"), (True, "a")):
         (only,) = MBR(size=1, reference_size=10, likeliest=likeliest).rank(forest, scores)

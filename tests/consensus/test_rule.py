@@ -12,7 +12,7 @@ from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.rule import Rule
-from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.text.vocabulary import Vocabulary
 
 RULES: list[Rule] = [
@@ -42,7 +42,7 @@ def test_the_most_probable_text(data: st.DataObject) -> None:
 
 
 def test_two_derivations_of_a_text_win_together_at_small_scales() -> None:
-    entries = [Hypothesis(["a"], base=0.0), Hypothesis(["b"], base=-0.5), Hypothesis(["b"], base=-0.5)]
+    entries = [ListEntry(["a"], base=0.0), ListEntry(["b"], base=-0.5), ListEntry(["b"], base=-0.5)]
     forest = from_nbest(entries, (), Vocabulary())
     chosen = [decide(MaxTranslation(), [forest], {}, scale)[0] for scale in (1.0, 5.0)]
     assert [forest.vocabulary.words(one.words.tolist()) for one in chosen] == [["b"], ["a"]]
@@ -53,9 +53,9 @@ def test_two_derivations_of_a_text_win_together_at_small_scales() -> None:
 def test_a_segment_without_translations_and_one_with_a_single_one(rule: Rule) -> None:
     vocabulary = Vocabulary()
     nothing = ForestBuilder(vocabulary, ())
-    impossible = from_nbest([Hypothesis(["a"], base=-np.inf)], (), vocabulary)
-    single = from_nbest([Hypothesis(["a", "b"], base=-3.0), Hypothesis(["c"], base=-np.inf)], (), vocabulary)
-    empty_text = from_nbest([Hypothesis([])], (), vocabulary)
+    impossible = from_nbest([ListEntry(["a"], base=-np.inf)], (), vocabulary)
+    single = from_nbest([ListEntry(["a", "b"], base=-3.0), ListEntry(["c"], base=-np.inf)], (), vocabulary)
+    empty_text = from_nbest([ListEntry([])], (), vocabulary)
     chosen = decide(rule, [nothing.build(nothing.node()), impossible, single, empty_text], {}, 0.5)
     assert [vocabulary.words(one.words.tolist()) for one in chosen] == [[], [], ["a", "b"], []]
     assert [np.isneginf(one.value) for one in chosen] == [True, True, False, False]

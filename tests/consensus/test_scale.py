@@ -21,7 +21,7 @@ from toledo.consensus.scale import (
     scales_for,
 )
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
@@ -48,7 +48,7 @@ def lattices(count: int) -> list[Forest]:
 
 def test_shared_work_gives_what_each_rule_decides_alone() -> None:
     forests = [
-        from_nbest([Hypothesis(f"a w{i % 3} b w{j}".split(), base=-0.3 * j) for j in range(6)], (), Vocabulary())
+        from_nbest([ListEntry(f"a w{i % 3} b w{j}".split(), base=-0.3 * j) for j in range(6)], (), Vocabulary())
         for i in range(5)
     ]
     candidates = [Candidate(rule, scale) for scale in (0.3, 1.0, 4.0) for rule in RULES]
@@ -62,7 +62,7 @@ def test_shared_work_gives_what_each_rule_decides_alone() -> None:
 
 def merging_list() -> Forest:
     """At small scales the two entries of "b b" win together."""
-    entries = [Hypothesis(["a", "a"]), Hypothesis(["b", "b"], base=-0.5), Hypothesis(["b", "b"], base=-0.5)]
+    entries = [ListEntry(["a", "a"]), ListEntry(["b", "b"], base=-0.5), ListEntry(["b", "b"], base=-0.5)]
     return from_nbest(entries, (), Vocabulary())
 
 
@@ -100,7 +100,7 @@ def test_mistakes_are_named() -> None:
 
 def test_scales_go_by_the_norm_of_the_weights() -> None:
     texts = {"b b": -0.5, "a a": 0.0}
-    entries = [Hypothesis(text.split(), {"tm": score, "oov": 1.0}) for text, score in texts.items()]
+    entries = [ListEntry(text.split(), {"tm": score, "oov": 1.0}) for text, score in texts.items()]
     forests = [from_nbest(entries, ("tm", "oov"), Vocabulary())]
     weights = Weights({"tm": -30.0, "oov": 100.0, "sparse": 7.0}, frozen=frozenset({"oov"}))
     table = choose_scale(MaxTranslation(), forests, weights, [[["a", "a"]]])

@@ -33,7 +33,7 @@ def session() -> dict[str, Any]:
 def test_the_session_runs(capsys: pytest.CaptureFixture[str]) -> None:
     session()
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("Comparison(score=")
+    assert printed[0].startswith("PairedTest(score=")
     assert float(printed[1].split()[0]) == pytest.approx(100 * 2 * 8 / (9 + 9), abs=0.01)
     assert "longer:0" in printed[3]
     assert printed[4:6] == ["['house', 'small']", "['he', 'waits']"]

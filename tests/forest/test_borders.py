@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges, join
-from toledo.forest.constructors import Arc, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.derivations import sample, viterbi
 from toledo.forest.envelope import envelope
 from toledo.forest.forest import Forest, Yields
@@ -96,7 +96,7 @@ def test_shapes_that_kernels_could_not_read_are_refused(field: str, value: np.nd
 
 def test_a_dense_feature_has_one_column() -> None:
     with pytest.raises(InputError, match="two columns"):
-        from_nbest([Hypothesis(["a"], {"x": 1.0})], ["x", "x"], Vocabulary())
+        from_nbest([ListEntry(["a"], {"x": 1.0})], ["x", "x"], Vocabulary())
 
 
 def test_a_final_state_that_is_named_twice_counts_once() -> None:
@@ -126,7 +126,7 @@ def test_nothing_occurs_where_later_scores_make_all_impossible() -> None:
 @given(st.permutations([0.0, 1.0, 2.0, 3.0]))
 def test_splitting_leaves_a_list_in_its_order(values: list[float]) -> None:
     """Gains and other things known of hypotheses stay with them."""
-    entries = [Hypothesis([f"w{rank}"], {"x": value}) for rank, value in enumerate(values)]
+    entries = [ListEntry([f"w{rank}"], {"x": value}) for rank, value in enumerate(values)]
     forest = from_nbest(entries, ["x"], Vocabulary())
     ngrams = localise(forest, forest.scores({"x": 1.0}), 2)
     assert ngrams.forest.yields.words.tolist() == forest.yields.words.tolist()
@@ -136,14 +136,14 @@ def test_splitting_leaves_a_list_in_its_order(values: list[float]) -> None:
 
 
 def test_words_that_look_like_boundaries_are_words() -> None:
-    forest = from_nbest([Hypothesis(["<s>", "a", "</s>"])], (), Vocabulary())
+    forest = from_nbest([ListEntry(["<s>", "a", "</s>"])], (), Vocabulary())
     ngrams = localise(forest, np.zeros(1), 2)
     names = {" ".join(forest.vocabulary.words(ngram)) for ngram in ngrams.ngrams(0)}
     assert names == {"<s>", "a", "</s>", "<s> a", "a </s>"}
 
 
 def test_pruning_by_posterior_keeps_likely_edges_only() -> None:
-    entries = [Hypothesis([f"w{rank}"], base=math.log(p)) for rank, p in enumerate([0.05, 0.5, 0.3, 0.15])]
+    entries = [ListEntry([f"w{rank}"], base=math.log(p)) for rank, p in enumerate([0.05, 0.5, 0.3, 0.15])]
     forest = from_nbest(entries, (), Vocabulary())
     for threshold, kept in [(0.0, 4), (0.1, 3), (0.2, 2), (0.9, 1)]:
         assert prune_by_posterior(forest, forest.scores({}), threshold).edges == kept
@@ -201,7 +201,7 @@ def test_all_results_on_a_deep_forest_with_more_than_1e300_derivations() -> None
 def test_parts_of_a_forest_share_their_sparse_names() -> None:
     vocabulary = Vocabulary()
     parts = [
-        from_nbest([Hypothesis(["a"], {"x": 1.0}), Hypothesis(["b"], {f"y{i}": 2.0})], (), vocabulary) for i in range(2)
+        from_nbest([ListEntry(["a"], {"x": 1.0}), ListEntry(["b"], {f"y{i}": 2.0})], (), vocabulary) for i in range(2)
     ]
     corpus = join(parts)
     again = localise(corpus, np.zeros(corpus.edges), 1).forest

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Arc, ForestBuilder, Hypothesis, from_lattice, from_nbest
+from toledo.forest.constructors import Arc, ForestBuilder, ListEntry, from_lattice, from_nbest
 from toledo.forest.derivations import log10_derivations, summarise
 from toledo.forest.drawing import to_dot, to_svg
 from toledo.forest.forest import Forest
@@ -70,22 +70,22 @@ def test_edges_with_several_tails_show_where_the_tails_go() -> None:
 
 
 def test_an_empty_hypothesis_is_seen() -> None:
-    forest = from_nbest([Hypothesis(["a"]), Hypothesis([])], (), Vocabulary())
+    forest = from_nbest([ListEntry(["a"]), ListEntry([])], (), Vocabulary())
     assert to_svg(forest).count('class="dot"') == 1
 
 
 def test_odd_words() -> None:
     words = ["\x00\x1b", "\u202e", "x" * 100, "家" * 10, "]]>", "--"]
-    forest = from_nbest([Hypothesis([word]) for word in words], (), Vocabulary())
+    forest = from_nbest([ListEntry([word]) for word in words], (), Vocabulary())
     shown = labels(to_svg(forest, np.zeros(len(words))))
     assert "x" * 39 + "…" in shown
     assert "��" in shown
-    dot = to_dot(from_nbest([Hypothesis(['a"b\\'])], (), Vocabulary()))
+    dot = to_dot(from_nbest([ListEntry(['a"b\\'])], (), Vocabulary()))
     assert '[label="a\\"b\\\\"]' in dot
 
 
 def test_large_and_joined_forests_are_refused() -> None:
-    forest = from_nbest([Hypothesis([str(number)]) for number in range(201)], (), Vocabulary())
+    forest = from_nbest([ListEntry([str(number)]) for number in range(201)], (), Vocabulary())
     for draw in (to_svg, to_dot):
         with pytest.raises(InputError, match="201 edges are too many") as caught:
             draw(forest)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import best_below, derivation_words
 from toledo.forest.envelope import envelope, envelope_texts
 from toledo.forest.forest import Forest
@@ -46,9 +46,9 @@ def test_the_envelope_is_the_maximum_over_all_derivations_everywhere(data: st.Da
 
 def test_an_nbest_list() -> None:
     entries = [
-        Hypothesis(["a"], {"x": 0.0, "y": 0.0}),
-        Hypothesis(["b"], {"x": -1.0, "y": 1.0}),
-        Hypothesis(["c"], {"x": -9.0}),
+        ListEntry(["a"], {"x": 0.0, "y": 0.0}),
+        ListEntry(["b"], {"x": -1.0, "y": 1.0}),
+        ListEntry(["c"], {"x": -9.0}),
     ]
     forest = from_nbest(entries, ["x", "y"], Vocabulary())
     found = envelope(forest, forest.scores({"x": 1.0, "y": 0.0}), forest.scores({"x": 0.0, "y": 1.0}))
@@ -59,7 +59,7 @@ def test_an_nbest_list() -> None:
 
 @pytest.mark.parametrize(("tiny", "lower", "best"), [(1e-308, -3000.0, [0]), (1e-308, 3000.0, [1]), (0.0, 1.0, [1])])
 def test_lines_that_cross_beyond_all_numbers(tiny: float, lower: float, best: list[int]) -> None:
-    forest = from_nbest([Hypothesis(["a"]), Hypothesis(["b"])], (), Vocabulary())
+    forest = from_nbest([ListEntry(["a"]), ListEntry(["b"])], (), Vocabulary())
     for sign in (1.0, -1.0):
         found = envelope(forest, np.array([0.0, lower]), np.array([0.0, sign * tiny]))
         assert found.starts.tolist() == [-math.inf]
@@ -67,7 +67,7 @@ def test_lines_that_cross_beyond_all_numbers(tiny: float, lower: float, best: li
 
 
 def long_list(size: int) -> Forest:
-    return from_nbest([Hypothesis([f"w{i}"]) for i in range(size)], (), Vocabulary())
+    return from_nbest([ListEntry([f"w{i}"]) for i in range(size)], (), Vocabulary())
 
 
 @pytest.mark.parametrize("forest", [oracle.chain(60, 5), oracle.doubling_forest(6, 60), long_list(500)], ids=repr)

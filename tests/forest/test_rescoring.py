@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise, rescore
 from toledo.language_model.estimate import estimate
@@ -88,7 +88,7 @@ def test_a_wide_enough_beam_loses_nothing(model: LanguageModel) -> None:
 
 
 def test_boundaries_in_the_text_and_names_in_use_are_refused(model: LanguageModel) -> None:
-    entries = [Hypothesis(["<s>", "a"], {"own": 1.0})]
+    entries = [ListEntry(["<s>", "a"], {"own": 1.0})]
     forest = from_nbest(entries, (), Vocabulary())
     with pytest.raises(InputError, match="contains <s>"):
         rescore(forest, np.zeros(1), 2, model, "lm", 1.0)

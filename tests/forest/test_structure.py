@@ -14,7 +14,7 @@ from toledo.forest.assemble import join, split
 from toledo.forest.constructors import (
     Arc,
     ForestBuilder,
-    Hypothesis,
+    ListEntry,
     from_confusion_network,
     from_lattice,
     from_nbest,
@@ -33,9 +33,9 @@ def texts(forest: Forest, weights: dict[str, float]) -> list[str]:
 
 def test_an_nbest_list_with_sparse_features_and_base_scores() -> None:
     entries = [
-        Hypothesis(["the", "house"], {"lm": -2.0, "pair=haus-house": 1.0}),
-        Hypothesis([], {"lm": -1.0}, base=-5.0),
-        Hypothesis(["a", "home"], {"lm": -2.5, "pair=haus-home": 1.0, "pair=ein-a": 2.0}),
+        ListEntry(["the", "house"], {"lm": -2.0, "pair=haus-house": 1.0}),
+        ListEntry([], {"lm": -1.0}, base=-5.0),
+        ListEntry(["a", "home"], {"lm": -2.5, "pair=haus-home": 1.0, "pair=ein-a": 2.0}),
     ]
     forest = from_nbest(entries, ["lm"], Vocabulary())
     assert repr(forest) == "Forest(1 nodes, 3 edges, 1 dense and 3 sparse features)"
@@ -110,11 +110,11 @@ def test_joining_and_splitting_are_inverse(first: Forest, second: Forest) -> Non
 
 
 def test_forests_that_do_not_belong_together_are_refused() -> None:
-    first = from_nbest([Hypothesis(["a"], {"x": 1.0})], ["x"], Vocabulary())
+    first = from_nbest([ListEntry(["a"], {"x": 1.0})], ["x"], Vocabulary())
     with pytest.raises(InputError, match="own vocabulary"):
-        join([first, from_nbest([Hypothesis(["a"])], ["x"], Vocabulary())])
+        join([first, from_nbest([ListEntry(["a"])], ["x"], Vocabulary())])
     with pytest.raises(InputError, match="other features"):
-        join([first, from_nbest([Hypothesis(["a"])], ["y"], first.vocabulary)])
+        join([first, from_nbest([ListEntry(["a"])], ["y"], first.vocabulary)])
 
 
 @given(oracle.forests())
@@ -128,7 +128,7 @@ def test_saving_and_loading(tmp_path_factory: pytest.TempPathFactory, forest: Fo
 
 
 def test_saving_keeps_sparse_features_base_and_provenance(tmp_path: Path) -> None:
-    entries = [Hypothesis(["a"], {"x": 1.0}, base=2.0), Hypothesis(["b"], {"y": 3.0})]
+    entries = [ListEntry(["a"], {"x": 1.0}, base=2.0), ListEntry(["b"], {"y": 3.0})]
     save_forest(from_nbest(entries, (), Vocabulary()), tmp_path / "f")
     loaded = load_forest(tmp_path / "f")
     assert loaded.scores({"x": 1.0, "y": 2.0}).tolist() == [3.0, 6.0]

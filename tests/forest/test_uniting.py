@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toledo.errors import InputError
 from toledo.forest.assemble import join, keep_edges
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.uniting import unite
 from toledo.text.vocabulary import Vocabulary
@@ -70,8 +70,8 @@ def test_without_distinct_any_forests_are_put_side_by_side(data: st.DataObject) 
     assert contents(unite([first, second], distinct=False)) == contents(first) + contents(second)
 
 
-def entries(*rows: tuple[str, float, float]) -> list[Hypothesis]:
-    return [Hypothesis(text.split(), {"x": x, "sparse": sparse}) for text, x, sparse in rows]
+def entries(*rows: tuple[str, float, float]) -> list[ListEntry]:
+    return [ListEntry(text.split(), {"x": x, "sparse": sparse}) for text, x, sparse in rows]
 
 
 def test_lists_keep_each_text_with_its_features_once() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.forest_files import Format, guess_format, read_forests, score_with
+from toledo.formats.forest_files import guess_format, read_forests, score_with
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.iterdir())
@@ -34,7 +34,7 @@ def test_damage_is_named(tmp_path_factory: pytest.TempPathFactory, file: Path, d
         assert error.remedy
 
 
-def error_of(path: Path, form: Format) -> InputError | None:
+def error_of(path: Path, form: str) -> InputError | None:
     try:
         for found in read_forests(path, form, model_scores=True):
             assert len(score_with(found, None)) == found.forest.edges

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.formats.docent import DocentConfiguration, document_search, import_docent, read_docent_config
+from toledo.formats.docent import DocentConfiguration, import_docent, read_docent_config
 from toledo.model import Model
+from toledo.search.document.settings import DocumentAnnealing
 
 CONFIGURATION = """<?xml version="1.0" ?>
 <docent>
@@ -74,18 +75,16 @@ def read(content: str = CONFIGURATION) -> DocentConfiguration:
 
 def test_what_both_have_is_taken_over() -> None:
     found = read()
-    assert found.search["seed"] == 7
-    assert found.search["start"] == "random"
-    assert found.search["acceptance"] == "annealing"
-    assert found.search["start_temperature"] == 2.0
-    assert found.search["end_temperature"] == pytest.approx(2 * 0.999**1000)
-    assert found.operations == {
+    assert found.search.search["seed"] == 7
+    assert found.search.search["start"] == "random"
+    assert found.search.settings().accept == DocumentAnnealing(2.0, 2 * 0.999**1000)
+    assert found.search.operations == {
         "change": 0.5, "swap": 0.0, "move": 0.25, "resegment": 0.0,
         "block_move_probability": 0.6, "right_distance_decay": 0.7, "left_distance_decay": 0.8,
     }  # fmt: skip
-    assert found.models.distortion_limit == 4
-    assert found.models.table_limit == 5
-    weights = found.models.weights
+    assert found.distortion_limit == 4
+    assert found.table_limit == 5
+    weights = found.weights
     assert [weights[name] for name in ("oov", "phrase.backward", "lexicon.forward", "bleu")] == [0.5, 0.1, 0.4, 1.0]
 
 
@@ -95,8 +94,8 @@ def test_what_both_have_is_taken_over() -> None:
 def test_annealing_stops_where_docent_does(hot: str, decay: str, steps: int) -> None:
     content = CONFIGURATION.replace('temperature">2<', f'temperature">{hot}<').replace("0.999", decay)
     found = read(content.replace(">1000<", ">100000<"))
-    assert found.search["steps"] == steps
-    assert found.search["end_temperature"] == pytest.approx(float(hot) * float(decay) ** steps)
+    assert found.search.search["steps"] == steps
+    assert found.search.settings().acceptance.end == pytest.approx(float(hot) * float(decay) ** steps)
     assert ("max-steps 100000: " in "\n".join(found.notes)) == (steps < 100_000)
 
 
@@ -104,13 +103,13 @@ def test_nothing_is_lost_in_silence() -> None:
     notes = "\n".join(read().notes)
     for lost in (
         "permute-phrases", "target-score", "annotation-level", "filter-limit 5", "gap (gappy-lm)", "0.7", "nobody",
-        "weight of 10", "--reference ref.xml", "sentence-parity-model: document.parity",
+        "weight of 10", "give the references when you translate: ref.xml", "sentence-parity-model: document.parity",
     ):  # fmt: skip
         assert lost in notes
     assert len(read().notes) == 9
     other = read(CONFIGURATION.replace("geometric-decay</p>", "aarts-laarhoven</p>"))
     assert "search simulated-annealing aarts-laarhoven: hill climbing instead" in other.notes
-    assert other.search["acceptance"] == "hill-climbing"
+    assert other.search.search["accept"] == "hill-climbing"
     assert "initial state saved-state" in "\n".join(read(CONFIGURATION.replace("monotonic", "saved-state")).notes)
 
 
@@ -118,7 +117,7 @@ def test_nothing_is_lost_in_silence() -> None:
     ("old", "new", "message", "line"),
     [
         ("</docent>\n", "", "not well-formed", 37),
-        ("docent>", "decoder>", "no configuration of Docent", None),
+        ("docent>", "decoder>", "not a configuration of Docent", None),
         ("<random>7", "<random>x", "'x'", 3),
         ('weight=".5"', 'weight="nan"', "'nan'", 6),
         ('type="move-phrases" ', "", "<operation> without type", 7),
@@ -144,17 +143,17 @@ def test_the_model_and_the_search(folder: Path) -> None:
     configuration = read()
     with pytest.raises(InputError, match="names it") as caught:
         import_docent(configuration, folder)
-    assert "--phrase-table" in caught.value.remedy
+    assert "phrase table" in caught.value.remedy
     (folder / "table").write_text(TABLE)
     with pytest.raises(InputError, match="names it") as caught:
         import_docent(configuration, folder)
-    assert "--language-model" in caught.value.remedy
+    assert "language model" in caught.value.remedy
     (folder / "lm.arpa").write_text(ARPA)
     model = import_docent(configuration, folder)
     assert model.settings.distortion_limit == 4
     assert model.weights["phrase.penalty"] == 0.0
     model.save("model")
     assert Model.load("model").weights == model.weights
-    assert document_search(configuration).weights == {"document.parity": 2.0, "bleu": 1.0}
+    assert configuration.search.weights == {"document.parity": 2.0, "bleu": 1.0}
     with pytest.raises(InputError, match="2 language models"):
         import_docent(configuration, folder, None, ["lm.arpa", "lm.arpa"])

@@ -43,11 +43,11 @@ def test_what_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
     for path in (tmp_path / "file.txt", "-"):
         with pytest.raises(InputError, match="format") as caught:
             guess_format(path)
-        assert "--from" in str(caught.value.remedy)
+        assert "name the format" in str(caught.value.remedy)
     for path in ("out.txt", "-", "out/"):
         with pytest.raises(InputError, match="format to write") as caught:
             guess_output_format(path)
-        assert "--to" in str(caught.value.remedy)
+        assert "name the format" in str(caught.value.remedy)
     assert guess_output_format("a.best100.gz") == "nbest"
     assert guess_output_format("some/forests") == "toledo"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from lattice_words import texts
 
 from toledo.errors import InputError
-from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.formats.hypergraph import HEADER, read_hypergraphs, write_hypergraphs
 from toledo.text.vocabulary import Vocabulary
@@ -112,6 +112,6 @@ def test_an_empty_forest_is_a_node_without_edges(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["[1]", "[X]", "</s>", "a|||b", "a b"])
 def test_words_that_would_be_read_as_something_else_are_refused(tmp_path: Path, word: str) -> None:
-    forest = from_nbest([Hypothesis(["x", word, "y"])], (), Vocabulary())
+    forest = from_nbest([ListEntry(["x", word, "y"])], (), Vocabulary())
     with pytest.raises(InputError, match="cannot be written in a hypergraph"):
         write_hypergraphs([forest], tmp_path / "f")

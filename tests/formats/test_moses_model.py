@@ -60,7 +60,9 @@ def test_nothing_to_import_is_an_error() -> None:
 def test_files_that_are_elsewhere_are_asked_for(tmp_path: Path, file: str, option: str) -> None:
     export_model(small_model(reordering=True), tmp_path / "moses")
     elsewhere = (tmp_path / "moses" / file).rename(tmp_path / file)
-    with pytest.raises(InputError, match=f"{file}: no such file, but the moses.ini(.|\n)*give --{option} FILE"):
+    with pytest.raises(
+        InputError, match=f"{file}: no such file, but the moses.ini(.|\n)*give another {option.replace('-', ' ')}"
+    ):
         import_model(moses_ini=tmp_path / "moses" / "moses.ini")
     given: dict[str, object] = {option.replace("-", "_"): elsewhere}
     if option == "language-model":

@@ -154,6 +154,11 @@ def test_sgm_is_laxer_than_xml() -> None:
     assert "does not end" in refusal(content.replace("y</seg>", ""), "cut.sgm").message
 
 
+@pytest.mark.parametrize("size", range(60, len(SOURCE) - 1, 23))
+def test_a_file_that_ends_early_is_refused(size: int) -> None:
+    assert "not well-formed" in refusal(SOURCE[:size]).message
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message", "line"),
     [
@@ -180,6 +185,8 @@ def test_entities_and_other_files_are_not_followed() -> None:
     assert "entity a" in refusal(SOURCE.replace("<mteval>", f"{bomb}<mteval>")).message
     outside = '<!DOCTYPE m [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n'
     assert "entity a" in refusal(SOURCE.replace("<mteval>", f"{outside}<mteval>").replace("&amp;", "&a;")).message
+    hidden = '<!DOCTYPE m SYSTEM "a>b" [<!ENTITY % a "ha">%a;]>\n'
+    assert "entity a" in refusal(SOURCE.replace("<mteval>", f"{hidden}<mteval>").replace("small", "&a;")).message
     Path("doctype.xml").write_text(SOURCE.replace("<mteval>", '<!DOCTYPE mteval SYSTEM "mteval.dtd">\n<mteval>'))
     assert len(read_documents("doctype.xml").documents) == 2
     Path("latin.xml").write_bytes(SOURCE.replace("ja", "jä").encode("latin1"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lattice_words import lattices, texts
 
 from toledo.errors import InputError
-from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.formats.plf import read_plf, write_plf
 from toledo.text.vocabulary import Vocabulary
@@ -102,7 +102,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 
 def test_an_nbest_list_is_a_lattice(tmp_path: Path) -> None:
-    forest = from_nbest([Hypothesis(["a", "b"], {"p": 0.0}), Hypothesis([], {"p": -1.0})], ["p"], Vocabulary())
+    forest = from_nbest([ListEntry(["a", "b"], {"p": 0.0}), ListEntry([], {"p": -1.0})], ["p"], Vocabulary())
     write_plf([forest], tmp_path / "f.plf")
     assert (tmp_path / "f.plf").read_text() == "((('a', 1, 1),('*EPS*', 0.36787944, 2),),(('b', 1, 1),),)\n"
 
@@ -118,8 +118,8 @@ def test_other_forests_are_refused(tmp_path: Path) -> None:
             write_plf([builder.build(goal)], tmp_path / "f.plf")
     for word in ("*EPS*", "a b"):
         with pytest.raises(InputError, match="cannot be written in PLF"):
-            write_plf([from_nbest([Hypothesis([word])], (), Vocabulary())], tmp_path / "f.plf")
-    far = from_nbest([Hypothesis(["a"], {"p": -800.0})], ["p"], Vocabulary())
+            write_plf([from_nbest([ListEntry([word])], (), Vocabulary())], tmp_path / "f.plf")
+    far = from_nbest([ListEntry(["a"], {"p": -800.0})], ["p"], Vocabulary())
     with pytest.raises(InputError, match="too far from 0"):
         write_plf([far], tmp_path / "f.plf")
     assert not (tmp_path / "f.plf").exists()

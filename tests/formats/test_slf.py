@@ -9,7 +9,7 @@ from hypothesis import given
 from lattice_words import lattices, texts
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.formats.slf import SlfLattice, read_slf, write_slf
@@ -111,10 +111,10 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 def test_names_and_words_that_slf_cannot_say_are_refused(tmp_path: Path) -> None:
     for hypothesis, message in (
-        (Hypothesis(["a"], {"W": 1.0}), "no field for a feature named 'W'"),
-        (Hypothesis(["a"], {"acoustic": 1.0}), "no field for a feature named 'acoustic'"),
-        (Hypothesis(["a"], {"a=b": 1.0}), "no field for a feature named 'a=b'"),
-        (Hypothesis(["!NULL"]), "cannot be written in SLF"),
+        (ListEntry(["a"], {"W": 1.0}), "no field for a feature named 'W'"),
+        (ListEntry(["a"], {"acoustic": 1.0}), "no field for a feature named 'acoustic'"),
+        (ListEntry(["a"], {"a=b": 1.0}), "no field for a feature named 'a=b'"),
+        (ListEntry(["!NULL"]), "cannot be written in SLF"),
     ):
         with pytest.raises(InputError, match=message):
             write_slf([from_nbest([hypothesis], (), Vocabulary())], tmp_path / "f.slf")

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
@@ -25,7 +25,7 @@ REFERENCE = ["Once", "upon", "a", "rhyme"]
 
 @pytest.fixture(scope="module")
 def forest() -> Forest:
-    entries = [Hypothesis(text.split(), {"tm": tm, "lm": lm}) for text, tm, lm in HYPOTHESES.values()]
+    entries = [ListEntry(text.split(), {"tm": tm, "lm": lm}) for text, tm, lm in HYPOTHESES.values()]
     return from_nbest(entries, ["tm", "lm"], Vocabulary())
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from toledo.errors import InputError
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest, from_samples
+from toledo.forest.constructors import ListEntry, from_nbest, from_samples
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
-from toledo.objectives.objective import Regularised, match
+from toledo.objectives.objective import Regularized, match
 from toledo.text.vocabulary import Vocabulary
 
 REFERENCES = [[["the", "small", "house"], ["a", "little", "house"]], [["it", "is", "unseenword"], ["yes"]]]
@@ -28,7 +28,7 @@ def lists() -> Forest:
     parts = []
     for number, texts in enumerate(TEXTS):
         entries = [
-            Hypothesis(text.split(), {"x": float(rank), "y": rank * 0.3 - number}) for rank, text in enumerate(texts)
+            ListEntry(text.split(), {"x": float(rank), "y": rank * 0.3 - number}) for rank, text in enumerate(texts)
         ]
         parts.append(from_nbest(entries, ["x", "y"], vocabulary))
     return join(parts)
@@ -89,14 +89,14 @@ def test_lattices_and_wrong_numbers_are_refused() -> None:
 @given(st.floats(-1, 1), st.floats(0.1, 1))
 def test_penalties_and_their_gradients(x: float, y: float) -> None:
     matched = match(localise(lists(), np.zeros(7), 2), REFERENCES)
-    objective = Regularised(LinearBLEU(2), l2=0.7, l1=0.4, centre={"y": 2.0})
+    objective = Regularized(LinearBLEU(2), l2=0.7, l1=0.4, center={"y": 2.0})
     at = {"x": x, "y": y}
     value, gradient = objective.value_and_gradient(matched, at)
     plain = LinearBLEU(2).value_and_gradient(matched, at)[0]
     assert value == pytest.approx(plain - 0.35 * (x * x + (y - 2) ** 2) - 0.4 * (abs(x) + abs(y - 2)))
     step = 1e-6
     for name in at:
-        if abs(at[name] - objective.centre.get(name, 0.0)) > 1e-3:
+        if abs(at[name] - objective.center.get(name, 0.0)) > 1e-3:
             up, down = (
                 objective.value_and_gradient(matched, {**at, name: at[name] + sign * step})[0] for sign in (1, -1)
             )
@@ -107,9 +107,9 @@ def test_at_the_kink_the_penalty_holds_a_weight_that_gains_less() -> None:
     matched = match(localise(lists(), np.zeros(7), 2), REFERENCES)
     at = {"x": 0.0, "y": 0.0}
     slope = LinearBLEU(2).value_and_gradient(matched, at)[1]["x"]
-    held = Regularised(LinearBLEU(2), l1=abs(slope) + 0.1).value_and_gradient(matched, at)[1]["x"]
-    moved = Regularised(LinearBLEU(2), l1=abs(slope) / 2).value_and_gradient(matched, at)[1]["x"]
+    held = Regularized(LinearBLEU(2), l1=abs(slope) + 0.1).value_and_gradient(matched, at)[1]["x"]
+    moved = Regularized(LinearBLEU(2), l1=abs(slope) / 2).value_and_gradient(matched, at)[1]["x"]
     assert held == 0.0
     assert moved == pytest.approx(slope - math.copysign(abs(slope) / 2, slope))
     with pytest.raises(ValueError, match="not be negative"):
-        Regularised(LinearBLEU(2), l2=-1.0)
+        Regularized(LinearBLEU(2), l2=-1.0)

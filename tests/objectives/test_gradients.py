@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import localise
 from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
@@ -29,7 +29,7 @@ def lists(copies: int = 1) -> Forest:
     parts = []
     for number in range(copies):
         entries = [
-            Hypothesis(text.split(), {"x": math.sin(rank + number), f"sparse{rank % 3}": 1.0, "all": rank / 3})
+            ListEntry(text.split(), {"x": math.sin(rank + number), f"sparse{rank % 3}": 1.0, "all": rank / 3})
             for rank, text in enumerate(TEXTS)
         ]
         parts.append(from_nbest(entries, ["x"], vocabulary))

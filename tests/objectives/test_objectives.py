@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise
@@ -220,7 +220,7 @@ def test_two_sweeps_over_pieces_give_what_single_steps_give(matched: MatchedFore
 
 
 def test_weights_that_are_too_large_are_refused() -> None:
-    forest = from_nbest([Hypothesis(["a"], {"x": 1e30}), Hypothesis(["b"], {"x": -1.0})], ["x"], Vocabulary())
+    forest = from_nbest([ListEntry(["a"], {"x": 1e30}), ListEntry(["b"], {"x": -1.0})], ["x"], Vocabulary())
     matched = match(localise(forest, np.zeros(forest.edges), 4), [[["a"]]])
     with pytest.raises(ValueError, match="too large"):
         CoBLEU().value_and_gradient(matched, {"x": 1e300})

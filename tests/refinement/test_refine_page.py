@@ -10,10 +10,9 @@ from typer.main import get_command
 
 from toledo.cli.app import app
 from toledo.cli.refine.command import refine
-from toledo.cli.refine.running import LEXICON_PART
-from toledo.refinement.loop import PAPER, Settings
-from toledo.refinement.procedure import ListSettings
+from toledo.refinement.settings import LEXICON_PART, RefineSettings
 
+PAPER = RefineSettings(method="growth").resolved()
 PAGE = Path(__file__).parents[2] / "docs" / "refine.md"
 
 
@@ -41,31 +40,29 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_defaults() -> None:
     text = PAGE.read_text(encoding="utf-8")
     defaults = {name: one.default for name, one in inspect.signature(refine).parameters.items()}
-    ours = Settings()
-    assert f"`--tau {ours.strength:g} --lexicon-tau {ours.lexicon_strength:g}`" in text
-    assert f"`--scale {ours.scale:g}` |" in text
-    assert f"`--distance kl` the default is {PAPER.strength:g} for both".replace("e-05", "e-5") in text
-    assert PAPER.lexicon_strength is None
-    assert f"With growth transforms {PAPER.scale:g}" in text
-    assert ours.method.steps == 20
+    ours = RefineSettings().resolved()
+    assert f"`--tau {ours.tau:g} --lexicon-tau {ours.lexicon_tau:g}`" in text
+    assert f"`--scale {ours.sharpness:g}` |" in text
+    assert f"`--distance kl` the default is {PAPER.tau:g} for both".replace("e-05", "e-5") in text
+    assert PAPER.lexicon_tau == PAPER.tau
+    assert f"With growth transforms {PAPER.sharpness:g}" in text
+    assert ours.steps == 20
     assert "Twenty steps" in text
-    assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.schedule)
-    assert (defaults["n_best_size"], defaults["folds"]) == (ListSettings().n_best, ListSettings().folds)
+    assert (defaults["patience"], defaults["train"].value) == (ours.patience, ours.parameters)
+    assert (defaults["n_best_size"], defaults["folds"]) == (ours.nbest, ours.folds)
     assert f"`--folds {defaults['folds']}`" in text
     assert f"`--objective {defaults['objective'].value}`" in text
 
 
 def test_help_tells_the_defaults() -> None:
     options = {one.name: one for one in get_command(app).commands["refine"].params}
-    ours = Settings()
-    assert options["tau"].show_default == (
-        f"{ours.strength:g}; {PAPER.distance}: {PAPER.strength:g}".replace("e-05", "e-5")
-    )
+    ours = RefineSettings().resolved()
+    assert options["tau"].show_default == (f"{ours.tau:g}; {PAPER.distance}: {PAPER.tau:g}".replace("e-05", "e-5"))
     assert options["lexicon_tau"].show_default == f"a tenth of --tau; {PAPER.distance}: as --tau"
-    assert ours.lexicon_strength == pytest.approx(ours.strength / LEXICON_PART)
+    assert ours.lexicon_tau == pytest.approx(ours.tau / LEXICON_PART)
     assert LEXICON_PART == 10
-    assert options["scale"].show_default == f"{ours.scale:g}; growth: {PAPER.scale:g}"
+    assert options["scale"].show_default == f"{ours.sharpness:g}; growth: {PAPER.sharpness:g}"
     assert options["iterations"].show_default == f"{ours.iterations}; growth: {PAPER.iterations}"
     assert options["distance"].show_default == f"{ours.distance}; growth: {PAPER.distance}"
-    assert options["utility"].show_default == f"{ours.utility}; growth: {PAPER.utility}"
-    assert options["steps"].show_default == f"{ours.method.steps}"
+    assert options["utility"].show_default == f"{ours.level}; growth: {PAPER.level}"
+    assert options["steps"].show_default == f"{ours.steps}"

@@ -14,7 +14,8 @@ from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalis
 from toledo.refinement.growth import Growth
 from toledo.refinement.objective import Objective, Parameters
 from toledo.refinement.softmax import gradient
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.search.steps import steps_of
 
 SOURCES = ["das haus ist klein", "klein ist das haus", "das ist neu", "haus ist klein ist das"]
@@ -33,7 +34,7 @@ def model():
 
 
 def forests(model):
-    return BeamSearch(model, BeamSettings(50)).forests([line.split() for line in SOURCES], 1)
+    return BeamSearch(model, Beam(50)).forests([line.split() for line in SOURCES], 1)
 
 
 def objective(model, names, strength=0.01, density=50.0):
@@ -88,7 +89,7 @@ def test_best_translations_are_scored(model):
     given = objective(model, PHRASE)
     changes = np.zeros(len(model.table))
     found = given.space.expect(given.exponents, changes, 1)
-    texts = [one.words for one in BeamSearch(model, BeamSettings(50)).translate([line.split() for line in SOURCES], 1)]
+    texts = [one.words for one in BeamSearch(model, Beam(50)).translate([line.split() for line in SOURCES], 1)]
     total = BLEU(smooth_method="none").corpus_statistics(texts, [[line.split()] for line in REFERENCES]).sum(axis=0)
     assert found.best == pytest.approx(BLEU(smooth_method="none").score(2 * total))
     assert found.utility == pytest.approx(8 * found.mean)

@@ -9,7 +9,7 @@ import pytest
 from small_refinements import random_model, random_space
 
 from toledo import storage
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
@@ -19,20 +19,21 @@ from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.refinement import procedure as module
 from toledo.refinement import training_lists
 from toledo.refinement.distributions import LEXICON, PHRASE
-from toledo.refinement.growth import Growth
-from toledo.refinement.history import Checkpoint
-from toledo.refinement.loop import PAPER, Settings, refine
+from toledo.refinement.loop import refine
 from toledo.refinement.objective import Parameters
-from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
-from toledo.refinement.softmax import SoftmaxAscent, softmax
+from toledo.refinement.settings import PAPER, RefineSettings
+from toledo.refinement.softmax import softmax
 from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
+from toledo.runs.checkpoint import Checkpoint
+from toledo.runs.history import History
 from toledo.sample.corpus import write_sample
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.search.steps import steps_of
 from toledo.text.corpus import read_parallel, read_segments, read_sentences
 from toledo.training import Training, train
-from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuners.mira import MIRA
 
 
@@ -48,8 +49,8 @@ def small(seed=1):
     return model, random_space(random, model)
 
 
-def paper(schedule, strength, **others):
-    return replace(PAPER, schedule=schedule, strength=strength, **others)
+def paper(parameters, tau, **others):
+    return replace(PAPER, parameters=parameters, tau=tau, **others)
 
 
 def unchanged(model, number):
@@ -60,35 +61,24 @@ def test_two_stages_one_after_the_other():
     model, space = small()
     settings = paper("two-stage", 0.0, iterations=4, patience=2)
     found = refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0, 2.5, 2.4, 2.0, 4.0, 0.0))
-    stages = [(one.number, one.stage, one.families) for one in found.history.iterations]
+    stages = [(one.number, one.stage, one.trained) for one in found.history.all_rounds]
     assert [one[1] for one in stages] == [-1, 0, 0, 0, 0, 1, 1, 1, 1]
     assert stages[1][2] == PHRASE
     assert stages[5][2] == LEXICON
-    assert found.history.best.number == 6
+    assert found.history.best == 6
     # The second stage begins with the best state of the first: in it, phrase probabilities are those of iteration 2.
     first = refine(
-        model, space, replace(settings, schedule="phrase", iterations=2), tune=unchanged, validate=scores(1, 2, 3)
+        model, space, replace(settings, parameters="phrase", iterations=2), tune=unchanged, validate=scores(1, 2, 3)
     )
     columns = [model.table.feature_names.index(name) for name in PHRASE]
     np.testing.assert_array_equal(found.model.table.scores[:, columns], first.model.table.scores[:, columns])
 
 
-def test_a_second_stage_may_follow_later(tmp_path: Path):
-    model, space = small()
-    checkpoint = Checkpoint(tmp_path, {})
-    settings = paper("phrase", 0.0, iterations=2)
-    refine(model, space, settings, tune=unchanged, validate=scores(1.0, 2.0, 3.0), checkpoint=checkpoint)
-    both = replace(settings, schedule="two-stage")
-    later = refine(model, space, both, tune=unchanged, validate=scores(4.0, 5.0), checkpoint=checkpoint)
-    whole = refine(model, space, both, tune=unchanged, validate=scores(1.0, 2.0, 3.0, 4.0, 5.0))
-    np.testing.assert_array_equal(later.model.table.scores, whole.model.table.scores)
-
-
 def test_the_baseline_is_kept_if_nothing_is_better():
     model, space = small()
     found = refine(model, space, paper("both", 0.01, patience=2), tune=unchanged, validate=scores(5.0, 4.0))
-    assert found.history.best.number == 0
-    assert len(found.history.iterations) == 3
+    assert found.history.best == 0
+    assert len(found.history.rounds) == 2
     np.testing.assert_array_equal(found.model.table.scores, model.table.scores)
 
 
@@ -107,7 +97,7 @@ def test_weights_are_tuned_between_iterations():
     assert [number for number, _ in asked] == [2, 4]
     assert not np.array_equal(asked[0][1], asked[1][1])
     assert found.model.weights["phrase.forward"] == pytest.approx(0.4)
-    assert [one.weights["phrase.forward"] for one in found.history.iterations] == pytest.approx(
+    assert [one.weights["phrase.forward"] for one in found.history.all_rounds] == pytest.approx(
         [0.2, 0.2, 0.2, 0.2, 0.4]
     )
 
@@ -117,15 +107,15 @@ def test_families_without_weight_are_not_trained():
     weights = replace(model.weights, values_by_name={**model.weights, "phrase.backward": 0.0})
     settings = paper("phrase", 0.0, iterations=1)
     found = refine(model.with_weights(weights), space, settings, tune=unchanged, validate=scores(1.0, 2.0))
-    assert found.history.last.families == ("phrase.forward",)
+    assert found.history.last.trained == ("phrase.forward",)
     column = model.table.feature_names.index("phrase.backward")
     np.testing.assert_array_equal(found.model.table.scores[:, column], model.table.scores[:, column])
 
 
-@pytest.mark.parametrize("method", [PAPER.method, SoftmaxAscent(3)])
+@pytest.mark.parametrize("method", ["growth", "lbfgs"])
 def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
     model, space = small()
-    settings = paper("two-stage", 1e-3, iterations=3, patience=2, method=method)
+    settings = paper("two-stage", 1e-3, iterations=3, patience=2, method=method, steps=3, distance="kl", sharpness=5.0)
 
     def validate(given):  # depends on the model alone, as a true one
         return float(np.sin(1000 * given.table.scores.sum(dtype=np.float64)))
@@ -135,7 +125,7 @@ def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
         return given.with_weights(replace(given.weights, values_by_name=weights))
 
     whole = refine(model, space, settings, tune=tune, validate=validate)
-    for stop in range(1, len(whole.history.iterations) + 1):
+    for stop in range(1, len(whole.history.all_rounds) + 1):
         calls = 0
 
         def interrupted(given, stop=stop):
@@ -145,32 +135,50 @@ def test_interrupted_and_resumed_gives_the_same_model(tmp_path: Path, method):
                 raise KeyboardInterrupt
             return validate(given)
 
-        checkpoint = Checkpoint(tmp_path / str(stop), {"settings": "the same"})
+        checkpoint = Checkpoint(tmp_path / str(stop), {"settings": "the same"}, resume=True)
         with pytest.raises(KeyboardInterrupt):
             refine(model, space, settings, tune=tune, validate=interrupted, checkpoint=checkpoint)
         again = refine(model, space, settings, tune=tune, validate=validate, checkpoint=checkpoint)
         np.testing.assert_array_equal(again.model.table.scores, whole.model.table.scores)
         assert again.model.weights == whole.model.weights
-        assert [replace(one, seconds=0, tuning_seconds=0) for one in again.history.iterations] == [
-            replace(one, seconds=0, tuning_seconds=0) for one in whole.history.iterations
+        times = {"search_seconds": 0.0, "tuning_seconds": 0.0}
+        assert [replace(one, **times) for one in again.history.all_rounds] == [
+            replace(one, **times) for one in whole.history.all_rounds
         ]
         left = {path.name for path in (tmp_path / str(stop)).iterdir()}
-        assert left == {"history.json", f"state-{again.history.best.number}", f"state-{again.history.last.number}"}
-    with pytest.raises(InputError, match="settings was the same and is now other"):
-        Checkpoint(tmp_path / "1", {"settings": "other"}).load()
-    (tmp_path / "1" / "history.json").write_text("{}")
-    with pytest.raises(InputError, match="no history"):
-        Checkpoint(tmp_path / "1", {}).load()
+        assert left == {"history.json", f"round-{again.history.best}", f"round-{again.history.last.number}"}
+    with pytest.raises(RunError, match="settings was the same, is other"):
+        Checkpoint(tmp_path / "1", {"settings": "other"}, resume=True).load("refinement", History)
 
 
 def test_settings_are_checked():
-    wrong = [{"schedule": "x"}, {"iterations": 0}, {"scale": 0.0}, {"strength": -1.0}, {"strength": np.inf}]
-    wrong += [{"lexicon_strength": -1.0}, {"distance": "x"}, {"utility": "x"}]
+    wrong = [{"parameters": "x"}, {"iterations": 0}, {"sharpness": 0.0}, {"tau": -1.0}, {"tau": np.inf}]
+    wrong += [{"lexicon_tau": -1.0}, {"distance": "x"}, {"level": "x"}, {"search": "itg"}, {"folds": 0}]
     for one in wrong:
-        with pytest.raises(ValueError, match=r"schedule|iterations|scale|τ|distance|utility"):
-            Settings(**one)
-    with pytest.raises(ValueError, match="no distance but KL"):
-        Settings(method=Growth())
+        with pytest.raises(InputError, match=next(iter(one))):
+            RefineSettings(**one)
+    with pytest.raises(InputError, match="no distance but KL"):
+        RefineSettings(method="growth", distance="ratios")
+    with pytest.raises(InputError, match="BLEU of the corpus only"):
+        RefineSettings(on="forests", level="sentence")
+
+
+def test_defaults_depend_on_method_and_distance():
+    ours, kl, paper = (RefineSettings(**one).resolved() for one in ({}, {"distance": "kl"}, {"method": "growth"}))
+    assert (ours.tau, ours.lexicon_tau, ours.level, ours.sharpness, ours.iterations) == (0.2, 0.02, "corpus", 20.0, 1)
+    assert (kl.tau, kl.lexicon_tau, kl.level, kl.sharpness) == (1e-5, 1e-5, "corpus", 20.0)
+    assert (paper.distance, paper.level, paper.sharpness, paper.iterations) == ("kl", "sentence", 5.0, 10)
+    for given, expected in (
+        ({"tau": 1.0}, (1.0, 0.1)),
+        ({"tau": 0.0}, (0.0, 0.0)),
+        ({"tau": 1.0, "distance": "kl"}, (1.0, 1.0)),
+        ({"tau": 1.0, "method": "growth"}, (1.0, 1.0)),
+        ({"lexicon_tau": 0.5}, (0.2, 0.5)),
+        ({"lexicon_tau": 0.0, "distance": "kl"}, (1e-5, 0.0)),
+    ):
+        found = RefineSettings(**given).resolved()
+        assert (found.tau, found.lexicon_tau) == expected
+    assert RefineSettings(method="growth", on="forests").resolved().level == "corpus"
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +303,7 @@ def test_folds_are_of_the_same_kind(sample, tmp_path):
 def test_lists_are_those_of_k_best(sample):
     model, _ = loaded(sample)
     segments = read_segments(sample / "tune.src", [sample / "tune.trg.0"])[:5]
-    forests = BeamSearch(model, BeamSettings(20)).forests([one.words for one in segments], 1)
+    forests = BeamSearch(model, Beam(20)).forests([one.words for one in segments], 1)
     references = [one.references[0] for one in segments]
     rows = np.arange(len(model.table), dtype=np.int32)[::-1].copy()
     lists = phrase_lists(forests, model.weights, references, 7, rows, len(model.table), 1)
@@ -313,7 +321,10 @@ def test_lists_are_those_of_k_best(sample):
     assert h == arrays.hypotheses[-1]
 
 
-def procedure(sample, work, **options):
+LISTS = {"folds": 2, "nbest": 20, "search": "beam:pop_limit=20", "rounds": 1}
+
+
+def procedure(sample, work):
     model, corpus = loaded(sample)
     return Procedure(
         model=model,
@@ -321,16 +332,15 @@ def procedure(sample, work, **options):
         tuning=read_segments(sample / "tune.src", [sample / "tune.trg.0"]),
         validation=read_segments(sample / "test.src", [sample / "test.trg.0"]),
         tuner=MIRA(),
-        rounds=LoopSettings(rounds=1, n_best=20, threads=1),
         work=work,
-        **{"lists": ListSettings(n_best=20, folds=2, pop_limit=20), **options},
+        threads=1,
     )
 
 
 def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
-    settings = paper("two-stage", 1e-4, scale=3.0, iterations=2, threads=1)
+    settings = paper("two-stage", 1e-4, sharpness=3.0, iterations=2, **LISTS)
     whole = procedure(sample, tmp_path / "whole").run(settings)
-    assert whole.history.iterations[1].objective[1] > whole.history.iterations[1].objective[0]
+    assert whole.history.rounds[0].objective > whole.history.rounds[0].details["objective_before"]
     # Interrupted while lists are made, and then again while weights are tuned.
     make, calls = training_lists._make, []
 
@@ -355,55 +365,52 @@ def test_whole_procedure_goes_on_where_it_was(sample, tmp_path, monkeypatch):
     again = procedure(sample, tmp_path / "parts").run(settings)
     np.testing.assert_array_equal(again.model.table.scores, whole.model.table.scores)
     assert dict(again.model.weights) == dict(whole.model.weights)
-    with pytest.raises(InputError, match="cannot go on: folds was 2 and is now 3"):
-        procedure(sample, tmp_path / "parts", lists=ListSettings(20, 3, 20)).run(settings)
+    with pytest.raises(RunError, match="settings differ: folds was 2, is 3"):
+        procedure(sample, tmp_path / "parts").run(replace(settings, folds=3))
 
 
 def test_what_would_fail_later_is_refused_at_once(sample, tmp_path):
-    work, both = tmp_path / "work", Settings("both")
+    work, both = tmp_path / "work", RefineSettings("both")
     given = procedure(sample, work)
     model = given.model
     nothing = replace(model.weights, values_by_name={**model.weights, **dict.fromkeys(LEXICON, 0.0)})
     cases = {
-        "3000 folds of 300 lines": (replace(given, lists=ListSettings(folds=3000)), both),
+        "3000 folds of 300 lines": (given, replace(both, folds=3000)),
         "not known how": (replace(given, model=replace(model, training={})), both),
         "no word lexicons": (replace(given, model=replace(model, word_lexicons=None)), both),
-        "given word alignments": (replace(given, model=replace(model, word_lexicons=None)), Settings("phrase")),
+        "given word alignments": (replace(given, model=replace(model, word_lexicons=None)), RefineSettings("phrase")),
         "weights of lexicon.forward, lexicon.backward are 0": (
-            replace(given, model=model.with_weights(nothing), tune_baseline=False),
-            Settings("two-stage"),
+            replace(given, model=model.with_weights(nothing)),
+            RefineSettings("two-stage", keep_weights=True),
         ),
     }
     for message, (one, settings) in cases.items():
         with pytest.raises(InputError, match=message):
             one.run(settings)
-    with pytest.raises(ValueError, match="lattices know no utility but"):
-        replace(given, lists=ListSettings(density=5.0)).run(replace(both, utility="sentence"))
     assert not work.exists()
 
 
 def test_lists_for_other_lexicon_features_are_refused(sample, tmp_path):
-    given = procedure(sample, tmp_path, tune_baseline=False)
-    given.baseline(Settings("phrase"))
-    with pytest.raises(InputError, match=r"other lexicon features: those of the model; .* sums[^·]*--lexical model1"):
-        given.baseline(Settings("two-stage"))
+    given, kept = procedure(sample, tmp_path), {**LISTS, "keep_weights": True}
+    given.baseline(RefineSettings("phrase", **kept))
+    with pytest.raises(RunError, match=r"other lexicon features: those of the model; .* sums[^·]*lexical='model1'"):
+        given.baseline(RefineSettings("two-stage", **kept))
     other = replace(given, work=tmp_path / "other")
-    other.baseline(Settings("lexicon"))
-    other.baseline(Settings("both"))
-    with pytest.raises(InputError, match="other lexicon features: sums"):
-        other.baseline(Settings("phrase"))
+    other.baseline(RefineSettings("lexicon", **kept))
+    other.baseline(RefineSettings("both", **kept))
+    with pytest.raises(RunError, match="other lexicon features: sums"):
+        other.baseline(RefineSettings("phrase", **kept))
 
 
 def test_processes_and_own_text(sample, tmp_path):
-    lists = ListSettings(n_best=10, folds=1, pop_limit=20)
-    one = procedure(sample, tmp_path / "one", lists=lists)
-    settings = paper("phrase", 1e-5, iterations=1, threads=1)
+    one, many = procedure(sample, tmp_path / "one"), procedure(sample, tmp_path / "many")
+    settings = paper("phrase", 1e-5, **{**LISTS, "nbest": 10, "folds": 1})
+    parallel = replace(settings, processes=2)
     module_size = module.SENTENCES_AT_ONCE
     try:
         module.SENTENCES_AT_ONCE = 150
-        threads = one.space(one.baseline(settings)).parts
-        many = procedure(sample, tmp_path / "many", lists=replace(lists, processes=2))
-        processes = many.space(many.baseline(settings)).parts
+        threads = one.space(one.baseline(settings), settings).parts
+        processes = many.space(many.baseline(parallel), parallel).parts
     finally:
         module.SENTENCES_AT_ONCE = module_size
     assert len(threads) == len(processes) == 2

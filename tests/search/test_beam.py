@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
 from toledo.model import Model, SearchSettings, default_weights
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.weights import Weights
 
-ALL = BeamSettings(pop_limit=100_000)
+ALL = Beam(pop_limit=100_000)
 
 
 @settings(max_examples=60)
@@ -36,7 +37,7 @@ def test_an_unlimited_search_is_exact_and_its_lattice_complete(model: Model, wor
 @settings(max_examples=30)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.integers(1, 5))
 def test_a_narrow_beam_gives_true_derivations(model: Model, words: list[str], pops: int) -> None:
-    search = BeamSearch(model, BeamSettings(pops))
+    search = BeamSearch(model, Beam(pops))
     (translation,) = search.translate([words], threads=1)
     steps = tuple((step.begin, step.end, step.pair) for step in translation.steps)
     assert sorted(position for b, e, _ in steps for position in range(b, e)) == list(range(len(words)))
@@ -57,7 +58,7 @@ def test_long_sentences_empty_ones_and_threads() -> None:
     model = model.with_weights(default_weights(model.feature_names))
     rng = np.random.default_rng(3)
     sentences = [list(rng.choice(["a", "b", "c"], size)) for size in (500, 1, 0, 70, 12)] * 5
-    search = BeamSearch(model, BeamSettings(20))
+    search = BeamSearch(model, Beam(20))
     one, two = (search.translate(sentences, threads=threads) for threads in (1, 2))
     assert one == two
     assert one[2].words == ()
@@ -67,13 +68,13 @@ def test_long_sentences_empty_ones_and_threads() -> None:
 
 def test_a_narrow_window_stands_for_no_limit_in_long_sentences() -> None:
     model = small_model({(("a",), ("x",)): (0.0, 0.0, 0.0, 0.0)}, (1,), None, False, [0.1] * 16)
-    (translation,) = BeamSearch(model, BeamSettings(30)).translate([["a"] * 150], threads=1)
+    (translation,) = BeamSearch(model, Beam(30)).translate([["a"] * 150], threads=1)
     assert len(translation.words) == 150
 
 
 def test_a_pop_limit_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        BeamSettings(0)
+        Beam(0)
 
 
 def test_the_table_limit_keeps_the_best_options() -> None:

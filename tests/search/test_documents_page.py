@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from toledo.cli.app import app
 from toledo.formats.documents import read_documents
 from toledo.metrics.bleu import BLEU
-from toledo.search.document.loop import OPERATIONS
+from toledo.search.document.settings import OPERATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
 

@@ -23,7 +23,8 @@ from toledo.formats.nbest import read_nbest
 from toledo.model import Model, SearchSettings
 from toledo.phrases.pruning import filter_for
 from toledo.search.beam.forced import ForcedDecoder
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.search.steps import steps_of, word_links
 from toledo.text.corpus import sentences_from
 from toledo.text.vocabulary import Vocabulary
@@ -174,5 +175,5 @@ def test_the_search_finds_what_moses_finds_at_its_slowest_setting(moses: Model, 
     """Moses prints six digits, so that its scores beyond -100 are rounded to 0.0005."""
     sentences = [line.split() for line in islice(read_lines(moses_files / "test2016.de"), 100)]
     scores = [float(line) for line in islice(read_lines(moses_files / "out/test2016.default.scores"), 100)]
-    found = BeamSearch(moses, BeamSettings(1000)).translate(sentences)
+    found = BeamSearch(moses, Beam(1000)).translate(sentences)
     np.testing.assert_allclose([one.score for one in found], scores, atol=6e-4)

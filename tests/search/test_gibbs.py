@@ -15,9 +15,9 @@ from toledo.forest.inside_outside import distribution
 from toledo.model import Model, default_weights
 from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
 from toledo.objectives.objective import without_ngrams
-from toledo.search.chain import OPERATORS
 from toledo.search.gibbs.samples import Samples
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch, plan_chains
+from toledo.search.settings import OPERATORS, Gibbs
 
 PAPER = ("retrans", "merge-split", "reorder")
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -91,8 +91,9 @@ def test_every_start_leads_to_the_posterior() -> None:
         assert surprise(counts, twin.posterior) > 1e-6
 
 
-def sampled(model: Model, **settings: object) -> Samples:
-    (samples,) = GibbsSearch(model, GibbsSettings(**settings)).samples([WORDS], threads=1)
+def sampled(model: Model, seed: int = 1, **settings: object) -> Samples:
+    given = {"iterations": 1000, "scale": 1.0, **settings}
+    (samples,) = GibbsSearch(model, Gibbs(**given), seed).samples([WORDS], threads=1)
     return samples
 
 
@@ -192,7 +193,7 @@ def test_the_gradient_from_samples_is_that_of_all_derivations() -> None:
 
 def test_decision_rules_work_on_samples() -> None:
     twin = twin_of(4)
-    search = GibbsSearch(twin.model, GibbsSettings(iterations=20_000))
+    search = GibbsSearch(twin.model, Gibbs(iterations=20_000, scale=1.0))
     (result,), (samples,) = search.results([WORDS]), search.samples([WORDS])
     chosen = {
         rule.name: tuple(twin.model.target_vocabulary.words(one.words.tolist()))
@@ -217,7 +218,7 @@ def test_threads_places_and_odd_sentences() -> None:
     model = model.with_weights(default_weights(model.feature_names))
     rng = np.random.default_rng(3)
     sentences = [list(rng.choice(list("abcd"), size)) for size in (150, 1, 0, 70, 12, 5)]
-    search = GibbsSearch(model, GibbsSettings(iterations=20, burn_in=5, start="random", annealing=(3.0, 2.0)))
+    search = GibbsSearch(model, Gibbs(iterations=20, burn_in=5, start="random", annealing=(3.0, 2.0)))
     one, two = (search.forests(sentences, threads=threads) for threads in (1, 2))
     (alone,) = search.forests(sentences[3:4])
     for first, second in [*zip(one, two, strict=True), (one[3], alone)]:
@@ -228,13 +229,13 @@ def test_threads_places_and_odd_sentences() -> None:
     for words, found in zip(sentences, search.translate(sentences), strict=True):
         covered = sorted(position for step in found.steps for position in range(step.begin, step.end))
         assert covered == list(range(len(words)))
-    other = GibbsSearch(model, GibbsSettings(iterations=20, seed=2)).forests(sentences[4:5])
+    other = GibbsSearch(model, Gibbs(iterations=20), seed=2).forests(sentences[4:5])
     assert other[0].features.shape != one[4].features.shape or (other[0].features != one[4].features).any()
 
 
 def test_only_iterations_after_burn_in_are_kept_and_at_the_scale() -> None:
-    settings = GibbsSettings(7, 2, 3, 2, scale=0.5, annealing=(5.0,), reheating=(2.0, 4.0), start="random")
-    plan = settings.plan()
+    settings = Gibbs(2, 7, 3, 2, scale=0.5, annealing=(5.0,), reheating=(2.0, 4.0), start="random")
+    plan = plan_chains(settings, 0.5)
     first = [*[0.0] * 10, 0.1, *[0.5] * 9]
     np.testing.assert_allclose(plan.sharpness, [*first, 0.25, 0.125, *[0.5] * 9])
     kept = [-1, 0, -1, 0, -1, 0]
@@ -244,8 +245,8 @@ def test_only_iterations_after_burn_in_are_kept_and_at_the_scale() -> None:
 
 def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong in (
-        {"chains": 0}, {"iterations": 0}, {"burn_in": -1}, {"thinning": 2000}, {"scale": 0.0}, {"start": "anywhere"},
+        {"chains": 0}, {"iterations": 0}, {"burn_in": -1}, {"thinning": 6000}, {"scale": 0.0}, {"start": "anywhere"},
         {"operators": ("swap",)}, {"reheating": (0.0,)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w"):
-            GibbsSettings(**wrong)
+            Gibbs(**wrong)

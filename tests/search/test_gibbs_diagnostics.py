@@ -9,9 +9,9 @@ import pytest
 from small_models import small_model
 
 from toledo.reports.sampling import summary, write_report
-from toledo.search.chain import OPERATORS
 from toledo.search.gibbs.diagnostics import diagnose, effective_size, split_r_hat
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import OPERATORS, Gibbs
 
 
 def autoregressive(chains: int, length: int, correlation: float, seed: int = 1) -> np.ndarray:
@@ -49,7 +49,7 @@ def test_chains_without_change_or_length() -> None:
 
 
 def test_samples_are_diagnosed() -> None:
-    search = GibbsSearch(small_model(), GibbsSettings(iterations=400, burn_in=10))
+    search = GibbsSearch(small_model(), Gibbs(iterations=400, burn_in=10))
     found = diagnose(search.samples([["das", "haus", "ist", "klein"]], threads=1)[0])
     assert found.samples == 800
     assert 1 < found.translations <= found.derivations
@@ -66,7 +66,7 @@ def test_samples_are_diagnosed() -> None:
 
 
 def test_chains_that_stay_where_they_are_are_stuck() -> None:
-    search = GibbsSearch(small_model(), GibbsSettings(iterations=40, burn_in=10))
+    search = GibbsSearch(small_model(), Gibbs(iterations=40, burn_in=10))
     found = diagnose(search.samples([["das", "haus", "ist", "klein"]], threads=1)[0])
     stuck = [replace(found, r_hat=value) for value in (np.inf, 1e9)]
     assert [one.to_json()["r_hat"] for one in stuck] == ["stuck", "stuck"]
@@ -77,7 +77,7 @@ def test_chains_that_stay_where_they_are_are_stuck() -> None:
 
 
 def test_the_page_begins_with_chains_that_are_stuck(tmp_path: Path) -> None:
-    search = GibbsSearch(small_model(), GibbsSettings(iterations=40, burn_in=10))
+    search = GibbsSearch(small_model(), Gibbs(iterations=40, burn_in=10))
     found = diagnose(search.samples([["das", "haus"]], threads=1)[0])
     write_report(tmp_path / "page.html", [replace(found, r_hat=value) for value in (1.25, np.inf, np.nan)])
     page = (tmp_path / "page.html").read_text()

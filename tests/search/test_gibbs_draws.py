@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.model import Model
-from toledo.search.beam.cubes import NONE
-from toledo.search.chain import OPERATORS, total_score
+from toledo.search.chain import total_score
 from toledo.search.chain_operators import (
     may_swap,
     put_window,
@@ -20,6 +19,8 @@ from toledo.search.chain_operators import (
     window_at,
 )
 from toledo.search.chain_resegment import draw_backward, draw_candidates, spread_candidates, sum_forward
+from toledo.search.options import NONE
+from toledo.search.settings import OPERATORS
 
 PAPER = ("retrans", "merge-split", "reorder")
 texts = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)

@@ -16,7 +16,8 @@ from toledo.forest.kbest import k_best
 from toledo.forest.uniting import unite
 from toledo.model import Model
 from toledo.search.beam.search import BeamSearch
-from toledo.search.itg import ITGSearch, ITGSettings
+from toledo.search.itg import ITGSearch
+from toledo.search.settings import ITG
 from toledo.search.steps import steps_of
 from toledo.weights import Weights
 
@@ -63,7 +64,7 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
         if counts is not None:
             features = features_of(search.model, list(sentence), steps)
             features |= {"itg.monotone": counts[0], "itg.inverted": counts[1]}
-            scores.append(sum(search.weights[name] * features[name] for name in search.feature_names))
+            scores.append(sum(search.model.weights[name] * features[name] for name in search.feature_names))
     return sorted(scores)
 
 
@@ -72,9 +73,9 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
 def test_a_search_without_a_beam_finds_every_derivation_once(
     model: Model, sentence: list[str], weights: dict[str, float], longest_span: int
 ) -> None:
-    search = ITGSearch(with_joins(model, weights), ITGSettings(ALL, longest_span=longest_span))
+    search = ITGSearch(with_joins(model, weights), ITG(ALL, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
-    found = sorted(one.score for one in k_best(forest, forest.scores(search.weights)))
+    found = sorted(one.score for one in k_best(forest, forest.scores(search.model.weights)))
     np.testing.assert_allclose(found, expected_scores(search, sentence), atol=1e-4)
     (translation,) = search.translate([sentence], threads=1)
     assert translation.score == pytest.approx(found[-1], abs=1e-6)
@@ -85,9 +86,9 @@ def test_a_search_without_a_beam_finds_every_derivation_once(
 def test_narrow_searches_give_true_derivations(
     model: Model, sentence: list[str], weights: dict[str, float], beam: int, longest_span: int
 ) -> None:
-    search = ITGSearch(with_joins(model, weights), ITGSettings(beam, longest_span=longest_span))
+    search = ITGSearch(with_joins(model, weights), ITG(beam, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
-    for one in islice(k_best(forest, forest.scores(search.weights)), 5):
+    for one in islice(k_best(forest, forest.scores(search.model.weights)), 5):
         steps = tuple((step.begin, step.end, step.pair) for step in steps_of(one))
         assert tuple(word for step in steps_of(one) for word in step.words) == one.words
         counts = join_counts(steps)
@@ -107,23 +108,23 @@ def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
     model: Model, sentence: list[str], weights: dict[str, float], others: dict[str, float], beam: int
 ) -> None:
     """So a text is not likelier for having more trees, whatever the beam drops."""
-    searches = [ITGSearch(with_joins(model, some), ITGSettings(beam)) for some in (weights, others)]
+    searches = [ITGSearch(with_joins(model, some), ITG(beam)) for some in (weights, others)]
     forests = [search.forests([sentence], threads=1)[0] for search in searches]
-    found = [orders(forest, search.weights) for forest, search in zip(forests, searches, strict=True)]
-    both = orders(unite(forests), searches[0].weights)
+    found = [orders(forest, search.model.weights) for forest, search in zip(forests, searches, strict=True)]
+    both = orders(unite(forests), searches[0].model.weights)
     assert all(len(some) == len(set(some)) for some in (*found, both))
     assert set(found[0]) | set(found[1]) <= set(both) or len(both) == 2000
 
 
 def test_ngrams_are_local_and_threads_change_nothing() -> None:
     content = {(("a",), ("x",)): (-0.1, -0.1, -0.1, -0.1), (("b",), ("y", "z")): (-1.0, 0.0, 0.0, 0.0)}
-    search = ITGSearch(small_model(content, (3,), None, False, [0.5] * 16), ITGSettings(20))
+    search = ITGSearch(small_model(content, (3,), None, False, [0.5] * 16), ITG(20))
     sentences = [["a", "b", "c", "a"], [], ["b"] * 65]
     one, two = (search.local_forests(sentences, threads=threads) for threads in (1, 2))
     for first, second in zip(one, two, strict=True):
         assert np.array_equal(first.forest.features, second.forest.features)
         assert np.array_equal(first.ids, second.ids)
-    best = viterbi(one[0].forest, one[0].forest.scores(search.weights))[0]
+    best = viterbi(one[0].forest, one[0].forest.scores(search.model.weights))[0]
     assert best is not None
     ids = np.concatenate([one[0].ids[one[0].offsets[h] : one[0].offsets[h + 1]] for h in best.edges])
     lengths = one[0].orders[ids - one[0].sentences[0]]
@@ -142,4 +143,4 @@ def test_several_language_models_are_refused() -> None:
     with pytest.raises(InputError, match="one language model"):
         ITGSearch(small_model({}, (1, 2), None, False, [0.5] * 16))
     with pytest.raises(ValueError, match="at least 1"):
-        ITGSettings(beam=0)
+        ITG(beam=0)

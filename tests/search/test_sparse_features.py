@@ -20,7 +20,8 @@ from toledo.model import Model
 from toledo.phrases.sparse import TEMPLATES, PairFeatures, linked_words, pair_identity, sparse_features, target_words
 from toledo.phrases.table import PhraseTable
 from toledo.search.beam.forced import ForcedDecoder
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.weights import Weights
 
 ALL = list(TEMPLATES.values())
@@ -38,7 +39,7 @@ def with_sparse(model: Model, seed: int) -> Model:
 def test_search_and_forest_score_sparse_features_as_defined(model: Model, words: list[str], seed: int) -> None:
     model = with_sparse(model, seed)
     expected = sorted(score(model, features_of(model, words, steps)) for steps in derivations(model, words))
-    search = BeamSearch(model, BeamSettings(100_000))
+    search = BeamSearch(model, Beam(100_000))
     (found,) = search.results([words], threads=1)
     assert found.translation.score == pytest.approx(expected[-1], abs=1e-4)
     listed = list(k_best(found.forest, found.forest.scores(model.weights)))

@@ -10,7 +10,7 @@ from small_models import small_model
 
 from toledo.errors import InputError
 from toledo.forest.assemble import join
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
 from toledo.forest.pruning import prune_to_density
@@ -69,7 +69,7 @@ def test_links_of_phrases_and_copied_words() -> None:
 
 
 def test_other_forests_have_no_steps() -> None:
-    forest = from_nbest([Hypothesis(["a"])], (), Vocabulary())
+    forest = from_nbest([ListEntry(["a"])], (), Vocabulary())
     forest = type(forest)(forest.shape, forest.yields, forest.features, (), forest.vocabulary)
     (best,) = viterbi(forest, forest.scores({}))
     assert best is not None

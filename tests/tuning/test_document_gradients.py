@@ -11,12 +11,13 @@ from small_documents import document_of
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document.models.kinds import DocumentModel, LengthParity
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings
-from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows, texts_of
-from toledo.tuning.documents.trainer import Batch, DocumentTrainer
+from toledo.tuning.documents.chains import Chains, ChainSettings, sentence_rows
 from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, smoothed
+from toledo.tuning.minimum_risk.trainer import DocumentBatch, MinimumRisk
 from toledo.weights import Weights
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -51,9 +52,10 @@ def test_rows_are_the_features_of_each_sentence(reordering: bool) -> None:
     search = DocumentSearch(model, DocumentSettings(start="random"))
     state = search.start(document_of(sources))
     phrases, size = state.present, len(model.feature_names)
-    rows = sentence_rows(model, state.known.text, phrases, size)
-    words, offsets = texts_of(state.known.text.options, phrases)
-    for s, (source, steps) in enumerate(zip(sources, state.translations_of(phrases), strict=True)):
+    rows = sentence_rows(phrases, size)
+    offsets, words = phrases.yields()
+    for s, source in enumerate(sources):
+        steps = phrases.steps(s)
         found = tuple((step.begin, step.end, step.pair) for step in steps)
         expected = features_of(model, source, found)
         assert rows.dense[s] == pytest.approx([expected[name] for name in model.feature_names], rel=1e-5)
@@ -118,10 +120,11 @@ def test_gradients_are_those_over_all_states(parity, objective, coupled, documen
         model, [document_of(SOURCES, REFERENCES)] * documents, models, ChainSettings(1500, 3.0, 20.0, 20.0, "random")
     )
     point = np.array([model.weights[name] for name in chains.names])
-    trainer, found, values = DocumentTrainer(objective, coupled=coupled), [], []
+    trainer, found, values = MinimumRisk(objective, lines=1000, coupled=coupled), [], []
     for number in range(BATCHES):
-        batch = Batch(chains.sample(range(documents), model.weights, threads=1), point)
-        value, slopes = trainer.gradient(batch, METRIC, 0.0, np.random.default_rng(number))
+        samples = chains.sample(range(documents), model.weights, threads=1)
+        batch = DocumentBatch(samples, chains.names, METRIC, model.weights)
+        value, slopes = batch.gradient(trainer, 0.0, np.random.default_rng(number))
         values.append(value)
         found.append(slopes)
     expected = slopes_of(models, chains.names, point, documents)
@@ -136,9 +139,9 @@ def test_entropy_pulls_towards_flat_distributions() -> None:
     model = model_of()
     chains = Chains(model, [document_of(SOURCES, REFERENCES)], (), ChainSettings(500, 3.0, 20.0, 20.0, "random"))
     point = np.array([model.weights[name] for name in chains.names])
-    batch = Batch(chains.sample([0], model.weights), point)
-    trainer = DocumentTrainer(lines=1)
-    warm, cold = (trainer.gradient(batch, METRIC, t, np.random.default_rng(1))[1] for t in (0.3, 0.0))
+    batch = DocumentBatch(chains.sample([0], model.weights), chains.names, METRIC, model.weights)
+    trainer = MinimumRisk("corpus-expected-bleu", lines=2)
+    warm, cold = (batch.gradient(trainer, t, np.random.default_rng(1))[1] for t in (0.3, 0.0))
     expected = np.zeros(point.size)
     for s in range(len(SOURCES)):
         features = batch.rows.dense[500 * s : 500 * (s + 1)].astype(np.float64)

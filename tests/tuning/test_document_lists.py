@@ -7,10 +7,10 @@ import pytest
 from small_documents import document_of, two_word_model
 
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_lists, chain_set
 from toledo.tuning.loop import LoopSettings, tune
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b"], ["b", "a", "b", "b"]]
@@ -48,11 +48,11 @@ def test_lists_have_the_features_and_texts_of_the_samples() -> None:
 def test_words_are_tuned_on_pooled_samples() -> None:
     own = chains()
     found = tune(
-        GradientTuner("corpus-expected-bleu", on="lists", l2=1e-3), own.model.weights, chain_set(own),
+        Gradient("corpus-expected-bleu", on="lists", l2=1e-3), own.model.weights, chain_set(own),
         LoopSettings(rounds=2),
     )  # fmt: skip
     assert found.weights["target:z"] > 0.0 > found.weights["target:y"]
-    assert found.history.best_score > found.history.start_score
+    assert found.history.best_score > found.history.start.score
 
 
 def test_lists_have_no_features_of_documents() -> None:

@@ -8,8 +8,8 @@ from small_documents import document_of, two_word_model
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import silent
-from toledo.search.document.loop import OPERATIONS
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
+from toledo.search.document.settings import OPERATIONS
 from toledo.tuning.documents.ranking import (
     DocumentPRO,
     RecordedStates,
@@ -67,7 +67,7 @@ def test_the_classifier_is_logistic_regression_on_pairs_and_their_mirror_images(
 @pytest.mark.parametrize("states", ["model", "bleu"])
 @pytest.mark.parametrize("every", ["logarithmic", 50])
 def test_states_are_what_was_recorded(states, every) -> None:
-    model, pro = model_of(), DocumentPRO(states=states, every=every, steps=600)
+    model, pro = model_of(), DocumentPRO(decoding=states, record=every, steps=600)
     results = search_states(pro, model, DOCUMENTS, (), model.weights, 0, None, silent)
     found = states_of(results, model.feature_names)
     assert found.offsets.tolist() == ([0, 4, 8] if every == "logarithmic" else [0, 13, 26])  # the last one, too
@@ -89,13 +89,13 @@ def test_rounds(start, pairs, positive) -> None:
     model = model_of()
     weights = Weights({**model.weights, "document.parity": 0.0}, frozenset({"oov"}))
     pro = DocumentPRO(pairs, "bleu", positive, 20, steps=200, start=start)
-    first = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights)
+    first = rank_documents(pro, model, DOCUMENTS, [LengthParity()], weights)
     assert first.pairs > 0
     assert first.states == 22
     assert 0.0 < first.loss < np.log(2)
     assert first.weights["oov"] == weights["oov"]
-    second = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights, done=[first])
-    again = rank_documents(pro, model, DOCUMENTS, [LengthParity()], start=weights, done=[first], threads=2)
+    second = rank_documents(pro, model, DOCUMENTS, [LengthParity()], first.weights, 1)
+    again = rank_documents(pro, model, DOCUMENTS, [LengthParity()], first.weights, 1, threads=2)
     assert dict(second.weights) == dict(again.weights)
     if positive:
         kept = ("word.penalty", "phrase.penalty", "oov")
@@ -105,7 +105,7 @@ def test_rounds(start, pairs, positive) -> None:
 def test_nothing_to_rank_leaves_the_weights(caplog) -> None:
     model = model_of()
     same = [document_of([["a"]], [[["q"]]])]
-    found = rank_documents(DocumentPRO(steps=10), model, same)
+    found = rank_documents(DocumentPRO(steps=10), model, same, (), model.weights)
     assert found.weights == model.weights
     assert found.pairs == 0
     assert "no two states" in caplog.text

@@ -1,26 +1,28 @@
 """Training by document chains: it raises expected BLEU, and an interrupted run goes on to the same result."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from small_documents import document_of, two_word_model
+from toledo.search.document.models.kinds import LengthParity
 
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.search.document.models.kinds import LengthParity
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
-from toledo.tuning.documents.trainer import DocumentTrainer
-from toledo.tuning.documents.training import TrainingSettings, train_documents
+from toledo.tuning.loop import LoopSettings
 from toledo.tuning.maximise import Annealing
+from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.training import DocumentSource, train
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a"], ["b", "a", "b", "b"], ["a", "b"]]
 REFERENCES = [[["x", "z", "y"]], [["z", "x", "z", "z"], ["z", "x"]], [["x", "z"]]]
 DOCUMENTS = [document_of(SOURCES[:k], REFERENCES[:k]) for k in (2, 1, 3)]
-TRAINER = DocumentTrainer(batch=2, steps=4)
+TRAINER = replace(DOCUMENT_RISK, batch=2, steps=4)
 MODELS = [LengthParity()]
 
 
@@ -34,24 +36,25 @@ def chains() -> Chains:
 
 
 def test_it_raises_expected_bleu() -> None:
-    found = train_documents(TRAINER, model_of().weights, chains(), TrainingSettings(8))
-    scores = [one.after for one in found.history.rounds]
+    found = train(TRAINER, model_of().weights, DocumentSource(chains()), LoopSettings(8))
+    scores = [one.score for one in found.history.rounds]
     assert scores[-1] > scores[0] + 10.0
     assert found.weights["oov"] == 1.0
-    assert found.history.stopped.startswith("all rounds are done")
+    assert found.history.stopped.startswith("all rounds done")
 
 
-def test_annealing_ends_when_it_is_cold() -> None:
-    trainer = DocumentTrainer(batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
-    found = train_documents(trainer, model_of().weights, chains(), TrainingSettings(100))
+def test_training_ends_when_annealing_has_finished() -> None:
+    trainer = replace(DOCUMENT_RISK, batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
+    found = train(trainer, model_of().weights, DocumentSource(chains()), LoopSettings(100))
     assert [one.details["steps"] for one in found.history.rounds] == [4.0, 8.0, 9.0]
-    assert found.history.stopped == "it is cold"
+    assert found.history.stopped == "annealing finished"
 
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, judged: bool) -> None:
-    start, settings = model_of().weights, TrainingSettings(3, seed=5)
-    whole = train_documents(TRAINER, start, chains(), settings, judge=(lambda w: w["lm"]) if judged else None)
+    start, settings = model_of().weights, LoopSettings(3, seed=5)
+    judge = (lambda w: w["lm"]) if judged else None
+    whole = train(TRAINER, start, DocumentSource(chains(), judge), settings)
     calls = []
 
     def fails(weights: Weights) -> float:
@@ -63,7 +66,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, judged: b
     first = Checkpoint(tmp_path, {"seed": 5})
     if judged:
         with pytest.raises(KeyboardInterrupt):
-            train_documents(TRAINER, start, chains(), settings, judge=fails, checkpoint=first)
+            train(TRAINER, start, DocumentSource(chains(), fails), settings, checkpoint=first)
     else:
         stopping = chains()
         sample = stopping.sample
@@ -76,16 +79,14 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, judged: b
 
         stopping.sample = some
         with pytest.raises(KeyboardInterrupt):
-            train_documents(TRAINER, start, stopping, settings, checkpoint=first)
-    with pytest.raises(InputError, match="interrupted tuning of 1 round"):
-        train_documents(TRAINER, start, chains(), settings, checkpoint=first)
-    resumed = train_documents(
-        TRAINER, start, chains(), settings, judge=(lambda w: w["lm"]) if judged else None,
-        checkpoint=Checkpoint(tmp_path, {"seed": 5}, resume=True),
-    )  # fmt: skip
+            train(TRAINER, start, DocumentSource(stopping), settings, checkpoint=first)
+    with pytest.raises(RunError, match="holds an unfinished run"):
+        train(TRAINER, start, DocumentSource(chains()), settings, checkpoint=first)
+    again = Checkpoint(tmp_path, {"seed": 5}, resume=True)
+    resumed = train(TRAINER, start, DocumentSource(chains(), judge), settings, checkpoint=again)
     assert dict(resumed.weights) == dict(whole.weights)
     for a, b in zip(resumed.history.rounds, whole.history.rounds, strict=True):
-        assert (a.weights, a.path, a.held_out) == (b.weights, b.path, b.held_out)
+        assert (a.weights, a.path, a.dev_score) == (b.weights, b.path, b.dev_score)
     assert not list(tmp_path.glob("round-*"))
 
 
@@ -93,11 +94,11 @@ def test_nothing_to_tune_is_refused() -> None:
     model = model_of()
     frozen = Weights(dict(model.weights), frozenset(model.weights))
     with pytest.raises(InputError, match="nothing to tune"):
-        train_documents(TRAINER, frozen, chains())
+        train(TRAINER, frozen, DocumentSource(chains()))
     with pytest.raises(ValueError, match="objective"):
-        DocumentTrainer("bleu")
+        MinimumRisk("bleu")
     with pytest.raises(ValueError, match="batch"):
-        DocumentTrainer(batch=0)
+        MinimumRisk(batch=0)
     with pytest.raises(ValueError, match="chain"):
         ChainSettings(states=1)
     assert np.isfinite(TRAINER.temperature(0))
@@ -105,7 +106,7 @@ def test_nothing_to_tune_is_refused() -> None:
 
 def test_the_last_rounds_are_averaged() -> None:
     model = model_of()
-    found = train_documents(TRAINER, model.weights, chains(), TrainingSettings(3, best=False, last=2))
+    found = train(TRAINER, model.weights, DocumentSource(chains()), LoopSettings(3), average=2)
     second, third = (found.history.rounds[k].weights["lm"] for k in (1, 2))
     assert found.weights["lm"] == pytest.approx((second + third) / 2)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.tuning.minimum_risk.adaptation import FARTHEST, LEAST_VARIANCE, LONGEST, GainAdaptation, Gains
-from toledo.tuning.minimum_risk.state import TrainingState
+from toledo.tuning.minimum_risk.trainer import TrainingState
 
 
 class Twin:

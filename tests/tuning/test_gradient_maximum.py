@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toledo.tuning.maximise import Limits, Vector, ascend, maximise
+from toledo.tuning.maximise import Bounds, Vector, ascend, maximize
 
 TARGET = np.array([1.0, -2.0, 30.0])
 CURVES = np.array([1.0, 50.0, 0.01])
@@ -15,13 +15,13 @@ def hill(point: Vector) -> tuple[float, Vector]:
     return -0.5 * float(CURVES @ (point - TARGET) ** 2), -CURVES * (point - TARGET)
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "ascent"])
-def test_a_hill_is_climbed_within_limits(optimiser: str) -> None:
-    free = Limits(np.full(3, -np.inf), np.full(3, np.inf))
-    found = maximise(hill, np.zeros(3), free, optimiser, 5000)  # type: ignore[arg-type]
+@pytest.mark.parametrize("optimizer", ["lbfgs", "ascent"])
+def test_a_hill_is_climbed_within_limits(optimizer: str) -> None:
+    free = Bounds(np.full(3, -np.inf), np.full(3, np.inf))
+    found = maximize(hill, np.zeros(3), free, optimizer, 5000)  # type: ignore[arg-type]
     assert found.point == pytest.approx(TARGET, abs=0.1)
-    low = Limits(np.array([-1.0, -1.0, -1.0]), np.array([np.inf, 4.0, 5.0]))
-    found = maximise(hill, np.zeros(3), low, optimiser, 5000)  # type: ignore[arg-type]
+    low = Bounds(np.array([-1.0, -1.0, -1.0]), np.array([np.inf, 4.0, 5.0]))
+    found = maximize(hill, np.zeros(3), low, optimizer, 5000)  # type: ignore[arg-type]
     assert found.point == pytest.approx([1.0, -1.0, 5.0], abs=1e-2)
     assert found.evaluations > 1
 
@@ -36,6 +36,6 @@ def test_ascent_never_falls() -> None:
 
     ends = []
     for steps in range(1, 30):
-        ends.append(ascend(recorded, np.zeros(3), Limits(np.full(3, -np.inf), np.full(3, np.inf)), steps).value)
+        ends.append(ascend(recorded, np.zeros(3), Bounds(np.full(3, -np.inf), np.full(3, np.inf)), steps).value)
     assert all(later >= earlier for earlier, later in pairwise(ends))
     assert ends[-1] == max(values)

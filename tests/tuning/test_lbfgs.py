@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from toledo.tuning.maximise import minimise
+from toledo.tuning.maximise import lbfgs
 
 NO_LIMITS = np.full(4, -np.inf), np.full(4, np.inf)
 
@@ -23,7 +23,7 @@ def test_quadratic_functions(seed: int, limited: bool) -> None:
     def function(x: np.ndarray) -> tuple[float, np.ndarray]:
         return 0.5 * float((x - centre) @ matrix @ (x - centre)), matrix @ (x - centre)
 
-    found, value = minimise(function, np.zeros(4), low, high, steps=500, tolerance=1e-14)
+    found, value = lbfgs(function, np.zeros(4), low, high, steps=500, tolerance=1e-14)
     bounds = list(zip(low, high, strict=True))
     wanted = minimize(function, np.zeros(4), jac=True, bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-10})
     assert np.all((found >= low) & (found <= high))
@@ -32,7 +32,7 @@ def test_quadratic_functions(seed: int, limited: bool) -> None:
 
 
 def test_a_curved_valley() -> None:
-    found, value = minimise(
+    found, value = lbfgs(
         lambda x: (float(rosen(x)), np.asarray(rosen_der(x))), np.full(4, -1.2), *NO_LIMITS, steps=500, tolerance=1e-15
     )
     assert value < 1e-8
@@ -40,9 +40,9 @@ def test_a_curved_valley() -> None:
 
 
 def test_nothing_to_gain() -> None:
-    found, value = minimise(lambda x: (3.0, np.zeros(4)), np.ones(4), *NO_LIMITS, steps=5, tolerance=1e-9)
+    found, value = lbfgs(lambda x: (3.0, np.zeros(4)), np.ones(4), *NO_LIMITS, steps=5, tolerance=1e-9)
     assert (found.tolist(), value) == ([1.0] * 4, 3.0)
-    held, _ = minimise(
+    held, _ = lbfgs(
         lambda x: (float(x.sum()), np.ones(4)), np.ones(4), np.ones(4), np.full(4, 2.0), steps=5, tolerance=0.0
     )
     assert held.tolist() == [1.0] * 4

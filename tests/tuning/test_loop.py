@@ -1,6 +1,5 @@
 """The tuning loop: the same result however it comes about, and honest about failure."""
 
-import json
 import logging
 import shutil
 from collections.abc import Sequence
@@ -15,22 +14,23 @@ from random_tuner import RandomTuner
 
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.mbr import MBR
-from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.errors import InputError, RunError, ToledoError
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
 from toledo.model import Model
 from toledo.phrases.sparse import pair_identity, sparse_features
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.runs.checkpoint import RUN, Checkpoint
+from toledo.runs.history import History, spread
+from toledo.runs.rounds import round_seed
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.checkpoint import HISTORY, Checkpoint
 from toledo.tuning.examples import one_best
-from toledo.tuning.history import History, spread
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.pool import best_list
-from toledo.tuning.rounds import round_seed
 from toledo.tuning.tuner import Tuned
 from toledo.weights import Weights
 
@@ -53,7 +53,7 @@ def tuning(model: Model) -> TuningSet:
 
 def make_set(model: Model, threads: int = 1) -> TuningSet:
     def search(weights: Weights) -> list[Forest]:
-        beam = BeamSearch(model.with_weights(weights), BeamSettings(20))
+        beam = BeamSearch(model.with_weights(weights), Beam(20))
         return beam.forests([line.split() for line in SOURCES], threads)
 
     return TuningSet(search, [[line.split()] for line in REFERENCES])
@@ -61,7 +61,7 @@ def make_set(model: Model, threads: int = 1) -> TuningSet:
 
 def lists_set(*segments: Sequence[tuple[str, float]], references: Sequence[str]) -> TuningSet:
     words = Vocabulary()
-    forests = [from_nbest([Hypothesis(t.split(), {"a": v}) for t, v in some], ["a"], words) for some in segments]
+    forests = [from_nbest([ListEntry(t.split(), {"a": v}) for t, v in some], ["a"], words) for some in segments]
     return TuningSet(lambda _: forests, [[line.split()] for line in references])
 
 
@@ -81,14 +81,13 @@ def test_it_improves_and_says_how(model: Model, tuning: TuningSet) -> None:
     result = tune(RandomTuner(30), model.weights, tuning, SETTINGS)
     history = result.history
     best = history.rounds[history.best - 1]
-    assert best.after > history.start_score
+    assert best.score > history.start.score
     assert dict(result.weights) == best.weights
     assert result.weights["oov"] == model.weights["oov"]
-    assert [one.before for one in history.rounds[1:]] == [one.after for one in history.rounds[:-1]]
     assert [one.details["seed"] for one in history.rounds] == [round_seed(1, one.number) for one in history.rounds]
     assert history.rounds[0].new == history.rounds[0].hypotheses
     again = one_best(tuning.search(result.weights), result.weights, tuning.references, BIGRAMS, Viterbi())
-    assert again.score == best.after
+    assert again.score == best.score
     assert history.stopped
 
 
@@ -98,12 +97,12 @@ def test_rounds_are_judged_by_the_rule_that_will_translate() -> None:
     given = lists_set(texts, references=["c d y"])
     settings = replace(SETTINGS, rounds=2, n_best=3)
     history = tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, replace(settings, rule=MBR())).history
-    assert [one.after > 50.0 for one in history.rounds] == [True, False]
+    assert [one.score > 50.0 for one in history.rounds] == [True, False]
     assert history.best == 1
-    with pytest.raises(InputError, match="BLEU"):
+    with pytest.raises(RunError, match="BLEU"):
         tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, settings)
     history = tune(Sets(0.1, 90.0), Weights({"a": 50.0}), given, replace(settings, rule=MBR(), scale=0.01)).history
-    assert history.rounds[1].after > 50.0
+    assert history.rounds[1].score > 50.0
 
 
 @pytest.mark.parametrize("wants", ["lists", "forests"])
@@ -126,31 +125,25 @@ def test_resuming_changes_nothing(tmp_path: Path, wants: str, interrupted: int) 
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "parts", False, 2, interrupted)
     if interrupted > 1:
-        with pytest.raises(InputError, match="interrupted tuning of"):
+        with pytest.raises(RunError, match="holds an unfinished run"):
             run(tmp_path / "parts", False, 2)
     resumed = run(tmp_path / "parts", True, 2)
     assert (tmp_path / "parts/weights.toml").read_bytes() == (tmp_path / "whole/weights.toml").read_bytes()
     for one, other in zip(whole.rounds, resumed.rounds, strict=True):
         assert replace(one, search_seconds=0, tuning_seconds=0) == replace(other, search_seconds=0, tuning_seconds=0)
     assert resumed.stopped == whole.stopped
-    assert {path.name for path in (tmp_path / "parts").iterdir()} == {HISTORY, "weights.toml"}
-    assert run(tmp_path / "parts", True, 1) == History.load(tmp_path / "parts" / HISTORY)
+    assert {path.name for path in (tmp_path / "parts").iterdir()} == {RUN, "weights.toml"}
+    assert run(tmp_path / "parts", True, 1) == History.load(tmp_path / "parts" / RUN)
 
 
 def test_resuming_something_else_is_refused(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
     with pytest.raises(KeyboardInterrupt):
-        tune(RandomTuner(5, 2), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 6}))
-    with pytest.raises(InputError, match="n best was 6 and is now 7"):
-        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 7}, True))
+        tune(RandomTuner(5, 2), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"nbest": 6}))
+    with pytest.raises(RunError, match="settings differ: nbest was 6, is 7"):
+        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"nbest": 7}, True))
     shutil.rmtree(tmp_path / "round-1")
-    with pytest.raises(InputError, match=r"round-1/forest.toml: no such file\n  remedy: tune anew"):
-        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"n_best": 6}, True))
-    (tmp_path / HISTORY).write_text('{"format": 1}')
-    with pytest.raises(InputError, match="no history"):
-        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {}, True))
-    (tmp_path / HISTORY).write_text("{")
-    with pytest.raises(InputError, match="not valid JSON"):
-        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {}, True))
+    with pytest.raises(RunError, match=r"round-1/forest.toml: no such file\n  remedy: start again"):
+        tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"nbest": 6}, True))
 
 
 def test_lists_have_the_features_of_the_best_derivations(model: Model, tuning: TuningSet) -> None:
@@ -183,7 +176,7 @@ def test_held_out_data_choose_the_round() -> None:
     settings = replace(SETTINGS, patience=2, rounds=10)
     result = tune(Sets(-1.0, 2.0, 3.0), Weights({"a": 1.0}), tuning, settings, held_out=held_out)
     assert (result.weights["a"], result.history.best) == (-1.0, 1)
-    assert (len(result.history.rounds), result.history.stopped) == (2, "the search finds nothing new")
+    assert (len(result.history.rounds), result.history.stopped) == (2, "the search found nothing new")
     alone = tune(Sets(-1.0, 2.0), Weights({"a": 1.0}), tuning, settings)
     assert (alone.weights["a"], alone.history.best) == (1.0, 0)
 
@@ -193,7 +186,7 @@ def test_patience() -> None:
 
     def search(_: Weights) -> list[Forest]:
         texts.append(("w " * len(texts), 0.0))  # always something new
-        return [from_nbest([Hypothesis(text.split(), {"a": value}) for text, value in texts], ["a"], vocabulary)]
+        return [from_nbest([ListEntry(text.split(), {"a": value}) for text, value in texts], ["a"], vocabulary)]
 
     settings = replace(SETTINGS, patience=3, rounds=20)
     result = tune(Sets(*range(2, 50)), Weights({"a": -1.0}), TuningSet(search, [[["x", "y"]]]), settings)
@@ -205,7 +198,7 @@ def test_patience() -> None:
 def test_an_error_rate_is_made_small() -> None:
     tuning = lists_set([("x y", 1.0), ("u v", -1.0)], references=["x y"])
     result = tune(Sets(2.0), Weights({"a": -1.0}), tuning, replace(SETTINGS, metric=TER(), rounds=1))
-    assert (result.history.start_score, result.history.best_score, result.weights["a"]) == (100.0, 0.0, 2.0)
+    assert (result.history.start.score, result.history.best_score, result.weights["a"]) == (100.0, 0.0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -220,13 +213,13 @@ def test_an_error_rate_is_made_small() -> None:
 def test_a_collapse_is_an_error(values: tuple[float, ...], start: float, message: str) -> None:
     some = [("x y", 1.0), ("", -1.0)]
     tuning = lists_set(some, some, some, some, some, references=["x y", "x y", "", "", ""])
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(ToledoError, match=message) as caught:
         tune(Sets(*values), Weights({"a": start}), tuning, replace(SETTINGS, rounds=1))
     assert caught.value.remedy
 
 
 def test_a_score_of_zero_is_no_success() -> None:
-    with pytest.raises(InputError, match="BLEU is 0 at the start and after each round"):
+    with pytest.raises(RunError, match="BLEU is 0 at the start and after each round"):
         tune(
             Sets(2.0),
             Weights({"a": 1.0}),
@@ -239,7 +232,7 @@ def test_a_score_of_zero_is_no_success() -> None:
 
 def test_weights_of_features_that_no_forest_has_do_not_hide_a_collapse() -> None:
     tuning = lists_set([("x", 1.0), ("y", 1.0)], references=["x"])
-    with pytest.raises(InputError, match="all weights are 0"):
+    with pytest.raises(RunError, match="all weights are 0"):
         tune(Sets(0.0), Weights({"a": 0.0, "distortion": 0.3}), tuning, SETTINGS)
 
 
@@ -248,12 +241,12 @@ def test_a_run_that_still_gets_better_at_its_end_says_so(caplog: pytest.LogCaptu
 
     def search(weights: Weights) -> list[Forest]:
         found.append(("x y z"[: int(2 * weights["a"])], 10.0 + weights["a"]))  # a better one with each round
-        return [from_nbest([Hypothesis(text.split(), {"a": value}) for text, value in found], ["a"], vocabulary)]
+        return [from_nbest([ListEntry(text.split(), {"a": value}) for text, value in found], ["a"], vocabulary)]
 
     caplog.set_level(logging.INFO)
     tuning = TuningSet(search, [[["x", "y", "z"]]], "search by hand")
     history = tune(Sets(1.0, 2.0, 3.0), Weights({"a": 0.5}), tuning, replace(SETTINGS, rounds=3)).history
-    assert (history.best, history.stopped) == (3, "all rounds are done (3), not converged: try more --rounds")
+    assert (history.best, history.stopped) == (3, "all rounds done (3), not converged: allow more rounds")
     assert "at the start (search by hand)" in caplog.text
 
 
@@ -268,13 +261,13 @@ def test_an_ended_run_is_tidied_and_takes_no_more_rounds(tmp_path: Path, model: 
         return tune(RandomTuner(5, restless=0.1), model.weights, tuning, settings, checkpoint=checkpoint).history
 
     ended = run(1)
-    assert ended.stopped == "all rounds are done (1)"
+    assert ended.stopped == "all rounds done (1)"
     for name in ("round-1", ".round-1.abc", ".round-1.old.abc"):  # what a killed process may leave behind
         (tmp_path / name).mkdir()
-    (tmp_path / f".{HISTORY}.abc").touch()
+    (tmp_path / f".{RUN}.abc").touch()
     assert run(1) == ended
-    assert [path.name for path in tmp_path.iterdir()] == [HISTORY]
-    with pytest.raises(InputError, match=r"has ended, with seed 1: all rounds are done \(1\)"):
+    assert [path.name for path in tmp_path.iterdir()] == [RUN]
+    with pytest.raises(RunError, match=r"has ended, with seed 1: all rounds done \(1\)"):
         run(2)
 
 
@@ -283,7 +276,7 @@ def test_a_useless_objective_is_an_error() -> None:
         def tune(self, examples: object, start: Weights, **_: object) -> Tuned:
             return Tuned(start, float("nan"))
 
-    with pytest.raises(InputError, match="objective of sets became nan"):
+    with pytest.raises(RunError, match="objective of sets became nan"):
         tune(Lost(), Weights({"a": 1.0}), lists_set([("x", 1.0)], references=["x"]), SETTINGS)
 
 
@@ -291,29 +284,6 @@ def test_searches_must_fit_references() -> None:
     tuning = replace(lists_set([("x", 1.0)], references=["x"]), references=[])
     with pytest.raises(InputError, match="1 segments, but references for 0"):
         tune(Sets(1.0), Weights({"a": 1.0}), tuning, SETTINGS)
-
-
-def test_histories_are_read_as_written(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
-    history = tune(RandomTuner(5), model.weights, tuning, SETTINGS).history
-    history.save(tmp_path / "history.json")
-    assert History.load(tmp_path / "history.json") == history
-    content = json.loads((tmp_path / "history.json").read_text())
-    assert content["rounds"][0]["norm"] == pytest.approx(
-        sum(abs(value) for value in history.rounds[0].weights.values())
-    )
-    assert content["best"] == history.best
-
-
-def test_histories_are_json_for_everybody(tmp_path: Path) -> None:
-    start = Weights({"a": 1.0, "b": 0.0}, bounds={"a": (0.0, float("inf")), "b": (float("-inf"), 2.0)})
-    history = History("sets", "BLEU", True, 1, start, 10.0, None, 0)
-    history.save(tmp_path / "history.json")
-    content = json.loads((tmp_path / "history.json").read_text(), parse_constant=pytest.fail)
-    assert content["start"]["bounds"] == {"a": [0.0, None], "b": [None, 2.0]}
-    assert History.load(tmp_path / "history.json") == history
-    (tmp_path / "history.json").write_text(json.dumps({**content, "start": []}))
-    with pytest.raises(InputError, match="no history of a tuning"):
-        History.load(tmp_path / "history.json")
 
 
 def test_spread() -> None:

@@ -10,7 +10,7 @@ from page_commands import programs, run_lines
 from toledo.cli.translate.command import translate
 from toledo.cli.tune.command import tune
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.tuners.gradient import GradientTuner
+from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mira import MIRA
 from toledo.weights import Weights
 
@@ -39,5 +39,5 @@ def test_the_page_has_the_defaults_of_the_commands() -> None:
     assert f"tuning has `--beam {beams[0]}`, translation\n`--beam {beams[1]}`" in text
     assert f"a pop limit of {limits[0]}, as the first line says, and `toledo translate` with {limits[1]}" in text
     assert f"lattices ({LoopSettings().density:g})" in text
-    assert f"look at {GradientTuner('xbleu').density:g} edges per word" in text
+    assert f"look at {Gradient('xbleu').density:g} edges per word" in text
     assert f"`mira` always looks at {MIRA().density:g}" in text

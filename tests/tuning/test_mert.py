@@ -16,7 +16,7 @@ PLANTED = np.array([1.0, 2.0, -0.5])
 
 def gain(examples, weights: Weights) -> float:
     problem = list_problem(examples, weights, 1)
-    return problem.gain(problem.parameters.start)
+    return problem.gain(problem.space.start)
 
 
 @pytest.mark.parametrize("on", ["lists", "forests"])
@@ -100,5 +100,5 @@ def test_weights_of_zero_are_a_start_too() -> None:
 
 @pytest.mark.parametrize("options", [{"restarts": -1}, {"random_directions": -1}, {"follow": 0}, {"on": "trees"}])
 def test_impossible_options(options) -> None:
-    with pytest.raises(ValueError, match="MERT"):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
         MERT(**options)

@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, make_lists
-from toledo.tuning.rows import parameters
 from toledo.tuning.tuner import list_problem
 from toledo.tuning.tuners.mert_lines import (
-    Line,
-    Steps,
+    LineOfLists,
+    LineSteps,
     best_point,
     forest_lines,
     list_lines,
     statistics_along,
     statistics_at,
 )
+from toledo.tuning.weight_space import weight_space
 from toledo.weights import Weights
 
 NUMBERS = st.integers(-4, 4).map(float) | st.floats(-3, 3).filter(lambda value: abs(value) > 1e-3)
 
 
-def points(steps: Steps) -> list[float]:
+def points(steps: LineSteps) -> list[float]:
     """A point within each interval that is wide enough to have one."""
     inner = [start for start in steps.starts.tolist() if math.isfinite(start)]
     middles = [(left + right) / 2 for left, right in pairwise(inner) if right - left > 1e-6]
@@ -54,7 +54,9 @@ def test_the_statistics_on_a_line_are_those_of_the_best_hypotheses_at_each_point
         np.array(data.draw(st.lists(NUMBERS, min_size=sum(sizes), max_size=sum(sizes)))) for _ in range(2)
     )
     statistics = np.arange(2.0 * sum(sizes)).reshape(-1, 2) ** 2  # no two sums are the same
-    steps = statistics_along(Line(scores.astype(float), slopes.astype(float)[None], np.ones(1), offsets, statistics))
+    steps = statistics_along(
+        LineOfLists(scores.astype(float), slopes.astype(float)[None], np.ones(1), offsets, statistics)
+    )
     assert steps.starts[0] == -math.inf
     assert np.all(np.diff(steps.starts) >= 0)
     for gamma in points(steps):
@@ -73,7 +75,7 @@ def test_a_large_list_against_sorting_by_value() -> None:
     scores, slopes = random.normal(size=3000), random.normal(size=3000)
     scores[::3], slopes[::5] = scores[0], slopes[0]  # equal scores, equal slopes, equal both
     offsets, statistics = np.array([0, 1000, 1000, 3000]), random.integers(0, 1000, (3000, 3)).astype(float)
-    steps = statistics_along(Line(scores, slopes[None], np.ones(1), offsets, statistics))
+    steps = statistics_along(LineOfLists(scores, slopes[None], np.ones(1), offsets, statistics))
     assert steps.starts.size > 8
     for gamma in points(steps):
         height = scores + gamma * slopes
@@ -95,7 +97,7 @@ def test_a_line_of_forests_equals_all_derivations(metric: BLEU, data: st.DataObj
     start, direction = (np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2))) for _ in range(2))
     examples = Examples(forests, REFERENCES, metric)
     weights = Weights({"f0": start[0], "f1": start[1]})
-    lines = forest_lines(examples, parameters(examples.forest, weights), np.array([0, 1]), threads=1)
+    lines = forest_lines(examples, weight_space(examples.forest, weights), np.array([0, 1]), threads=1)
     steps = lines.from_point(start)(direction)
     everything = [all_derivations(forest, some, metric) for forest, some in zip(forests, REFERENCES, strict=True)]
     best = -math.inf
@@ -131,7 +133,7 @@ def all_derivations(forest, references, metric):
 def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     vocabulary, words = Vocabulary(oracle.WORDS), st.lists(st.sampled_from(oracle.WORDS), max_size=4)
     features = st.fixed_dictionaries({"f0": NUMBERS, "f1": NUMBERS, "held": NUMBERS})
-    entry = st.builds(Hypothesis, words, features)
+    entry = st.builds(ListEntry, words, features)
     lists = data.draw(st.lists(st.lists(entry, min_size=1, max_size=5), min_size=2, max_size=2))
     forests = [from_nbest(some, ["f0", "held", "f1"], vocabulary) for some in lists]
     examples = Examples(forests, REFERENCES, BLEU(max_ngram_order=2, smooth_method="none"))
@@ -139,7 +141,7 @@ def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     problem, free = list_problem(examples, start, 1), np.array([0, 2])
     values, direction = np.array([1.0, -1.0]), np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)))
     one = list_lines(problem, free).from_point(values)(direction)
-    other = forest_lines(examples, problem.parameters, free, 1).from_point(values)(direction)
+    other = forest_lines(examples, problem.space, free, 1).from_point(values)(direction)
     for gamma in points(one):
         if np.abs(other.starts - gamma).min() > 1e-6:
             assert statistics_at(one, gamma).tolist() == statistics_at(other, gamma).tolist() or ties(examples, gamma)
@@ -158,8 +160,8 @@ def ties(examples: Examples, gamma: float) -> bool:
 def test_of_equal_intervals_the_nearest_and_never_one_too_narrow() -> None:
     metric = BLEU(max_ngram_order=1, smooth_method="none")
 
-    def steps(starts: list[float], matches: list[float]) -> Steps:
-        return Steps(np.array([-math.inf, *starts]), np.array([[10, 10, some, 10] for some in matches], float))
+    def steps(starts: list[float], matches: list[float]) -> LineSteps:
+        return LineSteps(np.array([-math.inf, *starts]), np.array([[10, 10, some, 10] for some in matches], float))
 
     assert best_point(steps([1, 2, 3, 4], [5, 6, 5, 6, 5]), metric, 1.0) == (1.5, pytest.approx(60))
     assert best_point(steps([-4, -3, 2, 4], [5, 6, 5, 6, 5]), metric, 1.0).gamma == 3.0

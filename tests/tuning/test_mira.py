@@ -12,13 +12,13 @@ from oracle import derivations, forests
 from small_lists import alignment, random_examples
 
 from toledo.errors import InputError
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.tuners.margins import Limits, average, new_learner, pseudo_gain
+from toledo.tuning.tuners.margins import StepLimits, average, new_learner, pseudo_gain
 from toledo.tuning.tuners.mira import MIRA, hope_and_fear
 from toledo.tuning.tuners.mira_forests import forest_problem, learn_from_forests, worth_of_ngrams
 from toledo.weights import Weights
@@ -126,8 +126,8 @@ def test_an_epoch_on_forests_is_that_of_the_twin(some: list, data: st.DataObject
     references = [[data.draw(sentences), data.draw(sentences)] for _ in some]
     metric, start = BLEU(max_ngram_order=2, smooth_method="none"), Weights({"f0": 0.31, "f1": -0.17})
     problem = forest_problem(Examples(some, references, metric), start, 1e6, 1)
-    learner, background = new_learner(problem.parameters), np.ones(metric.size)
-    limits = Limits(problem.parameters.free, problem.parameters.low, problem.parameters.high, 0.01)
+    learner, background = new_learner(problem.space), np.ones(metric.size)
+    limits = StepLimits(problem.space.free, problem.space.low, problem.space.high, 0.01)
     order = np.arange(len(some))
     learn_from_forests(problem.examples, order, learner, limits, background, 0.999)
     twin = Twin(start.array(["f0", "f1"]), metric.size, np.ones(2, np.bool_), (-math.inf, math.inf))
@@ -191,7 +191,7 @@ def test_other_metrics_need_lists(metric: TER | CHRF) -> None:
     examples = random_examples(3, segments=40, planted=planted, metric=metric)
     tuned = MIRA(epochs=20, largest_step=0.1).tune(examples, START, seed=1)
     assert alignment(tuned.weights.array(NAMES), planted) > 0.9
-    with pytest.raises(InputError, match="MIRA on forests"):
+    with pytest.raises(InputError, match="cannot use metric"):
         MIRA(on="forests").tune(examples, START)
 
 
@@ -199,7 +199,7 @@ def test_other_metrics_need_lists(metric: TER | CHRF) -> None:
 @pytest.mark.parametrize("texts", [["a b c d"], ["a b c d"] * 3, []])
 def test_lists_without_a_choice_leave_the_weights_alone(on: str, texts: list[str]) -> None:
     vocabulary = Vocabulary()
-    forest = from_nbest([Hypothesis(text.split(), {"f0": 1.0}) for text in texts], ["f0"], vocabulary)
+    forest = from_nbest([ListEntry(text.split(), {"f0": 1.0}) for text in texts], ["f0"], vocabulary)
     examples = Examples([forest], [[["a", "b", "c", "d", "e"]]], BLEU(smooth_method="none"))
     tuned = MIRA(on=on, epochs=2).tune(examples, Weights({"f0": 0.7}))  # type: ignore[arg-type]
     assert tuned.weights["f0"] == pytest.approx(0.7)

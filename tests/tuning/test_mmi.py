@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_lists import alignment, random_examples
 
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
 from toledo.text.vocabulary import Vocabulary
@@ -27,7 +27,7 @@ def test_likelihood_and_its_gradient(sparse: int) -> None:
     oracles = is_oracle(problem.lists)
     loss, weights = likelihood_loss(problem, oracles), np.array([0.3, -0.7, 0.4])
     value, gradient = loss(weights)
-    scores = problem.lists.forest.scores(dict(zip(problem.parameters.names, weights.tolist(), strict=True)))
+    scores = problem.lists.forest.scores(dict(zip(problem.space.names, weights.tolist(), strict=True)))
     expected = 0.0
     for begin, end in zip(problem.lists.offsets[:-1], problem.lists.offsets[1:], strict=True):
         p = np.exp(scores[begin:end]) / np.exp(scores[begin:end]).sum()
@@ -87,7 +87,7 @@ def test_frozen_and_bounded_weights(tuner: MMI | Simplex) -> None:
 @pytest.mark.parametrize("tuner", [MMI(), Simplex()])
 @pytest.mark.parametrize("texts", [["a b c d"], ["a b c d"] * 3, []])
 def test_lists_without_a_choice(tuner: MMI | Simplex, texts: list[str]) -> None:
-    forest = from_nbest([Hypothesis(text.split(), {"f0": 1.0}) for text in texts], ["f0"], Vocabulary())
+    forest = from_nbest([ListEntry(text.split(), {"f0": 1.0}) for text in texts], ["f0"], Vocabulary())
     tuned = tuner.tune(
         Examples([forest], [[["a", "b", "c", "d"]]], BLEU(smooth_method="none")), Weights({"f0": 0.7}), seed=1
     )

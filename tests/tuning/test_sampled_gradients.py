@@ -11,7 +11,8 @@ from gibbs_twin import Twin
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.tuning.examples import make_lists
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
@@ -148,8 +149,8 @@ def test_samples_give_the_gradient_without_bias(kind: str, temperature: float) -
     model = twins()[0].model
     found = []
     for seed in range(300):
-        settings = GibbsSettings(iterations=150, thinning=5, chains=1, burn_in=20, seed=seed)
-        forests = GibbsSearch(model, settings).forests(SENTENCES, threads=1)
+        settings = Gibbs(iterations=150, thinning=5, chains=1, burn_in=20, scale=1.0)
+        forests = GibbsSearch(model, settings, seed).forests(SENTENCES, threads=1)
         batch, features = sampled(forests, model)
         assert set(batch.samples) == {30.0}
         found.append(gradient(batch, features, kind, temperature, seed, 100))

@@ -9,26 +9,27 @@ import pytest
 import small_models
 
 from toledo.consensus.mbr import MBR
-from toledo.errors import InputError
+from toledo.errors import InputError, RunError
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.sparse import sparse_features, target_words
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import SamplingTrainer
-from toledo.tuning.minimum_risk.training import SampledSet, mean_weights, train
+from toledo.tuning.minimum_risk.trainer import MinimumRisk
+from toledo.tuning.minimum_risk.training import SegmentSource, mean_weights, train
 from toledo.weights import Weights
 
 SOURCE = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
 TARGET = ["that house is small", "small is that house", "that is small", "that house", "small is that neu"]
 REFERENCES = [[line.split()] for line in TARGET]
-COOLING = Annealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
-SENTENCE = SamplingTrainer(batch=2, steps=4)
-CORPUS = SamplingTrainer("corpus-expected-bleu", batch=3, steps=4, lines=100)
+COOLING = DeterministicAnnealing(start=0.05, cooling=0.5, end=0.02, steps=3)  # 6 steps
+SENTENCE = MinimumRisk(batch=2, steps=4)
+CORPUS = MinimumRisk("corpus-expected-bleu", batch=3, steps=4, lines=100)
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,16 @@ def model() -> Model:
     return model.with_weights(replace(weights, values_by_name=zero))
 
 
-def search_of(model: Model, threads: int = 1) -> SampledSet:
+def search_of(model: Model, threads: int = 1) -> SegmentSource:
     sentences = [line.split() for line in SOURCE]
 
     def search(numbers: np.ndarray, weights: Weights, seed: int) -> list[Forest]:
-        settings = GibbsSettings(iterations=40, chains=1, burn_in=10, seed=seed)
-        return GibbsSearch(model.with_weights(weights), settings).forests([sentences[i] for i in numbers], threads)
+        settings = Gibbs(iterations=40, chains=1, burn_in=10, scale=1.0)
+        return GibbsSearch(model.with_weights(weights), settings, seed).forests(
+            [sentences[i] for i in numbers], threads
+        )
 
-    return SampledSet(search, REFERENCES)
+    return SegmentSource(search, REFERENCES)
 
 
 def held_out(model: Model) -> TuningSet:
@@ -54,34 +57,35 @@ def held_out(model: Model) -> TuningSet:
     return TuningSet(lambda weights: tuning.search(np.arange(3), weights, 9), REFERENCES[:3])
 
 
-def trained(trainer: SamplingTrainer, model: Model, threads: int = 1, **options: object) -> TuningResult:
+def trained(trainer: MinimumRisk, model: Model, threads: int = 1, **options: object) -> TuningResult:
     settings = LoopSettings(
         rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none")
     )
-    return train(trainer, model.weights, search_of(model, threads), **{"settings": settings, **options})
+    source = replace(search_of(model, threads), held_out=options.pop("held_out", None))
+    return train(trainer, model.weights, source, **{"settings": settings, **options})
 
 
 @pytest.mark.parametrize("trainer", [SENTENCE, CORPUS, replace(CORPUS, annealing=COOLING)])
-def test_expected_bleu_grows_from_zero(model: Model, trainer: SamplingTrainer) -> None:
+def test_expected_bleu_grows_from_zero(model: Model, trainer: MinimumRisk) -> None:
     trainer = replace(trainer, batch=5, steps=15, adaptation=GainAdaptation(step=1.0))
     if trainer.annealing:
         trainer = replace(trainer, annealing=replace(COOLING, steps=20))
     result = trained(trainer, model)
     path = [value for one in result.history.rounds for value in one.path]
     assert path[-1] > path[0] + 0.1
-    assert result.history.best_score > result.history.start_score
+    assert result.history.best_score > result.history.start.score
     assert result.weights["oov"] == model.weights["oov"]
 
 
 @pytest.mark.parametrize("trainer", [SENTENCE, replace(CORPUS, annealing=COOLING)])
 @pytest.mark.parametrize("held", [False, True])
 def test_interruptions_and_threads_change_nothing(
-    model: Model, trainer: SamplingTrainer, held: bool, tmp_path: Path
+    model: Model, trainer: MinimumRisk, held: bool, tmp_path: Path
 ) -> None:
     options = {"held_out": held_out(model)} if held else {}
     whole = trained(trainer, model, checkpoint=Checkpoint(tmp_path / "whole", {}), **options)
     assert not list((tmp_path / "whole").glob("*round*"))
-    assert whole.history.stopped == ("it is cold" if trainer.annealing else whole.history.stopped)
+    assert whole.history.stopped == ("annealing finished" if trainer.annealing else whole.history.stopped)
     again = trained(trainer, model, threads=2, checkpoint=Checkpoint(tmp_path / "whole", {}, True), **options)
     assert again.weights == whole.weights  # an ended run is only looked at
     two = trained(trainer, model, threads=2, **options)
@@ -103,13 +107,12 @@ def test_interruptions_and_threads_change_nothing(
         train(
             trainer,
             model.weights,
-            replace(tuning, search=interrupted),
+            replace(tuning, search=interrupted, **options),
             settings,
             checkpoint=Checkpoint(parts, {}),
-            **options,
         )
     assert [path.name for path in parts.glob("round-*")] == ["round-1"]
-    with pytest.raises(InputError, match="interrupted tuning of 1 round"):
+    with pytest.raises(RunError, match="holds an unfinished run"):
         trained(trainer, model, checkpoint=Checkpoint(parts, {}), **options)
     resumed = trained(trainer, model, checkpoint=Checkpoint(parts, {}, True), **options)
     for other in (two, resumed):
@@ -133,15 +136,15 @@ def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:
     history = checkpoint.directory / "history.json"
     content = json.loads(history.read_text())
     history.write_text(json.dumps({**content, "rounds": content["rounds"][:1], "stopped": ""}))
-    with pytest.raises(InputError, match="no such file") as caught:
+    with pytest.raises(RunError, match="no such file") as caught:
         trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path / "run", {}, True))
-    assert "--work" in caught.value.remedy
-    assert result.history.stopped.startswith("all rounds are done (3)")
+    assert "another directory" in caught.value.remedy
+    assert result.history.stopped.startswith("all rounds done (3)")
 
 
 def test_an_ended_run_takes_no_more_rounds(model: Model, tmp_path: Path) -> None:
     trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}))
-    with pytest.raises(InputError, match="has ended"):
+    with pytest.raises(RunError, match="has ended"):
         trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}, True), settings=LoopSettings(rounds=9))
 
 
@@ -175,27 +178,26 @@ def test_what_cannot_be_trained_is_said(model: Model) -> None:
     frozen = model.with_weights(replace(model.weights, frozen=frozenset(model.feature_names)))
     with pytest.raises(InputError, match="frozen"):
         trained(SENTENCE, frozen)
-    empty = replace(search_of(model), references=[[[]]] * 5)
     with pytest.raises(InputError, match="empty reference"):
-        train(SENTENCE, model.weights, empty)
+        replace(search_of(model), references=[[[]]] * 5)
     wrong = replace(search_of(model), references=[[["q"]]] * 5)
-    with pytest.raises(InputError, match="collapsed"):
+    with pytest.raises(RunError, match="collapsed"):
         train(SENTENCE, model.weights, wrong, LoopSettings(rounds=1))
-    few = SampledSet(lambda numbers, weights, seed: [], REFERENCES)
+    few = SegmentSource(lambda numbers, weights, seed: [], REFERENCES)
     with pytest.raises(InputError, match="forests for"):
         train(SENTENCE, model.weights, few)
 
 
 def test_patience_counts_without_annealing(model: Model) -> None:
     result = train(SENTENCE, model.weights, search_of(model), LoopSettings(rounds=40, patience=1))
-    assert result.history.stopped == "no better score for 1 rounds"
+    assert result.history.stopped == "no better score for 1 round"
 
 
 def test_temperatures_fall_and_training_ends() -> None:
-    trainer = replace(SENTENCE, annealing=Annealing(start=0.1, cooling=0.9, end=0.05, steps=10))
+    trainer = replace(SENTENCE, annealing=DeterministicAnnealing(start=0.1, cooling=0.9, end=0.05, steps=10))
     assert trainer.last_step == 70
     assert [trainer.temperature(step) for step in (0, 9)] == [0.1, 0.1]
     assert trainer.temperature(69) == pytest.approx(0.1 * 0.9**6)
     for wrong in ({"objective": "mert"}, {"batch": 0}, {"lines": 1}, {"l2": -1.0}):
         with pytest.raises(ValueError, match=r"\w"):
-            SamplingTrainer(**wrong)
+            MinimumRisk(**wrong)

@@ -8,13 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from toledo.api.corpora import Pairs, Texts, encode_pairs
+from toledo.api.corpora import Pairs, encode_pairs
+from toledo.api.inputs import Texts
 from toledo.formats.alignments import alignment_lines
 from toledo.formats.moses_writing import write_lexicon
 from toledo.phrases.settings import ALIGNERS, IBM1, Symmetrization
 from toledo.phrases.word_alignment.aligner import AlignmentResult, AlignmentTraining
 from toledo.phrases.word_alignment.aligner import align as align_words
 from toledo.progress import Progress, silent
+from toledo.results import Result
 from toledo.settings import Named
 from toledo.text.vocabulary import Vocabulary
 
@@ -24,7 +26,7 @@ Link = tuple[int, int]  # positions of a source and a target word, from 0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Alignments(Sequence[list[Link]]):
+class Alignments(Sequence[list[Link]], Result):
     """The links of each sentence pair, and the lexicons of IBM Model 1 that were trained on the way."""
 
     result: AlignmentResult
@@ -46,11 +48,14 @@ class Alignments(Sequence[list[Link]]):
         links = self.result.alignments[range(len(self))[index]]
         return [(source, target) for source, target in links.tolist()]
 
+    def __str__(self) -> str:
+        return "\n".join(self.pharaoh_lines())
+
     def __repr__(self) -> str:
         return f"Alignments({len(self)} sentence pairs, {self.signature})"
 
     @property
-    def signature(self) -> str:
+    def signature(self) -> str:  # type: ignore[override]
         """How the links were found."""
         return f"aligner:{self.aligner}|symmetrize:{self.symmetrize}"
 
@@ -60,7 +65,7 @@ class Alignments(Sequence[list[Link]]):
 
     def to_pharaoh(self) -> str:
         """Return the links in Pharaoh format, a line for each sentence pair."""
-        return "".join(f"{line}\n" for line in self.pharaoh_lines())
+        return f"{self}\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all links, ready for JSON."""

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from toledo.api.inputs import Lists, Sample, Texts, read_list_files, read_lists, read_texts
 from toledo.consensus.choice import Choice, Choices, json_line
-from toledo.consensus.choosing import Evidence, as_hypotheses, choose_each
+from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule, make_gain, make_rule
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.formats.list_files import OutputFormat
 from toledo.metrics.metric import Metric
-from toledo.metrics.utility import BATCH_SIZE, Utility
+from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
 from toledo.results import Hypothesis
 from toledo.settings import Named
 
@@ -52,7 +52,7 @@ def choose(
         _check_samples(references, "references")
     if source is not None and not isinstance(source, str):
         raise TypeError(f"source is a {type(source).__name__}, expected str")
-    how = Evidence(logprobs, weights, feature_weights, scale, matrix)
+    how = SampleWeights(logprobs, weights, feature_weights, scale, matrix)
     made = _rule(rule, metric, matrix is not None, batch_size, seed)
     others = None if references is None else [references]
     return next(choose_each(made, [samples], others, [source], [how]))
@@ -113,7 +113,7 @@ def iter_choose(
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
     made = _rule(rule, metric, matrices is not None, batch_size, seed)
-    base = Evidence(feature_weights=feature_weights, scale=scale)
+    base = SampleWeights(feature_weights=feature_weights, scale=scale)
     given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
     evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
     texts = None if sources is None else read_texts(sources, "sources")
@@ -121,7 +121,7 @@ def iter_choose(
     return choose_each(made, read_lists(lists, "lists", num_samples), others, texts, evidence, threads)
 
 
-def _evidence(base: Evidence, given: Mapping[str, Iterable[Any]]) -> Iterator[Evidence]:
+def _evidence(base: SampleWeights, given: Mapping[str, Iterable[Any]]) -> Iterator[SampleWeights]:
     if not given:
         return repeat(base)
     rows = zip(*(_checked(name, values) for name, values in given.items()), strict=True)
@@ -146,7 +146,7 @@ def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_s
         raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
     if isinstance(made, MBR):
         gain = made.metric_for_texts()
-        made = replace(made, metric=replace(gain, batch_size=batch_size) if isinstance(gain, Utility) else gain)
+        made = replace(made, metric=replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain)
     return made
 
 

@@ -9,13 +9,19 @@ from typing import Any
 import numpy as np
 
 from toledo.api.files import read_pairs
+from toledo.api.inputs import Texts, read_texts
 from toledo.errors import InputError
-from toledo.text.corpus import ParallelCorpus, Sentences, read_parallel, read_sentences, refuse_reserved_words
-from toledo.text.corpus import sentences_from as sentences_of
+from toledo.text.corpus import (
+    ParallelCorpus,
+    Sentences,
+    read_parallel,
+    read_sentences,
+    refuse_reserved_words,
+    sentences_from,
+)
 from toledo.text.encoding import Encoder
 from toledo.text.vocabulary import BEGIN, UNKNOWN, Vocabulary
 
-Texts = str | Path | Iterable[str]  # a file, or texts
 Pairs = str | Path | Iterable[tuple[str, str]]
 
 
@@ -23,9 +29,14 @@ def encode_texts(texts: Texts, vocabulary: Vocabulary, name: str, *, grow: bool 
     """Encode a file or texts; new words join the vocabulary if it may grow. `name` is the argument, for messages."""
     if isinstance(texts, str | Path):
         return read_sentences(texts, vocabulary, grow)
-    lines = [_checked(text, f"{name}[{place}]") for place, text in enumerate(texts)]
+    lines = read_texts(texts, name)
     if not lines:
         raise InputError(f"{name} is empty", argument=name, remedy="give one text or more")
+    for place, line in enumerate(lines):
+        if "\n" in line:
+            raise InputError(
+                f"{name}[{place}] contains a line end", argument=name, segment=place, remedy="give one segment per text"
+            )
     words, lengths = Encoder(vocabulary, grow).encode("\n".join([*lines, ""]).encode())
     try:
         refuse_reserved_words(None, 0, words, lengths, UNKNOWN if grow else BEGIN)
@@ -33,7 +44,7 @@ def encode_texts(texts: Texts, vocabulary: Vocabulary, name: str, *, grow: bool 
         segment = (error.line or 1) - 1
         message = f"{name}[{segment}]: {error.message}"
         raise InputError(message, argument=name, segment=segment, remedy=error.remedy) from None
-    return sentences_of(words, lengths)
+    return sentences_from(words, lengths)
 
 
 def encode_pairs(sources: Texts | Pairs, targets: Texts | None) -> ParallelCorpus:
@@ -65,11 +76,3 @@ def _columns(pairs: list[Any]) -> tuple[list[str], list[str]]:
                 remedy="give `targets`, or pairs of source and target",
             )
     return [source for source, _ in pairs], [target for _, target in pairs]
-
-
-def _checked(text: object, place: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"{place} is {text!r}, expected str")
-    if "\n" in text:
-        raise InputError(f"{place} contains a line end", remedy="give one segment per text")
-    return text

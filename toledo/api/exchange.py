@@ -11,8 +11,8 @@ from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 from toledo.formats import moses_model
 from toledo.formats.arpa import write_arpa
-from toledo.formats.docent import document_search, read_docent_config
 from toledo.formats.docent import import_docent as read_docent_model
+from toledo.formats.docent import read_docent_config
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.pruning import filter_for
@@ -60,7 +60,7 @@ def import_docent(
     model = read_docent_model(read, Path(config).parent, phrase_table, language_models, progress)
     _save(model, output)
     if output is not None:
-        write_configuration(Path(output) / CONFIGURATION, document_search(read))
+        write_configuration(Path(output) / CONFIGURATION, read.search)
         log.info("settings of Docent's search: %s", Path(output) / CONFIGURATION)
     return model
 

@@ -1,4 +1,4 @@
-"""Read and write sentence pairs, forests and documents."""
+"""Read and write sentence pairs, lists, forests and documents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from typing import Any
 
 import msgspec
 
+from toledo.api.inputs import Sample
+from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import display_name, read_lines, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files
 from toledo.formats.documents import DocumentText, write_translations
 from toledo.formats.forest_files import Conversion, SegmentForest
+from toledo.formats.hypotheses import Entry, NBestList
+from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.formats.plf import Values
+from toledo.results import Hypothesis
+from toledo.settings import unknown_name
+from toledo.text.vocabulary import split_words
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
@@ -70,6 +77,47 @@ def _translation(line: str) -> dict[str, Any]:
         return {}
     inner = found.get("translation", found) if isinstance(found, dict) else {}
     return inner if isinstance(inner, dict) else {}
+
+
+def read_lists(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    num_samples: int | None = None,
+) -> list[list[Hypothesis]]:
+    """Read the samples of each segment; plain text has `num_samples` lines for each.
+
+    `format` is one of nbest, cdec, jsonl and text; by default it is guessed.
+    """
+    known: dict[str, OutputFormat] = {"nbest": "nbest", "cdec": "nbest", "jsonl": "jsonl", "text": "text"}
+    if format is not None and format not in known:
+        raise unknown_name("format", format, list(known))
+    lists = read_outputs([path], None if format is None else known[format], num_samples)
+    return [[_hypothesis(entry) for entry in some.entries] for some in lists]
+
+
+def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002
+    """Write the samples of each segment; by default the name of the file says the format, as for `read_lists`."""
+    found = (as_hypotheses(samples, f"lists[{segment}]") for segment, samples in enumerate(lists))
+    if format == "text":
+        write_lines(path, (one.text for samples in found for one in samples))
+        return
+    form = forest_files.guess_output_format(path) if format is None else forest_files.named_format(format)
+    if form not in forest_files.LISTS:
+        raise InputError(
+            f"format {form} is not one of lists", argument="format", remedy="use nbest, cdec, jsonl or text"
+        )
+    entries = (NBestList(segment, tuple(map(_entry, samples))) for segment, samples in enumerate(found))
+    forest_files.write_lists(entries, path, form)
+
+
+def _hypothesis(entry: Entry) -> Hypothesis:
+    return Hypothesis(" ".join(entry.words), entry.score, dict(entry.features), alignment=entry.links or None)
+
+
+def _entry(one: Hypothesis) -> Entry:
+    score = one.logprob if one.score is None else one.score
+    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()))
 
 
 def read_forests(

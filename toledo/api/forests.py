@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from toledo.forest.kbest import k_best
 from toledo.forest.pruning import prune_by_posterior
 from toledo.formats.forest_files import SegmentForest, guess_format, named_format, read_forests, score_with
 from toledo.formats.plf import Values
+from toledo.results import Result, table
 
 ROWS = 20  # segments that are printed
 MOST_FEATURES = 25
@@ -27,7 +28,7 @@ FeatureWeights = Mapping[str, float] | None
 
 
 @dataclass(frozen=True)
-class _View:
+class _View(Result):
     """What was found of a segment, and the weights that score its features."""
 
     found: SegmentForest
@@ -97,7 +98,7 @@ class SegmentView(_View):
         for rank, one in enumerate(self.nbest, start=1):
             probability = math.exp(one.score - self.summary.log_partition)
             rows.append([str(rank), f"{one.score:.4f}", f"{probability:.4f}", str(one)])
-        return _table(rows, left=[3])
+        return "\n".join(table(rows, left=[3]))
 
     def _features(self) -> str:
         chosen = (self.found.weights if self.weights is None else self.weights) or {}
@@ -106,8 +107,8 @@ class SegmentView(_View):
         for name in names[:MOST_FEATURES]:
             weight = [f"{chosen[name]:.4g}" if name in chosen else ""] if chosen else []
             rows.append([name, *weight, *(f"{one.features.get(name, 0.0):.4g}" for one in self.nbest)])
-        more = f"\n… and {len(names) - MOST_FEATURES} more" if len(names) > MOST_FEATURES else ""
-        return _table(rows, left=[0]) + more
+        more = [f"… and {len(names) - MOST_FEATURES} more"] if len(names) > MOST_FEATURES else []
+        return "\n".join([*table(rows, left=[0]), *more])
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class SegmentsView(_View):
     def __str__(self) -> str:
         rows = [["segment", "nodes", "edges", "derivations", "entropy", "score", "best translation"]]
         rows += [[str(segment), *_cells(summary)] for segment, summary in self.rows[:ROWS]]
-        return f"{_table(rows, left=[6])}\n{self._totals()}"
+        return "\n".join([*table(rows, left=[6]), self._totals()])
 
     def _totals(self) -> str:
         summaries = [summary for _, summary in self.rows]
@@ -219,11 +220,3 @@ def _summary_dict(segment: int, summary: Summary) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return round(value, 6) if math.isfinite(value) else None
-
-
-def _table(rows: Sequence[Sequence[str]], left: Iterable[int]) -> str:
-    """Align columns, those of `left` to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    align = [str.ljust if place in left else str.rjust for place in range(len(widths))]
-    lines = ("  ".join(map(lambda how, *cell: how(*cell), align, row, widths)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)

@@ -10,7 +10,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.api.corpora import Texts, encode_texts
+from toledo.api.corpora import encode_texts
+from toledo.api.inputs import Texts
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, require_output_directory
 from toledo.formats.arpa import read_arpa, write_arpa

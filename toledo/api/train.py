@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toledo.api.align import Alignments, alignment_training
-from toledo.api.corpora import Pairs, Texts, encode_pairs, encode_texts
+from toledo.api.corpora import Pairs, encode_pairs, encode_texts
+from toledo.api.inputs import Texts
 from toledo.api.language_model import LanguageModel, read_language_model
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments

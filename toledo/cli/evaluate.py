@@ -71,12 +71,13 @@ def evaluate(
     """
     from toledo.api.compare import compare as compare_systems
     from toledo.api.evaluate import evaluate as score
-    from toledo.api.inputs import read_system_files
+    from toledo.api.inputs import Runs, read_system_files
 
     systems = read_system_files(hypotheses or ("-",), scoring.reference)
     how = {**scoring.arguments(), "seed": seed, "threads": threads}
+    first = next(iter(systems.values()))
     several = len(systems) > 1
-    result: Any = compare_systems(systems, **how) if several else score(systems.popitem()[1], **how)
+    result: Any = compare_systems(systems, **how) if isinstance(first, Runs) or several else score(first, **how)
     print_result("evaluate", result, common)
 
 

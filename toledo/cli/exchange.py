@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from cyclopts import Parameter
 
 from toledo.cli.messages import progress_for
 from toledo.cli.options import COMMON, Common, OutputDirectory, repeated
+from toledo.cli.outputs import print_model
 from toledo.errors import InputError
 
 
@@ -37,24 +39,18 @@ def import_model(
     """
     from toledo.api.exchange import import_docent, import_moses
 
-    progress = progress_for(common)
-    if docent_config is None:
-        import_moses(
-            moses_ini,
-            phrase_table=phrase_table,
-            language_models=language_model,
-            reordering_table=reordering_table,
-            output=output,
-            progress=progress,
-        )
-        return
-    if moses_ini or reordering_table:
+    if docent_config is not None and (moses_ini or reordering_table):
         raise InputError(
             "a configuration of Docent names all models", remedy="leave out --moses-ini and --reordering-table"
         )
-    import_docent(
-        docent_config, phrase_table=phrase_table, language_models=language_model, output=output, progress=progress
+    if docent_config is None:
+        read = partial(import_moses, moses_ini, reordering_table=reordering_table)
+    else:
+        read = partial(import_docent, docent_config)
+    model = read(
+        phrase_table=phrase_table, language_models=language_model, output=output, progress=progress_for(common)
     )
+    print_model("import", output, model, common)
 
 
 def export_model(

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from toledo.cli.messages import print_result
 from toledo.cli.options import COMMON, Common, flag
 from toledo.cli.outputs import require_apart
+from toledo.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from toledo.weights import Weights
@@ -90,6 +91,8 @@ def convert(
     to = guess_output_format(output) if target is None else named_format(target)
     segments = convert(file, form, output, to, Conversion(nbest, distinct, _weights(weights), plf_values))
     log.info("%d segments from %s to %s", segments, form, to)
+    if common.json and output != STANDARD_STREAM:
+        print_result("forest convert", {"segments": segments, "from": form, "to": to}, common)
 
 
 def _weights(path: Path | None) -> Weights | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from toledo.cli.messages import json_lines
+from toledo.cli.messages import json_lines, print_result
 from toledo.cli.options import Common
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, read_lines, write_lines
+from toledo.files import atomic_writer, is_stream, read_lines
+
+if TYPE_CHECKING:
+    from toledo.model import Model
 
 
 def require_apart(output: str | Path | None, *inputs: str | Path | None) -> None:
@@ -24,9 +28,15 @@ def change_lines(change: Callable[[str], str], text: str, output: str, common: C
     lines: Iterable[str] = map(change, read_lines(text))
     if common.json:
         lines = json_lines({"segment": segment, "text": line} for segment, line in enumerate(lines))
-    write_lines(output, lines)
+    with atomic_writer(output) as stream:
+        for line in lines:
+            stream.write(f"{line}\n")
+            if is_stream(text):
+                stream.flush()
 
 
-def standard_output_is(output: str | Path) -> bool:
-    """Whether the output is standard output."""
-    return str(output) == STANDARD_STREAM
+def print_model(command: str, output: Path, model: Model, common: Common) -> None:
+    """Print where a model was saved and how large it is, as JSON; messages have said it otherwise."""
+    if common.json:
+        result = {"output": str(output), "phrase_pairs": len(model.table), "signature": model.signature}
+        print_result(command, result, common)

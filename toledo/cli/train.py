@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.messages import json_lines, progress_for
 from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
-from toledo.cli.outputs import require_apart
+from toledo.cli.outputs import print_model, require_apart
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings
 
 if TYPE_CHECKING:
-    from toledo.api.corpora import Pairs, Texts
+    from toledo.api.corpora import Pairs
+    from toledo.api.inputs import Texts
 
 Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
 Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, line by line the translation of the source.")]
@@ -60,9 +61,7 @@ def train(
         threads=threads,
         progress=progress_for(common),
     )
-    if common.json:
-        sizes = {"phrase_pairs": len(model.table), "sentences": model.training["sentences"]}
-        print_result("train", {"output": str(output), **sizes, "signature": model.signature}, common)
+    print_model("train", output, model, common)
 
 
 def align(

@@ -22,7 +22,7 @@ from toledo.combination.alignment import Matcher
 from toledo.combination.features import Feature
 from toledo.combination.lattice import Lattice, bigram_edges, join_networks
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
-from toledo.combination.stages import Checkpoint, Stage
+from toledo.combination.stages import TunedStage
 from toledo.combination.tuning import Expander, Settings, configuration_of, covering, tune_stages
 from toledo.combination.votes import References, with_votes
 from toledo.consensus.decide import Viterbi, decide
@@ -32,6 +32,7 @@ from toledo.forest.assemble import split
 from toledo.forest.forest import Forest
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
+from toledo.runs.checkpoint import Checkpoint
 from toledo.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -60,8 +61,8 @@ class Combiner:
 
     systems: tuple[str, ...]
     settings: Settings
-    first: Stage
-    second: Stage
+    first: TunedStage
+    second: TunedStage
     vocabulary: Vocabulary
     model: LanguageModel | None = None
     features: tuple[Feature, ...] = ()
@@ -164,7 +165,7 @@ class Combiner:
         vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
         ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
         model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
-        first, second = (Stage.from_table(stage, file) for stage in stages)
+        first, second = (TunedStage.from_table(stage, file) for stage in stages)
         settings = _settings(content.get("settings"), file)
         return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features))
 

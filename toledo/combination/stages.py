@@ -1,4 +1,4 @@
-"""What tuning found in a stage, on disk after each: an interrupted tuning goes on to the same result."""
+"""What tuning found in a stage, saved after each: an interrupted tuning is resumed to the same result."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomli_w
+import msgspec
 
 from toledo.combination.votes import CombinationWeights
 from toledo.errors import InputError
-from toledo.files import atomic_writer
-from toledo.resumption import require_same
-from toledo.storage import read_toml
+from toledo.runs.checkpoint import KIND, Checkpoint
 from toledo.weights import Weights
 
-FORMAT = 1
+COMBINATION = "combination"
 
 
 @dataclass(frozen=True)
-class Stage:
+class TunedStage:
     """Weights, the scale γ that gives them the wanted entropy, and the value of the objective there."""
 
     weights: CombinationWeights
@@ -29,7 +27,7 @@ class Stage:
     evaluations: int = 0
 
     def to_table(self) -> dict[str, Any]:
-        """For a TOML file."""
+        """Return the stage for a TOML or JSON file."""
         return {
             "scale": self.scale,
             "value": self.value,
@@ -39,8 +37,8 @@ class Stage:
         }
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], file: str | Path) -> Stage:
-        """What `to_table` gave."""
+    def from_table(cls, table: Mapping[str, Any], file: str | Path) -> TunedStage:
+        """Read what `to_table` returned."""
         shares = table.get("shares")
         numbers = [table.get(name) for name in ("scale", "value", "evaluations")]
         if not isinstance(shares, dict) or not all(isinstance(number, int | float) for number in numbers):
@@ -51,33 +49,20 @@ class Stage:
         return cls(weights, float(numbers[0] or 0.0), float(numbers[1] or 0.0), int(numbers[2] or 0))
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """A file that keeps the stages of a tuning. `configuration` is all that its result depends on."""
+class SavedStages(msgspec.Struct):
+    """The stages of a saved tuning."""
 
-    file: Path
-    configuration: Mapping[str, Any]
-    resume: bool = False
+    stages: list[dict[str, Any]]
 
-    def load(self) -> list[Stage]:
-        """The stages done so far; none for a new run. An interrupted run is not thrown away unasked."""
-        if not self.file.is_file():
-            return []
-        table = read_toml(self.file)
-        stages = [Stage.from_table(one, self.file) for one in table.get("stages", [])]
-        if not self.resume:
-            raise InputError(
-                f"holds a tuning of {len(stages)} stage{'' if len(stages) == 1 else 's'}",
-                file=self.file,
-                remedy="resume it, or remove the file",
-            )
-        remedy = "give the same data and settings, or remove the file"
-        require_same(table.get("configuration", {}), self.configuration, self.file, remedy)
-        return stages
 
-    def save(self, stages: list[Stage]) -> None:
-        """Keep all stages so far."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_writer(self.file) as stream:
-            content = {"format": FORMAT, "configuration": dict(self.configuration)}
-            stream.write(tomli_w.dumps({**content, "stages": [stage.to_table() for stage in stages]}))
+def load_stages(checkpoint: Checkpoint | None) -> list[TunedStage]:
+    """Return the stages done so far; none for a new tuning."""
+    saved = checkpoint.load(COMBINATION, SavedStages) if checkpoint else None
+    return [TunedStage.from_table(one, checkpoint.file) for one in saved.stages] if checkpoint and saved else []
+
+
+def save_stages(checkpoint: Checkpoint | None, stages: list[TunedStage]) -> list[TunedStage]:
+    """Save all stages so far, and return them."""
+    if checkpoint is not None:
+        checkpoint.save({KIND: COMBINATION, "stages": [stage.to_table() for stage in stages]})
+    return stages

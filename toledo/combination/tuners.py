@@ -27,20 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from toledo.combination.stages import Stage
+from toledo.combination.stages import TunedStage
 from toledo.combination.votes import CombinationWeights, Problem, References, Vector, VotedForest
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
+from toledo.forest.assemble import Edges, from_edges, join, split
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, Shape, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
+from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
 from toledo.objectives.xbleu import XBLEU
-from toledo.tuning.maximise import Limits, Maximum, maximise
+from toledo.tuning.maximise import Bounds, Maximum, maximize
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
@@ -63,22 +64,22 @@ class Ascent:
         if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
             raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: Problem, order: int) -> TunedStage:
         """The weights with the highest xBLEU found."""
         return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
 
-    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> Stage:
+    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> TunedStage:
         """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
         found = Maximum(point, -np.inf, 0)
-        limits = Limits(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        limits = Bounds(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
         scale = 1.0
         for _ in range(self.rounds):
             scale = self.scale(problem, found.point)
             for objective in objectives:
                 function = partial(problem.value_and_gradient, objective, scale, self.l2)
-                found = found.then(maximise(function, found.point, limits, "lbfgs", self.steps))
+                found = found.then(maximize(function, found.point, limits, "lbfgs", self.steps))
         weights = problem.weights(found.point)
-        return Stage(weights, self.scale(problem, found.point), found.value, found.evaluations)
+        return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
     def scale(self, problem: Problem, point: Vector) -> float:
         """The γ that a point wants."""
@@ -121,7 +122,7 @@ class Downhill:
     descents: int = 2
     entropy: float = 3.0
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: Problem, order: int) -> TunedStage:
         """The weights with the highest BLEU of the best paths, never below that at the start."""
         forest = problem.voted.forest
         known = BLEU(smooth_method="none").prepare(self.references, forest.vocabulary)
@@ -153,7 +154,7 @@ class Downhill:
             evaluations += int(found.nfev)
         weights = problem.weights(point)
         scale = scale_for_entropy(problem.voted, weights, self.entropy, problem.threads)
-        return Stage(weights, scale, best_path_bleu(problem, point, known), evaluations)
+        return TunedStage(weights, scale, best_path_bleu(problem, point, known), evaluations)
 
 
 def best_path_bleu(problem: Problem, point: Vector, known: Counter) -> float:
@@ -198,7 +199,7 @@ class ListAscent:
     size: int = 300
     merges: int = 3
 
-    def tune(self, problem: Problem, order: int) -> Stage:
+    def tune(self, problem: Problem, order: int) -> TunedStage:
         """The weights with the highest expected BLEU on all lists."""
         parts = split(problem.voted.forest)
         found: list[Paths] = [{} for _ in parts]

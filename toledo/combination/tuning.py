@@ -19,7 +19,7 @@ from toledo.combination.alignment import Matcher
 from toledo.combination.features import LANGUAGE_MODEL, Feature, SparseNGramFeatures, expand, named_feature, pruned
 from toledo.combination.language_models import ORDER, cut_order
 from toledo.combination.lattice import FEATURES, Lattice
-from toledo.combination.stages import Checkpoint, Stage
+from toledo.combination.stages import TunedStage, load_stages, save_stages
 from toledo.combination.tuners import Ascent, Downhill, ListAscent
 from toledo.combination.votes import CombinationWeights, Problem, References, VotedForest, uniform, with_votes
 from toledo.errors import InputError
@@ -28,7 +28,7 @@ from toledo.forest.ngrams import NGramForest
 from toledo.language_model.model import LanguageModel
 from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
-from toledo.resumption import mark
+from toledo.runs.checkpoint import Checkpoint, digest
 from toledo.weights import Weights
 
 Method = Literal["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"]
@@ -109,7 +109,7 @@ class Expander:
         """The first stage."""
         return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
-    def to_order(self, bigrams: VotedForest, lattices: Sequence[Lattice], first: Stage) -> NGramForest:
+    def to_order(self, bigrams: VotedForest, lattices: Sequence[Lattice], first: TunedStage) -> NGramForest:
         """The second stage: what the weights of the first one leave."""
         scores = first.scale * bigrams.scores(covering(first.weights, bigrams.forest), self.threads)
         forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
@@ -128,22 +128,24 @@ def tune_stages(
     systems: Sequence[str],
     expander: Expander,
     checkpoint: Checkpoint | None = None,
-) -> tuple[Stage, Stage]:
+) -> tuple[TunedStage, TunedStage]:
     """The weights of both stages; those that a checkpoint has are not tuned again."""
     settings, threads = expander.settings, expander.threads
     tuner = settings.tuner(references)
-    stages = checkpoint.load() if checkpoint else []
+    stages = load_stages(checkpoint)
     bigrams = expander.to_bigrams(lattices)
     voted = with_votes(bigrams.forest, lattices)
     if not stages:
         start = uniform(systems, _start(bigrams.forest, Weights({}), settings))
-        stages = _kept([tuner.tune(Problem(voted, match(bigrams, references), start, threads), BIGRAMS)], checkpoint)
+        stages = save_stages(
+            checkpoint, [tuner.tune(Problem(voted, match(bigrams, references), start, threads), BIGRAMS)]
+        )
     if len(stages) == 1:
         ngrams = expander.to_order(voted, lattices, stages[0])
         second = with_votes(ngrams.forest, lattices)
         start = replace(stages[0].weights, features=_start(ngrams.forest, stages[0].weights.features, settings))
         found = tuner.tune(Problem(second, match(ngrams, references), start, threads), settings.order)
-        stages = _kept([stages[0], found], checkpoint)
+        stages = save_stages(checkpoint, [stages[0], found])
     return stages[0], stages[1]
 
 
@@ -157,11 +159,11 @@ def configuration_of(
     settings: Settings, systems: Sequence[str], lattices: Sequence[Lattice], references: References, expander: Expander
 ) -> dict[str, Any]:
     """All that the result of tuning depends on, in short."""
-    digest = hashlib.sha256()
+    outputs = hashlib.sha256()
     for lattice in lattices:
         words = lattice.forest.vocabulary.words(lattice.hypotheses.texts.symbols.tolist())
-        digest.update("\n".join([*words, str(lattice.hypotheses.texts.offsets.tolist())]).encode())
-        digest.update(lattice.hypotheses.confidences.tobytes())
+        outputs.update("\n".join([*words, str(lattice.hypotheses.texts.offsets.tolist())]).encode())
+        outputs.update(lattice.hypotheses.confidences.tobytes())
     model = hashlib.sha256()
     for array in expander.model.to_arrays().values() if expander.model else ():
         model.update(np.ascontiguousarray(array).tobytes())
@@ -171,9 +173,9 @@ def configuration_of(
     return {
         **{name: str(value) for name, value in asdict(settings).items()},
         "systems": " ".join(systems),
-        "outputs": mark("", digest.hexdigest()),
-        "references": mark("", repr(references)),
-        "language model": mark("", model.hexdigest()),
+        "outputs": digest(outputs.hexdigest()),
+        "references": digest(repr(references)),
+        "language model": digest(model.hexdigest()),
         "more features": " ".join(extra),
         "words match by": Matcher(settings.language, settings.synonyms).signature,
     }
@@ -186,9 +188,3 @@ def _start(forest: Forest, known: Weights, settings: Settings) -> Weights:
     values |= {name: known.get(name, 0.0) for name in sparse}
     fixed = () if settings.skeleton_weights else (name for name in sparse if name.startswith(SKELETONS))
     return Weights(values, frozen=frozenset(fixed))
-
-
-def _kept(stages: list[Stage], checkpoint: Checkpoint | None) -> list[Stage]:
-    if checkpoint is not None:
-        checkpoint.save(stages)
-    return stages

@@ -24,7 +24,7 @@ from toledo.combination.lattice import NO_ARC, Lattice, Votes
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
-from toledo.forest.linear import edge_scores, weight_gradient
+from toledo.forest.linear import EDGES_AT_ONCE, row_scores, weighted_sum
 from toledo.objectives.objective import MatchedForest, Objective
 from toledo.tuning.maximise import dot
 from toledo.weights import Weights
@@ -74,8 +74,8 @@ class VotedForest:
 
     def scores(self, weights: CombinationWeights, threads: int | None = None) -> Scores:
         """The score of each edge."""
-        linear = self.forest.linear_scores(weights.features)
-        return edge_scores(linear._replace(base=self.voted(weights.sigma)), threads)
+        rows = self.forest.rows._replace(base=self.voted(weights.sigma))
+        return row_scores(rows, self.forest.vector(weights.features), threads)
 
     def voted(self, sigma: Vector) -> Scores:
         """The part of the score of each edge that the votes give."""
@@ -89,9 +89,9 @@ class VotedForest:
         """The derivatives by θ and by the weights of features, from those by the scores of edges."""
         sigma = weights.sigma
         slopes = _share_slopes(self.votes, sigma, self.arcs, advantage)
-        named = self.forest.named_gradient(
-            weight_gradient(self.forest.linear_scores(weights.features), advantage, threads)
-        )
+        columns = self.forest.columns
+        gradient = weighted_sum(self.forest.rows, advantage, len(columns), threads, EDGES_AT_ONCE)
+        named = dict(zip(columns, gradient.tolist(), strict=True))
         return sigma * (slopes - float(np.sum(sigma * slopes))), named
 
     def decided(self, sigma: Vector) -> Forest:

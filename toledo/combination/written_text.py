@@ -186,14 +186,14 @@ class RawText:
 
     def __init__(self, language: str) -> None:
         self._normaliser = MosesPunctNormalizer(lang=language)
-        self._tokeniser = MosesTokenizer(lang=language)
-        self._detokeniser = MosesDetokenizer(lang=language)
+        self._tokenizer = MosesTokenizer(lang=language)
+        self._detokenizer = MosesDetokenizer(lang=language)
         self._unspaced = language in UNSPACED
 
     def read(self, line: str) -> Written:
         """The words of a line."""
         plain = self._normaliser.normalize(_visible(line))
-        text = str(self._tokeniser.tokenize(plain, return_str=True, escape=False))
+        text = str(self._tokenizer.tokenize(plain, return_str=True, escape=False))
         words = tuple(split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text))
         return Written(words, _blanks(plain, words))
 
@@ -202,7 +202,7 @@ class RawText:
 
         Elsewhere the rules of the Moses scripts decide.
         """
-        text = str(self._detokeniser.detokenize(list(words), return_str=True, unescape=False)).strip()
+        text = str(self._detokenizer.detokenize(list(words), return_str=True, unescape=False)).strip()
         blanks = _blanks(text, words)
         if blanks is None:
             return text

@@ -139,3 +139,12 @@ def second_key(heap: NDArray[Any], size: int) -> float:
     for place in range(1, min(size, 3)):
         second = max(second, heap[place]["key"])
     return second
+
+
+@kernel
+def power_of_two(least: int) -> int:
+    """The smallest power of two that is at least so large."""
+    size = 1
+    while size < least:
+        size *= 2
+    return size

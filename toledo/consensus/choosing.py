@@ -28,7 +28,7 @@ from toledo.consensus.mbr import best_first
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
-from toledo.metrics.utility import Utility
+from toledo.metrics.utility import UtilityMetric
 from toledo.results import Hypothesis
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SampleWeights:
     """Where the probabilities of a segment come from, and a matrix of scores if there is one."""
 
     logprobs: ArrayLike | None = None
@@ -121,15 +121,15 @@ def choose_each(
     lists: Iterable[Sequence[Any]],
     references: Iterable[Sequence[Any]] | None = None,
     sources: Iterable[str | None] | None = None,
-    evidence: Iterable[Evidence] | None = None,
+    evidence: Iterable[SampleWeights] | None = None,
     threads: int | None = 1,
 ) -> Iterator[Choice]:
     """Choose for one segment after the other; some are worked on at a time."""
-    problems = _problems(lists, references, sources, repeat(Evidence()) if evidence is None else evidence)
+    problems = _problems(lists, references, sources, repeat(SampleWeights()) if evidence is None else evidence)
     metric = rule.metric_for_texts()
     empty = 0
     while block := list(islice(problems, SEGMENTS_AT_ONCE)):
-        if isinstance(metric, Utility):
+        if isinstance(metric, UtilityMetric):
             block = _with_matrices(metric, block)
         work = [problem for problem in block if problem.texts]
         empty += len(block) - len(work)
@@ -145,7 +145,7 @@ def _problems(
     lists: Iterable[Sequence[Any]],
     references: Iterable[Sequence[Any]] | None,
     sources: Iterable[str | None] | None,
-    evidence: Iterable[Evidence],
+    evidence: Iterable[SampleWeights],
 ) -> Iterator[TextProblem]:
     others = None if references is None else iter(references)
     given_sources, given_evidence = None if sources is None else iter(sources), iter(evidence)
@@ -167,7 +167,7 @@ def _next(items: Iterator[Any], name: str, segment: int) -> Any:
 
 
 def _placed(
-    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: Evidence, segment: int
+    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int
 ) -> TextProblem:
     """Return the problem of a segment; errors say which segment it is."""
     try:
@@ -180,7 +180,7 @@ def _placed(
 
 
 def make_problem(
-    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: Evidence, segment: int = 0
+    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int = 0
 ) -> TextProblem:
     """Return the distinct texts of a segment, with probabilities of those to compare with."""
     hypotheses = as_hypotheses(samples, "samples")
@@ -246,7 +246,7 @@ def _best_of_each(hypotheses: Sequence[Hypothesis], values: Floats, distinct: Se
     return best
 
 
-def _values(hypotheses: Sequence[Hypothesis], how: Evidence, argument: str) -> tuple[Floats, str]:
+def _values(hypotheses: Sequence[Hypothesis], how: SampleWeights, argument: str) -> tuple[Floats, str]:
     """Return a number for each hypothesis, and what it is."""
     for name in ("logprobs", "weights"):
         if (given := getattr(how, name)) is not None:
@@ -308,7 +308,7 @@ def _matrix(given: ArrayLike, shape: tuple[int, int], rows: Sequence[int], colum
     return chosen
 
 
-def _with_matrices(metric: Utility, block: Sequence[TextProblem]) -> list[TextProblem]:
+def _with_matrices(metric: UtilityMetric, block: Sequence[TextProblem]) -> list[TextProblem]:
     """Compute all pairs of some segments, many in each call of the function."""
     asked = [one for one in block if one.matrix is None and one.texts]
     triples = [[(text, other, one.source) for text in one.texts for other in one.references] for one in asked]
@@ -393,7 +393,7 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int]) -> f
 def _signature(rule: Rule, metric: Metric | None, problem: TextProblem) -> str:
     parts = [f"rule:{rule.name}"]
     if metric is not None:
-        name = "matrix" if problem.matrix is not None and not isinstance(metric, Utility) else metric.name
+        name = "matrix" if problem.matrix is not None and not isinstance(metric, UtilityMetric) else metric.name
         parts.append(f"metric:{name}")
         if metric.name == "BLEU" and name != "matrix":
             kept = ("case:", "eff:", "tok:", "smooth:")

@@ -72,18 +72,17 @@ class Rule:
         scale: float = 1.0,
     ) -> Choice:
         """Choose one of several texts for one segment."""
-        from toledo.consensus.choosing import Evidence, choose_each
+        from toledo.consensus.choosing import SampleWeights, choose_each
 
-        evidence = Evidence(logprobs=logprobs, weights=weights, scale=scale)
+        evidence = SampleWeights(logprobs=logprobs, weights=weights, scale=scale)
         return next(choose_each(self, [samples], None if references is None else [references], [source], [evidence]))
 
 
 def check_scale(scale: float) -> None:
     """Refuse scales that make no distribution of scores, or turn it round."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise InputError(
-            f"scale is {scale:g}", argument="scale", remedy=f"use a number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
-        )
+        limits = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+        raise InputError(f"scale is {scale:g}, expected {limits}", argument="scale")
 
 
 def make_gain(named: Named[Metric]) -> Metric:

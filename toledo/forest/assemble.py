@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, Shape, Yields, check_offsets
-from toledo.forest.linear import SparseArrays, SparseFeatures
+from toledo.forest.linear import SparseArrays, SparseFeatures, gather_rows, sparse_rows
 from toledo.text.vocabulary import Vocabulary
 
 
 def join(forests: Sequence[Forest]) -> Forest:
-    """Several forests in a row: a tuning corpus. They must share feature names and vocabulary."""
+    """Put several forests in a row: a tuning corpus. They must share feature names and vocabulary."""
     if not forests:
         raise ValueError("nothing to join")
     first = forests[0]
@@ -52,7 +52,7 @@ def join(forests: Sequence[Forest]) -> Forest:
 
 
 def split(forest: Forest) -> list[tuple[Forest, int, int]]:
-    """Each segment's forest, with the range of its edges in the whole."""
+    """Return each segment's forest, with the range of its edges in the whole."""
     parts = []
     shape = forest.shape
     for begin_node, end_node in zip(shape.sentences[:-1].tolist(), shape.sentences[1:].tolist(), strict=True):
@@ -107,7 +107,7 @@ def _join_optional(parts: Sequence[NDArray[Any] | None], sizes: Sequence[int], d
 
 
 def _join_sparse(forests: Sequence[Forest]) -> SparseFeatures | None:
-    """Each forest numbers its sparse features on its own; the union numbers them anew."""
+    """Number the sparse features of all forests anew: each forest has its own numbers."""
     if all(forest.sparse is None for forest in forests):
         return None
     names: dict[str, int] = {}
@@ -183,7 +183,7 @@ def from_edges(
 
 
 def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
-    """The forest without the other edges, and without what thereby has no derivation. Every segment keeps its place."""
+    """Drop all other edges, and what thereby has no derivation. Every segment keeps its place."""
     if keep.shape != (forest.edges,):
         raise ValueError(f"{keep.shape} decisions for {forest.edges} edges")
     if len(forest) != 1:
@@ -308,23 +308,3 @@ def _useful_edges(
                 for t in range(tail_offsets[h], tail_offsets[h + 1]):
                     reached[tails[t]] = True
     return edges, useful, reached[order]
-
-
-@kernel
-def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Some rows of sparse data, in the order given."""
-    new_offsets = np.zeros(rows.size + 1, offsets.dtype)
-    for i in range(rows.size):
-        new_offsets[i + 1] = new_offsets[i] + offsets[rows[i] + 1] - offsets[rows[i]]
-    new_data = np.empty(new_offsets[-1], data.dtype)
-    for i in range(rows.size):
-        start = offsets[rows[i]]
-        for j in range(offsets[rows[i] + 1] - start):
-            new_data[new_offsets[i] + j] = data[start + j]
-    return new_offsets, new_data
-
-
-def sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:
-    """The sparse features of some edges, in the order given."""
-    offsets, ids = gather_rows(sparse.offsets, sparse.ids, rows)
-    return SparseArrays(offsets, ids, gather_rows(sparse.offsets, sparse.values, rows)[1])

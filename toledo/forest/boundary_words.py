@@ -115,14 +115,14 @@ def write_state(buffer: Buffer, size: int, context: int, left: bool, right: bool
 
 @inner_kernel
 def crosses(buffer: Buffer, first: int, last: int) -> bool:
-    """Whether the words from `first` to `last` are not all of one tail: then this edge completes them."""
+    """Return whether the words from `first` to `last` are not all of one tail: then this edge completes them."""
     return bool(buffer.parts[first] == OWN or buffer.parts[first] != buffer.parts[last])
 
 
 LN10 = math.log(10.0)
 
 
-class Task(NamedTuple):
+class EdgeTask(NamedTuple):
     """What to split and how: n-grams up to `order`, `context` boundary words, at most `beam` edges for an old node.
 
     `model_order` is 0 without a language model; `weight` is what a natural log of its probability counts.
@@ -141,7 +141,9 @@ class Task(NamedTuple):
 
 
 @inlined
-def fill(task: Task, buffer: Buffer, states: NDArray[np.int32], h: int, head: int, chosen: NDArray[np.int32]) -> int:
+def fill(
+    task: EdgeTask, buffer: Buffer, states: NDArray[np.int32], h: int, head: int, chosen: NDArray[np.int32]
+) -> int:
     """Write the text of an edge into the buffer, with `<s>` and `</s>` if a language model is there to see them."""
     shape, yields, needs = task.shape, task.yields, task.needs
     begin, end = yields.offsets[h], yields.offsets[h + 1]
@@ -169,8 +171,8 @@ def fill(task: Task, buffer: Buffer, states: NDArray[np.int32], h: int, head: in
 
 
 @inlined
-def model_score(task: Task, buffer: Buffer, size: int) -> float:
-    """The natural log probability of the words that have their full context first at this edge."""
+def model_score(task: EdgeTask, buffer: Buffer, size: int) -> float:
+    """Return the natural log probability of the words that have their full context first at this edge."""
     needed = task.model_order - 1
     total, run, part_start = 0.0, 0, 0
     for i in range(size):
@@ -191,7 +193,7 @@ def model_score(task: Task, buffer: Buffer, size: int) -> float:
 
 @inlined
 def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
-    """Whether word i of a tail is one of its last words, which have been scored within it."""
+    """Return whether word i of a tail is one of its last words, which have been scored within it."""
     i -= 1
     while i >= 0 and buffer.parts[i] == part:
         if buffer.words[i] == GAP:
@@ -202,7 +204,7 @@ def _after_gap(buffer: Buffer, i: int, part: int) -> bool:
 
 @inner_kernel
 def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) -> float:
-    """The log10 probability of word `last` after the words from `first` on."""
+    """Return the log10 probability of word `last` after the words from `first` on."""
     state = 0
     if buffer.words[first] == BEGIN:
         state = begin_state(model)
@@ -213,8 +215,8 @@ def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) ->
 
 
 @inlined
-def left_estimate(task: Task, buffer: Buffer, size: int, head: int) -> float:
-    """What the first words of a text will about add, once it is known what comes before: as if nothing did.
+def left_estimate(task: EdgeTask, buffer: Buffer, size: int, head: int) -> float:
+    """Return what the first words of a text will about add, once it is known what comes before: as if nothing did.
 
     Without it, a beam would prefer texts whose first words are unlikely: nobody has paid for them yet.
     """
@@ -229,7 +231,7 @@ def left_estimate(task: Task, buffer: Buffer, size: int, head: int) -> float:
 
 
 @inlined
-def completed(task: Task, buffer: Buffer, size: int, index: NGramIndex, ids: NDArray[np.int32], place: int) -> int:
+def completed(task: EdgeTask, buffer: Buffer, size: int, index: NGramIndex, ids: NDArray[np.int32], place: int) -> int:
     """Append the numbers of the n-grams that an edge completes; gives the end."""
     for first in range(size):
         prefix = NO_NGRAM

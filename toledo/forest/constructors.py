@@ -14,7 +14,8 @@ from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import SparseArrays
-from toledo.text.vocabulary import Vocabulary
+from toledo.results import Hypothesis
+from toledo.text.vocabulary import Vocabulary, split_words
 
 Words = Sequence[str]
 FeatureValues = Mapping[str, float]
@@ -38,7 +39,7 @@ class ForestBuilder:
     _provenance: list[int] = field(default_factory=list)
 
     def node(self) -> int:
-        """A new node."""
+        """Add a node."""
         self._nodes += 1
         return self._nodes - 1
 
@@ -51,7 +52,7 @@ class ForestBuilder:
         base: float = 0.0,
         provenance: int = -1,
     ) -> None:
-        """A new edge. `words` has strings, and k for the text of the k-th tail; by default just the tails in order."""
+        """Add an edge. `words` has strings, and k for the text of the k-th tail; by default just the tails in order."""
         for node in (head, *tails):
             if not 0 <= node < self._nodes:
                 raise InputError(f"edge {len(self._heads)} names node {node}", remedy=f"there are {self._nodes} nodes")
@@ -64,7 +65,7 @@ class ForestBuilder:
         self._provenance.append(provenance)
 
     def build(self, goal: int) -> Forest:
-        """The forest of all derivations of `goal`."""
+        """Return the forest of all derivations of `goal`."""
         dense = set(self.feature_names)
         table = np.array([[row.get(name, 0.0) for name in self.feature_names] for row in self._features], np.float32)
         sparse_rows = [{name: value for name, value in row.items() if name not in dense} for row in self._features]
@@ -83,7 +84,7 @@ class ForestBuilder:
 
 
 @dataclass(frozen=True)
-class Hypothesis:
+class ListEntry:
     """One entry of an n-best list: its words, its features, and a score of its own that no weight changes."""
 
     words: Words
@@ -102,8 +103,8 @@ class Arc:
     base: float = 0.0
 
 
-def from_nbest(hypotheses: Iterable[Hypothesis], feature_names: Sequence[str], vocabulary: Vocabulary) -> Forest:
-    """One node, one edge per hypothesis; an edge's provenance is its place in the list."""
+def from_nbest(hypotheses: Iterable[ListEntry], feature_names: Sequence[str], vocabulary: Vocabulary) -> Forest:
+    """Make one node with one edge per hypothesis; an edge's provenance is its place in the list."""
     builder = ForestBuilder(vocabulary, feature_names)
     goal = builder.node()
     for rank, entry in enumerate(hypotheses):
@@ -112,16 +113,16 @@ def from_nbest(hypotheses: Iterable[Hypothesis], feature_names: Sequence[str], v
 
 
 def from_samples(samples: Iterable[Words], vocabulary: Vocabulary) -> Forest:
-    """One edge per distinct sample with the logarithm of its count as score: P is the empirical distribution."""
+    """Make one edge per distinct sample with the logarithm of its count as score: P is the empirical distribution."""
     counts = Counter(tuple(sample) for sample in samples)
-    hypotheses = [Hypothesis(words, base=math.log(count)) for words, count in counts.items()]
+    hypotheses = [ListEntry(words, base=math.log(count)) for words, count in counts.items()]
     return from_nbest(hypotheses, (), vocabulary)
 
 
 def from_lattice(
     arcs: Iterable[Arc], start: int, finals: Iterable[int], feature_names: Sequence[str], vocabulary: Vocabulary
 ) -> Forest:
-    """One node per state and a goal that all final states lead to; an edge's provenance is the number of its arc."""
+    """Make one node per state and a goal for the final states; an edge's provenance is its arc's number."""
     builder = ForestBuilder(vocabulary, feature_names)
     states: dict[int, int] = {start: builder.node()}
     builder.edge(states[start])
@@ -143,7 +144,7 @@ def from_lattice(
 def from_confusion_network(
     slots: Iterable[Mapping[str | None, FeatureValues]], feature_names: Sequence[str], vocabulary: Vocabulary
 ) -> Forest:
-    """A chain of slots; each offers words, or None for no word, with their features."""
+    """Make a chain of slots; each offers words, or None for no word, with their features."""
     builder = ForestBuilder(vocabulary, feature_names)
     node = builder.node()
     builder.edge(node)
@@ -154,6 +155,35 @@ def from_confusion_network(
         for word, features in slot.items():
             builder.edge(node, (previous,), [0] if word is None else [0, word], features, provenance=number)
     return builder.build(node)
+
+
+def from_texts(hypotheses: Sequence[Hypothesis]) -> Forest:
+    """Make a list of texts with a vocabulary of their own; see `Forest.from_list`."""
+    if any(one.features for one in hypotheses):
+        entries = [ListEntry(split_words(one.text), one.features) for one in hypotheses]
+        return from_nbest(entries, _common_names([one.features for one in hypotheses]), Vocabulary())
+    scored = [(one, one.score if one.logprob is None else one.logprob) for one in hypotheses]
+    counts: Counter[str] = Counter()
+    for one, score in scored:
+        counts[one.text] += one.count if score is None else 0
+    entries = [ListEntry(split_words(one.text), base=score) for one, score in scored if score is not None]
+    entries += [ListEntry(split_words(text), base=math.log(count)) for text, count in counts.items() if count]
+    return from_nbest(entries, (), Vocabulary())
+
+
+def from_arcs(arcs: Sequence[tuple[int, int, str, FeatureValues]]) -> Forest:
+    """Make a lattice of arcs with texts and a vocabulary of their own; see `Forest.from_lattice`."""
+    if not arcs:
+        raise InputError("a lattice without arcs", remedy="give at least one", argument="arcs")
+    left = {start for start, _, _, _ in arcs}
+    finals = [end for _, end, _, _ in arcs if end not in left]
+    made = [Arc(start, end, split_words(text), features) for start, end, text, features in arcs]
+    return from_lattice(made, arcs[0][0], finals, _common_names([arc.features for arc in made]), Vocabulary())
+
+
+def _common_names(rows: Sequence[FeatureValues]) -> list[str]:
+    """Return the features that all rows have."""
+    return [name for name in rows[0] if all(name in row for row in rows)]
 
 
 def _offsets(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:

@@ -36,7 +36,7 @@ class Best(NamedTuple):
 
 @kernel
 def best_below(shape: Shape, scores: Scores) -> Best:
-    """One sweep from children to parents."""
+    """Find the best edge of each node, in one sweep from children to parents."""
     nodes = shape.head_edges.size - 1
     best, edges = np.full(nodes, -math.inf), np.full(nodes, NO_EDGE, np.int32)
     for v in range(nodes):
@@ -74,7 +74,7 @@ def best_above(shape: Shape, scores: Scores, best: Best) -> Scores:
 
 @kernel
 def on_best(shape: Shape, best: Best) -> NDArray[np.bool_]:
-    """Which edges the best derivations of the sentences use (these may be too long to be written out)."""
+    """Return which edges the best derivations of the sentences use (these may be too long to be written out)."""
     nodes = shape.head_edges.size - 1
     reached, used = np.zeros(nodes, np.bool_), np.zeros(shape.tail_offsets.size - 1, np.bool_)
     reached[shape.sentences[1:] - 1] = True
@@ -89,7 +89,7 @@ def on_best(shape: Shape, best: Best) -> NDArray[np.bool_]:
 
 @kernel
 def best_lengths(shape: Shape, yields: Yields, best: Best) -> NDArray[np.float64]:
-    """The number of words of the best derivation of each node."""
+    """Return the number of words of the best derivation of each node."""
     lengths = np.zeros(best.edges.size)
     for v in range(best.edges.size):
         h = best.edges[v]
@@ -103,7 +103,7 @@ def best_lengths(shape: Shape, yields: Yields, best: Best) -> NDArray[np.float64
 
 @kernel
 def best_derivation(shape: Shape, best: Best, node: int) -> NDArray[np.int32]:
-    """The edges of the best derivation of a node, top down and left to right; none if nothing derives it."""
+    """Return the edges of the best derivation of a node, top down and left to right; none if nothing derives it."""
     edges, size = np.empty(64, np.int32), 0
     stack, depth = np.empty(64, np.int32), 0
     if best.edges[node] != NO_EDGE:
@@ -180,7 +180,7 @@ class Derivation:
 
 
 def viterbi(forest: Forest, scores: Scores) -> list[Derivation | None]:
-    """The best derivation of each segment, or None where there is none."""
+    """Return the best derivation of each segment, or None where there is none."""
     check_scores(forest.shape, scores)
     best = best_below(forest.shape, scores)
     found = []
@@ -192,7 +192,7 @@ def viterbi(forest: Forest, scores: Scores) -> list[Derivation | None]:
 
 @kernel
 def derivation_words(yields: Yields, edges: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The words that a derivation writes, from its edges top down and left to right.
+    """Return the words that a derivation writes, from its edges top down and left to right.
 
     Tails are written in order, so a walk through the yields with a stack of half-read edges meets the edges in theirs.
     """
@@ -224,7 +224,7 @@ def derivation_words(yields: Yields, edges: NDArray[np.int32]) -> NDArray[np.int
 def texts_of_derivations(
     yields: Yields, edges: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The words of all derivations `edges[offsets[i]:offsets[i + 1]]` in a row, and where each text begins."""
+    """Return the words of all derivations `edges[offsets[i]:offsets[i + 1]]` in a row, and where each text begins."""
     words, ends = np.empty(1024, np.int32), np.zeros(offsets.size, np.int64)
     for i in range(offsets.size - 1):
         own, end = derivation_words(yields, edges[offsets[i] : offsets[i + 1]]), ends[i]
@@ -251,7 +251,7 @@ def sample(forest: Forest, scores: Scores, count: int, seed: int) -> list[Deriva
 def _sample(
     shape: Shape, conditional: Scores, count: int, state: RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The edges of each draw, top down and left to right."""
+    """Return the edges of each draw, top down and left to right."""
     offsets = np.zeros(count + 1, np.int64)
     edges, size = np.empty(1024, np.int32), 0
     stack = np.empty(64, np.int32)
@@ -296,7 +296,7 @@ class Summary:
 
 
 def log10_derivations(shape: Shape) -> NDArray[np.float64]:
-    """How many derivations each segment has, as a decimal logarithm: their total weight if each weighs 1."""
+    """Return how many derivations each segment has, as a decimal logarithm: their total weight if each weighs 1."""
     edges = shape.tail_offsets.size - 1
     return distribution(shape, np.zeros(edges), threads=1).log_partition / math.log(10.0)
 

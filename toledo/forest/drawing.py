@@ -62,7 +62,7 @@ class Drawn:
 
 
 def svg_text(nodes: int, edges: list[Drawn], note: str) -> str:
-    """The whole picture, with a note below it."""
+    """Return the whole picture, with a note below it."""
     boxes, lines = _boxes(nodes, edges)
     placement = place(boxes, lines, GAP, DISTANCE)
     width = max(placement.width, LETTER * len(note)) + 2 * MARGIN
@@ -159,12 +159,12 @@ def _edge_lines(
 
 
 def _rise(edge: Drawn) -> float:
-    """How far a label lies above the middle of its box, whose lower part is for the number."""
+    """Return how far a label lies above the middle of its box, whose lower part is for the number."""
     return 5.5 if edge.value and edge.label else 0.0
 
 
 def _curve(points: list[tuple[float, float]]) -> str:
-    """A smooth line that is level at every point."""
+    """Return a smooth line that is level at every point."""
     parts = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
     for (x, y), (next_x, next_y) in pairwise(points):
         if abs(y - next_y) < 0.05 or abs(x - next_x) < 0.05:
@@ -192,7 +192,7 @@ def _edge_label(edge: Drawn, box: Box, centre: tuple[float, float]) -> Iterator[
 
 
 def text_width(text: str) -> float:
-    """How wide a text is on the page; nearly."""
+    """Estimate how wide a text is on the page."""
     return sum(WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in text)
 
 
@@ -205,13 +205,13 @@ LONGEST_LABEL = 40
 
 
 def to_svg(forest: Forest, scores: Scores | None = None) -> str:
-    """The forest of one segment as an SVG picture; at most 200 edges."""
+    """Return the forest of one segment as an SVG picture; at most 200 edges."""
     note = "" if scores is None else "Numbers: posterior probabilities. Red: the best derivation."
     return svg_text(forest.nodes, _drawn_edges(forest, scores), note)
 
 
 def to_dot(forest: Forest, scores: Scores | None = None) -> str:
-    """The forest of one segment in Graphviz' language; at most 200 edges."""
+    """Return the forest of one segment in Graphviz' language; at most 200 edges."""
     lines = ["digraph forest {", "  rankdir=LR;", '  node [shape=circle, label="", width=0.15];']
     lines.append(f"  n{forest.nodes - 1} [shape=doublecircle];")
     for edge in _drawn_edges(forest, scores):
@@ -253,7 +253,7 @@ def _drawn_edges(forest: Forest, scores: Scores | None) -> list[Drawn]:
 
 
 def _label(forest: Forest, content: list[int], arity: int) -> str:
-    """The words; places of tails only where there is something to tell apart."""
+    """Return the words; places of tails only where there is something to tell apart."""
     if not any(part >= 0 for part in content):
         return ""
     if arity == 1 and content[0] < 0:

@@ -52,7 +52,7 @@ def room_for_pieces(size: int) -> Pieces:
 
 @kernel
 def pieces_with_room(pieces: Pieces, needed: int) -> Pieces:
-    """The same pieces with room for `needed` in all."""
+    """Return the same pieces with room for `needed` in all."""
     size = pieces.edges.size
     if needed <= size:
         return pieces
@@ -132,7 +132,7 @@ def _count_room(
 
 @inner_kernel
 def _most_pieces(shape: Shape, first: int, begins: NDArray[np.int64], h: int) -> int:
-    """How many pieces the sum over the tails of an edge can have; none if a tail has none."""
+    """Return how many pieces the sum over the tails of an edge can have; none if a tail has none."""
     total = 1
     for t in range(shape.tail_offsets[h], shape.tail_offsets[h + 1]):
         v = shape.tails[t] - first
@@ -157,7 +157,7 @@ def _write_edge(
     counts: NDArray[np.int64],
     current: NDArray[np.int64],
 ) -> int:
-    """The envelope of an edge: those of its tails and its own line, added; gives the number of pieces."""
+    """Add the envelopes of an edge's tails and its own line; return the number of pieces."""
     tail, arity = shape.tail_offsets[h], shape.tail_offsets[h + 1] - shape.tail_offsets[h]
     if arity != 1:
         pieces = _add_tails(shape, first, begins, kept, h, line, target, place, below, counts[USED], current)
@@ -186,7 +186,7 @@ def _add_tails(
     used: int,
     current: NDArray[np.int64],
 ) -> int:
-    """The same for any number of tails: at a breakpoint its tail moves on to the next piece.
+    """Do the same for any number of tails: at a breakpoint its tail moves on to the next piece.
 
     `below` gets the pieces of the tails, from `used` on; `current` are those at which the walk is.
     """
@@ -214,7 +214,7 @@ def _add_tails(
 
 @inner_kernel
 def _merge(kept: Pieces, begin: int, size: int, work: Pieces, count: int) -> int:
-    """The larger of two envelopes, `kept[begin:begin + size]` and `work[:count]`, in the place of the former.
+    """Return the larger of two envelopes, `kept[begin:begin + size]` and `work[:count]`, in the place of the former.
 
     Gives its number of pieces. Where both are equal, the former stays. `work` has room for all pieces of both.
     """
@@ -245,7 +245,7 @@ def _merge(kept: Pieces, begin: int, size: int, work: Pieces, count: int) -> int
 
 @inner_kernel
 def _overtakes(intercept: float, slope: float, other_intercept: float, other_slope: float, gamma: float) -> bool:
-    """Whether a steeper line is above another one at a point or, if that is +∞, somewhere."""
+    """Return whether a steeper line is above another one at a point or, if that is +∞, somewhere."""
     if gamma == math.inf:
         return (intercept - other_intercept) / (other_slope - slope) < math.inf
     return other_intercept - intercept + gamma * (other_slope - slope) > 0.0
@@ -302,16 +302,16 @@ class Envelope:
         return self.starts.size
 
     def at(self, gamma: float) -> int:
-        """The number of the derivation that is best at a point."""
+        """Return the number of the derivation that is best at a point."""
         return max(int(np.searchsorted(self.starts, gamma, side="right")) - 1, 0)
 
     def derivation(self, number: int) -> NDArray[np.int32]:
-        """The edges of a derivation, top down and left to right."""
+        """Return the edges of a derivation, top down and left to right."""
         return self.edges[self.offsets[number] : self.offsets[number + 1]]
 
 
 def envelope(forest: Forest, intercepts: Scores, slopes: Scores) -> Envelope:
-    """The envelope of all derivations of one segment, for edges that score intercept + γ · slope."""
+    """Return the envelope of all derivations of one segment, for edges that score intercept + γ · slope."""
     if len(forest) != 1:
         raise ValueError("an envelope is made for one segment at a time")
     check_scores(forest.shape, intercepts, "intercepts")
@@ -338,10 +338,10 @@ class EnvelopeTexts(NamedTuple):
 def envelope_texts(
     shape: Shape, yields: Yields, intercepts: Scores, slopes: Scores, first: int, last: int
 ) -> EnvelopeTexts:
-    """The envelopes of the sentences `first:last` as texts; scores are finite or (intercepts) −∞."""
+    """Return the envelopes of the sentences `first:last` as texts; scores are finite or (intercepts) −∞."""
     sentences = np.zeros(last - first + 1, np.int64)
     starts, offsets, words, size, used = np.empty(256), np.zeros(257, np.int64), np.empty(4096, np.int32), 0, 0
-    room = Room(room_for_pieces(1024), room_for_pieces(256), np.empty(256, np.int64))
+    room = EnvelopeArrays(room_for_pieces(1024), room_for_pieces(256), np.empty(256, np.int64))
     for sentence in range(first, last):
         room, begin, end = _node_envelopes(shape, intercepts, slopes, sentence, room)
         bounds, edges = _write_edges(shape, room.kept, room.below, begin, end)
@@ -357,7 +357,7 @@ def envelope_texts(
     return EnvelopeTexts(sentences, starts[:size], offsets[: size + 1], words[:used])
 
 
-class Room(NamedTuple):
+class EnvelopeArrays(NamedTuple):
     """Pieces kept of each node of a sentence, those at work, and which pieces are below those of several tails."""
 
     kept: Pieces
@@ -369,7 +369,7 @@ class Room(NamedTuple):
 def _envelope(
     shape: Shape, intercepts: Scores, slopes: Scores
 ) -> tuple[Scores, Scores, Scores, NDArray[np.int64], NDArray[np.int32]]:
-    room = Room(room_for_pieces(256), room_for_pieces(256), np.empty(256, np.int64))
+    room = EnvelopeArrays(room_for_pieces(256), room_for_pieces(256), np.empty(256, np.int64))
     room, first, last = _node_envelopes(shape, intercepts, slopes, 0, room)
     offsets, edges = _write_edges(shape, room.kept, room.below, first, last)
     return (
@@ -383,9 +383,9 @@ def _envelope(
 
 @kernel
 def _node_envelopes(
-    shape: Shape, intercepts: Scores, slopes: Scores, sentence: int, room: Room
-) -> tuple[Room, int, int]:
-    """The envelopes of all nodes of a sentence; gives the place of the goal's, the last one."""
+    shape: Shape, intercepts: Scores, slopes: Scores, sentence: int, room: EnvelopeArrays
+) -> tuple[EnvelopeArrays, int, int]:
+    """Find the envelopes of all nodes of a sentence; return the place of the goal's, the last one."""
     kept, work, below = room
     first, nodes = shape.sentences[sentence], shape.sentences[sentence + 1] - shape.sentences[sentence]
     begins, counts = np.zeros(nodes + 1, np.int64), np.zeros(3, np.int64)
@@ -395,12 +395,12 @@ def _node_envelopes(
         if done < nodes:
             kept, work = pieces_with_room(kept, begins[done] + counts[PIECES]), pieces_with_room(work, counts[PIECES])
             below = grown(below, counts[USED] + counts[PLACES])
-    return Room(kept, work, below), begins[nodes - 1], begins[nodes]
+    return EnvelopeArrays(kept, work, below), begins[nodes - 1], begins[nodes]
 
 
 @kernel
 def _widest(shape: Shape, first: int, last: int) -> int:
-    """The largest number of tails that an edge of the nodes `first:last` has."""
+    """Return the largest number of tails that an edge of the nodes `first:last` has."""
     arity = 0
     for h in range(shape.head_edges[first], shape.head_edges[last]):
         arity = max(arity, shape.tail_offsets[h + 1] - shape.tail_offsets[h])
@@ -411,7 +411,7 @@ def _widest(shape: Shape, first: int, last: int) -> int:
 def _write_edges(
     shape: Shape, pieces: Pieces, below: NDArray[np.int64], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The edges of the derivations that pieces stand for, top down and left to right."""
+    """Return the edges of the derivations that pieces stand for, top down and left to right."""
     offsets, edges, size = np.zeros(last - first + 1, np.int64), np.empty(256, np.int32), 0
     stack = np.empty(64, np.int64)
     for piece in range(first, last):

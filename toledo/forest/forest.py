@@ -6,23 +6,31 @@ several, in target order; the same node may appear twice) and writes the words o
 the text of its k-th tail. A derivation scores the sum over its edges of `base + features · weights`.
 
 An n-best list is one node whose edges have no tails. A lattice has one tail per edge. A forest has up to two.
+
+Kernels see arrays; the methods of `Forest` from `from_list` on take and give texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.forest.linear import Gradient, LinearScores, SparseFeatures, edge_scores, linear_scores
+from toledo.forest.linear import Rows, SparseFeatures, Vector, row_scores, rows_of_edges
+from toledo.results import Hypothesis
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 Scores = NDArray[np.float64]
+NamedWeights = Weights | Mapping[str, float]
 
 PIECES, FEWEST_EDGES, MOST_EDGES = 16, 8_192, 131_072  # work for threads: neither too small nor too uneven
 
@@ -45,7 +53,7 @@ class Yields(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The derivations of one segment, or of several in a row."""
+    """The derivations of one segment, or of several in a row (which methods with texts refuse)."""
 
     shape: Shape
     yields: Yields
@@ -62,7 +70,7 @@ class Forest:
         _check_features(self)
 
     def __len__(self) -> int:
-        """The number of segments."""
+        """Return the number of segments."""
         return self.shape.sentences.size - 1
 
     @property
@@ -82,32 +90,183 @@ class Forest:
         return f"Forest({segments}{self.nodes} nodes, {self.edges} edges, {features})"
 
     def scores(self, weights: Weights | Mapping[str, float], threads: int | None = None) -> Scores:
-        """The score of each edge: its base score plus features times weights, in one product."""
-        return edge_scores(self.linear_scores(weights), threads)
+        """Return the score of each edge: its base score plus features times weights."""
+        return row_scores(self.rows, self.vector(weights), threads)
 
-    def linear_scores(self, weights: Weights | Mapping[str, float]) -> LinearScores:
-        """What kernels need to score edges."""
-        named = weights if isinstance(weights, Weights) else Weights(weights)
-        return linear_scores(self.base, self.features, self.feature_names, self.sparse, named)
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all features in the order of weight vectors: dense ones first."""
+        dense = set(self.feature_names)
+        return (
+            *self.feature_names,
+            *(name for name in (self.sparse.names if self.sparse else ()) if name not in dense),
+        )
 
-    def named_gradient(self, gradient: Gradient) -> dict[str, float]:
-        """A gradient by name; a name may have a dense and a sparse part."""
-        dense, sparse = gradient
-        named = dict(zip(self.feature_names, dense.tolist(), strict=True))
-        for name, slope in zip(self.sparse.names if self.sparse else (), sparse.tolist(), strict=True):
-            named[name] = named.get(name, 0.0) + slope
-        return named
+    @cached_property
+    def rows(self) -> Rows:
+        """The features of all edges as rows over a weight vector."""
+        return rows_of_edges(self.features, self.base, self.sparse, self.columns)
+
+    def vector(self, weights: Weights | Mapping[str, float]) -> Vector:
+        """Return weights in the order of `columns`; a sparse feature without a weight weighs 0."""
+        named, dense = weights if isinstance(weights, Weights) else Weights(weights), len(self.feature_names)
+        sparse = [named.get(name, 0.0) for name in self.columns[dense:]]
+        return np.concatenate([named.array(self.feature_names), np.array(sparse)])
+
+    @classmethod
+    def from_list(cls, samples: Iterable[str | Hypothesis | Mapping[str, Any]]) -> Forest:
+        """Make a list of the samples of one segment: texts, hypotheses, or mappings with a `text`.
+
+        Hypotheses with features are scored by them. Without features a log probability or else a score is kept as it
+        is; a text without either counts as often as it occurs.
+        """
+        from toledo.forest.constructors import from_texts
+
+        return from_texts([_hypothesis(sample) for sample in samples])
+
+    @classmethod
+    def from_lattice(cls, arcs: Iterable[tuple[int, int, str, Mapping[str, float]]]) -> Forest:
+        """Make a lattice of arcs (start state, end state, words, features), of which the first leaves the start.
+
+        States that no arc leaves are final. Features are dense if all arcs have them.
+        """
+        from toledo.forest.constructors import from_arcs
+
+        return from_arcs(list(arcs))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Forest:
+        """Read a forest that `save` wrote."""
+        from toledo.forest.saving import load_forest
+
+        return load_forest(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the forest to a directory, atomically."""
+        from toledo.forest.saving import save_forest
+
+        save_forest(self, path)
+
+    def best(self, weights: NamedWeights | None = None) -> Hypothesis:
+        """Return the derivation with the highest score."""
+        found = self.nbest(1, weights)
+        if not found:
+            raise InputError("the forest has no derivation", remedy="check the search or the file that it is from")
+        return found[0]
+
+    def nbest(self, k: int, weights: NamedWeights | None = None, *, distinct: bool = False) -> list[Hypothesis]:
+        """Return the k best derivations, or with `distinct` the k best texts."""
+        from toledo.forest.kbest import k_best
+
+        found = islice(k_best(self, self._scores(weights), distinct=distinct), k)
+        return [Hypothesis(str(one), one.score, one.features) for one in found]
+
+    def sample(
+        self, n: int, seed: int = 1, weights: NamedWeights | None = None, scale: float = 1.0
+    ) -> list[Hypothesis]:
+        """Draw n derivations; those of equal texts are one hypothesis with their number as `count`."""
+        from toledo.forest.derivations import sample
+
+        scores = self._scores(weights)
+        drawn = [(str(one), float(scores[one.edges].sum())) for one in sample(self, scale * scores, n, seed)]
+        counts, first = Counter(text for text, _ in drawn), dict(reversed(drawn))
+        return [Hypothesis(text, first[text], count=count) for text, count in counts.most_common()]
+
+    def entropy(self, scale: float = 1.0, weights: NamedWeights | None = None) -> float:
+        """Return the entropy of the derivations in nats."""
+        from toledo.forest.inside_outside import distribution
+
+        return float(distribution(self.shape, scale * self._scores(weights)).entropy()[0])
+
+    def posteriors(self, order: int = 1, weights: NamedWeights | None = None, scale: float = 1.0) -> dict[str, float]:
+        """Return the probability of each n-gram of an order to occur in the translation, the most likely first."""
+        from toledo.forest.inside_outside import distribution
+        from toledo.forest.ngrams import localise
+
+        whole = localise(self, self._scores(weights), order)
+        chances = whole.occurrence(distribution(whole.forest.shape, scale * whole.forest._scores(weights)))
+        texts = (" ".join(self.vocabulary.words(ngram)) for ngram in whole.ngrams(0))
+        found = {
+            text: min(float(chance), 1.0)
+            for text, length, chance in zip(texts, whole.orders.tolist(), chances.tolist(), strict=True)
+            if length == order and chance > 0.0
+        }
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def prune(self, density: float, weights: NamedWeights | None = None) -> Forest:
+        """Return the forest with at most `density` edges for each word of the best translation."""
+        from toledo.forest.pruning import prune_to_density
+
+        return prune_to_density(self, self._scores(weights), density)
+
+    def union(self, other: Forest) -> Forest:
+        """Return a forest with the derivations of both; what both have is there once."""
+        from toledo.forest.uniting import unite
+
+        return unite([self, other._with_vocabulary(self.vocabulary)])
+
+    def to_svg(self, weights: NamedWeights | None = None) -> str:
+        """Return a drawing; with weights, or base scores alone, the best derivation stands out."""
+        from toledo.forest.drawing import to_svg
+
+        return to_svg(self, self._scores_or_none(weights))
+
+    def to_dot(self, weights: NamedWeights | None = None) -> str:
+        """Return a drawing for Graphviz."""
+        from toledo.forest.drawing import to_dot
+
+        return to_dot(self, self._scores_or_none(weights))
+
+    def _scores(self, weights: NamedWeights | None) -> Scores:
+        """Return the scores of the edges of one segment; without weights, base scores alone."""
+        if len(self) != 1:
+            raise InputError(f"the forest has {len(self)} segments", remedy="split it with `forest.assemble.split`")
+        scores = self._scores_or_none(weights)
+        if scores is None:
+            raise InputError("the forest is scored by features", remedy="give weights", argument="weights")
+        return scores
+
+    def _scores_or_none(self, weights: NamedWeights | None) -> Scores | None:
+        if weights is not None:
+            return self.scores(weights)
+        if self.base is not None:
+            return self.base
+        return None if self.columns else np.zeros(self.edges)
+
+    def _with_vocabulary(self, vocabulary: Vocabulary) -> Forest:
+        """Return the forest with its words numbered by another vocabulary, which gets those that it lacks."""
+        if vocabulary is self.vocabulary:
+            return self
+        words = self.yields.words.copy()
+        numbers = np.unique(words[words >= 0])
+        added = [vocabulary.add(word) for word in self.vocabulary.words(numbers.tolist())]
+        words[words >= 0] = np.array(added, np.int32)[np.searchsorted(numbers, words[words >= 0])]
+        return replace(self, yields=Yields(self.yields.offsets, words), vocabulary=vocabulary)
+
+
+def _hypothesis(sample: str | Hypothesis | Mapping[str, Any]) -> Hypothesis:
+    if isinstance(sample, Hypothesis):
+        return sample
+    if isinstance(sample, str):
+        return Hypothesis(sample)
+    try:
+        return Hypothesis(**sample)
+    except TypeError:
+        known = ", ".join(one.name for one in fields(Hypothesis))
+        raise InputError(
+            f"{sample!r} is not a hypothesis", remedy=f"give `text`, and of the rest only {known}"
+        ) from None
 
 
 def sentences_at_once(shape: Shape) -> int:
-    """How many sentences make a good piece of work for a thread; the number of threads has no say in it."""
+    """Return how many sentences are a good piece of work for a thread, whatever the number of threads."""
     sentences, edges = shape.sentences.size - 1, shape.tail_offsets.size - 1
     piece = min(max(edges // PIECES, FEWEST_EDGES), MOST_EDGES)
     return max(1, piece * sentences // max(edges, 1))
 
 
 def edges_of_sentences(shape: Shape) -> NDArray[np.int64]:
-    """Where the edges of each sentence begin, and the end."""
+    """Return where the edges of each sentence begin, and the end."""
     return shape.head_edges[shape.sentences].astype(np.int64)
 
 

@@ -45,7 +45,7 @@ class Distribution:
         return self.log_inside[self.shape.sentences[1:] - 1]
 
     def entropy(self) -> Scores:
-        """The entropy of the derivations of each sentence, in nats."""
+        """Return the entropy of the derivations of each sentence, in nats."""
         return _entropy(self.shape, self.conditional, self.visits)
 
 
@@ -64,7 +64,7 @@ def distribution(shape: Shape, scores: Scores, threads: int | None = None) -> Di
 
 
 def advantage(given: Distribution, rewards: Scores, threads: int | None = None) -> Scores:
-    """The derivative of the expected total reward by the score of each edge."""
+    """Return the derivative of the expected total reward by the score of each edge."""
     shape = given.shape
     if rewards.shape != given.posteriors.shape:
         raise ValueError(f"rewards of shape {rewards.shape} for {given.posteriors.size} edges")

@@ -38,7 +38,7 @@ ONE = np.uint64(1)
 
 @kernel
 def best_strings(shape: Shape, yields: Yields, best: Best) -> NDArray[np.uint64]:
-    """The string of the best derivation of each node."""
+    """Return the string of the best derivation of each node."""
     strings = np.ones((best.edges.size, 4), np.uint64)
     for v in range(best.edges.size):
         h = best.edges[v]
@@ -75,13 +75,13 @@ def append_string(string: NDArray[np.uint64], other: NDArray[np.uint64]) -> None
 NONE, UNKNOWN_YET = -1, -2
 STATE_FULL, EDGES_FULL = -1, -2
 EDGE, HEAD, TURN, TAILS, NEXT, CHILD, SIBLING = range(7)  # the fields of an item
-ITEMS, TAIL_ITEMS, STRINGS, STACK = range(4)  # what `State.used` counts
+ITEMS, TAIL_ITEMS, STRINGS, STACK = range(4)  # what `KBestState.used` counts
 HALF = np.uint64(31)
 NODE_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 FIRST_BATCH, LARGEST_BATCH = 16, 4096
 
 
-class Problem(NamedTuple):
+class KBestProblem(NamedTuple):
     """What is given: the forest, the scores, the best derivation of each node, and its string (if they must differ)."""
 
     shape: Shape
@@ -92,7 +92,7 @@ class Problem(NamedTuple):
     distinct: bool
 
 
-class State(NamedTuple):
+class KBestState(NamedTuple):
     """What has been found so far."""
 
     used: NDArray[np.int64]
@@ -107,7 +107,7 @@ class State(NamedTuple):
     stack: NDArray[np.int32]
 
 
-class Batch(NamedTuple):
+class DerivationBatch(NamedTuple):
     """Some derivations in a row: derivation i has `edges[offsets[i]:offsets[i + 1]]` and `scores[i]`."""
 
     offsets: NDArray[np.int64]
@@ -116,7 +116,7 @@ class Batch(NamedTuple):
 
 
 def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[Derivation]:
-    """The derivations of a one-segment forest, best first; only the best one of each translation if `distinct`.
+    """Return the derivations of a one-segment forest, best first; only the best one of each translation if `distinct`.
 
     Takes time for what is asked, not for what exists: stop iterating when you have enough.
     """
@@ -128,33 +128,33 @@ def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterato
     )
 
 
-def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[Batch]:
-    """The same as arrays, in batches that grow: for those who want thousands."""
+def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[DerivationBatch]:
+    """Return the same as arrays, in batches that grow: for those who want thousands."""
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
     check_scores(forest.shape, scores)
     return _batches(forest, scores, distinct)
 
 
-def _batches(forest: Forest, scores: Scores, distinct: bool) -> Iterator[Batch]:
+def _batches(forest: Forest, scores: Scores, distinct: bool) -> Iterator[DerivationBatch]:
     best = best_below(forest.shape, scores)
     strings = best_strings(forest.shape, forest.yields, best) if distinct else np.empty((0, 4), np.uint64)
-    problem = Problem(forest.shape, forest.yields, scores, best, strings, distinct)
+    problem = KBestProblem(forest.shape, forest.yields, scores, best, strings, distinct)
     state = _empty_state(forest.shape)
     last, size = UNKNOWN_YET, FIRST_BATCH
     while last != NONE:
         state, last, offsets, edges, found = _next_batch(problem, state, last, size)
-        yield Batch(offsets, edges, found)
+        yield DerivationBatch(offsets, edges, found)
         size = min(2 * size, LARGEST_BATCH)
 
 
-def _empty_state(shape: Shape) -> State:
-    """The margins are what one step can need at most: candidates for all edges of a node, and one exchange."""
+def _empty_state(shape: Shape) -> KBestState:
+    """Return whether there is room for one step: candidates for all edges of a node, and one exchange."""
     nodes = shape.head_edges.size - 1
     widest = int(np.diff(shape.head_edges).max(initial=0)) + 1
     arity = int(np.diff(shape.tail_offsets).max(initial=0))
     room = 2 * widest + 256
-    return State(
+    return KBestState(
         np.zeros(4, np.int64),
         np.array([widest, widest * arity, 1, arity + 1]),
         np.empty((room, SIBLING + 1), np.int32),
@@ -169,7 +169,7 @@ def _empty_state(shape: Shape) -> State:
 
 
 @kernel
-def _has_room(state: State) -> bool:
+def _has_room(state: KBestState) -> bool:
     used, margin = state.used, state.margins
     return bool(
         used[ITEMS] + margin[ITEMS] <= state.scores.size
@@ -180,12 +180,12 @@ def _has_room(state: State) -> bool:
 
 
 @kernel
-def _with_more_room(state: State) -> State:
+def _with_more_room(state: KBestState) -> KBestState:
     seen = np.full(2 * state.seen.size, EMPTY, np.uint64)
     for key in state.seen:
         if key != EMPTY:
             seen[find_slot(seen, key)] = key
-    return State(
+    return KBestState(
         state.used,
         state.margins,
         doubled(state.items),
@@ -201,8 +201,8 @@ def _with_more_room(state: State) -> State:
 
 @kernel
 def _next_batch(
-    problem: Problem, state: State, last: int, count: int
-) -> tuple[State, int, NDArray[np.int64], NDArray[np.int32], Scores]:
+    problem: KBestProblem, state: KBestState, last: int, count: int
+) -> tuple[KBestState, int, NDArray[np.int64], NDArray[np.int32], Scores]:
     """Up to `count` further items of the goal as lists of edges; `last` becomes NONE when there are no more."""
     goal = problem.shape.head_edges.size - 2
     offsets, found = np.zeros(count + 1, np.int64), np.empty(count)
@@ -231,7 +231,7 @@ def _next_batch(
 
 
 @kernel
-def _write_edges(problem: Problem, state: State, item: int, edges: NDArray[np.int32], size: int) -> int:
+def _write_edges(problem: KBestProblem, state: KBestState, item: int, edges: NDArray[np.int32], size: int) -> int:
     """Append the edges of an item, top down and left to right, and give their end, or what lacked room.
 
     Most of an item is the best derivation of some node. That is read from the compact `best.edges` and not from items,
@@ -262,14 +262,14 @@ def _write_edges(problem: Problem, state: State, item: int, edges: NDArray[np.in
 
 
 @kernel
-def _push(state: State, first: int, second: int, third: int) -> None:
+def _push(state: KBestState, first: int, second: int, third: int) -> None:
     top = state.used[STACK]
     state.stack[top, 0], state.stack[top, 1], state.stack[top, 2] = first, second, third
     state.used[STACK] = top + 1
 
 
 @kernel
-def _tail_item(problem: Problem, state: State, item: int, i: int) -> int:
+def _tail_item(problem: KBestProblem, state: KBestState, item: int, i: int) -> int:
     place = state.items[item, TAILS] + i
     if state.tail_items[place] == UNKNOWN_YET:
         tail = problem.shape.tails[problem.shape.tail_offsets[state.items[item, EDGE]] + i]
@@ -278,8 +278,8 @@ def _tail_item(problem: Problem, state: State, item: int, i: int) -> int:
 
 
 @kernel
-def _first_item(problem: Problem, state: State, node: int) -> int:
-    """The best item of a node. Its candidates are its edges with the best of their tails, whose items can wait."""
+def _first_item(problem: KBestProblem, state: KBestState, node: int) -> int:
+    """Return the best item of a node, whose candidates are its edges with the best items of their tails."""
     if state.first[node] != UNKNOWN_YET:
         return int(state.first[node])
     shape = problem.shape
@@ -297,7 +297,7 @@ def _first_item(problem: Problem, state: State, node: int) -> int:
 
 
 @kernel
-def _find_next(problem: Problem, state: State) -> bool:
+def _find_next(problem: KBestProblem, state: KBestState) -> bool:
     """Find the item that follows the one on the stack, and on the way those that follow its tails.
 
     On the stack: (the item that asks, the item whose tails are exchanged, the place of the tail). False if there is too
@@ -330,7 +330,7 @@ def _find_next(problem: Problem, state: State) -> bool:
 
 
 @kernel
-def _exchange(problem: Problem, state: State, item: int, i: int, following: int) -> None:
+def _exchange(problem: KBestProblem, state: KBestState, item: int, i: int, following: int) -> None:
     """A new candidate: `item` with its i-th tail exchanged for the following item."""
     h, head = state.items[item, EDGE], state.items[item, HEAD]
     old = state.tail_items[state.items[item, TAILS] + i]
@@ -344,8 +344,8 @@ def _exchange(problem: Problem, state: State, item: int, i: int, following: int)
 
 
 @kernel
-def _new_item(problem: Problem, state: State, h: int, head: int, score: float) -> int:
-    """An item whose tails have their best items."""
+def _new_item(problem: KBestProblem, state: KBestState, h: int, head: int, score: float) -> int:
+    """Return an item whose tails have their best items."""
     item, tails = state.used[ITEMS], state.used[TAIL_ITEMS]
     arity = problem.shape.tail_offsets[h + 1] - problem.shape.tail_offsets[h]
     state.used[ITEMS] += 1
@@ -360,7 +360,7 @@ def _new_item(problem: Problem, state: State, h: int, head: int, score: float) -
 
 
 @kernel
-def _add_candidate(problem: Problem, state: State, item: int) -> None:
+def _add_candidate(problem: KBestProblem, state: KBestState, item: int) -> None:
     if problem.distinct:
         _write_string(problem, state, item)
     head = state.items[item, HEAD]
@@ -368,7 +368,7 @@ def _add_candidate(problem: Problem, state: State, item: int) -> None:
 
 
 @kernel
-def _merge(state: State, left: int, right: int) -> int:
+def _merge(state: KBestState, left: int, right: int) -> int:
     """Two heaps as one; among equals the older item wins, so that results are reproducible."""
     if state.scores[right] > state.scores[left] or (state.scores[right] == state.scores[left] and right < left):
         left, right = right, left
@@ -378,7 +378,7 @@ def _merge(state: State, left: int, right: int) -> int:
 
 
 @kernel
-def _take_best(state: State, node: int) -> int:
+def _take_best(state: KBestState, node: int) -> int:
     """Remove the best candidate of a node: merge its children in pairs, then the pairs from the last to the first."""
     root = state.heaps[node]
     if root == NONE:
@@ -405,8 +405,8 @@ def _take_best(state: State, node: int) -> int:
 
 
 @kernel
-def _is_new(state: State, item: int) -> bool:
-    """Whether the node of an item has not given out its string before; notes that it has now."""
+def _is_new(state: KBestState, item: int) -> bool:
+    """Return whether the string of an item is new to its node, and note that it is known from now on."""
     node = np.uint64(state.items[item, HEAD] + 1) * NODE_MIX
     key = ((state.strings[item, 0] << HALF) | state.strings[item, 1]) ^ node
     slot = find_slot(state.seen, key)
@@ -418,7 +418,7 @@ def _is_new(state: State, item: int) -> bool:
 
 
 @kernel
-def _write_string(problem: Problem, state: State, item: int) -> None:
+def _write_string(problem: KBestProblem, state: KBestState, item: int) -> None:
     h = state.items[item, EDGE]
     strings = state.strings
     strings[item, :] = np.uint64(1)

@@ -97,7 +97,7 @@ class _Graph:
         return path
 
     def ordered_layers(self) -> list[list[int]]:
-        """The items of each layer from top to bottom; the order with the fewest crossings that was seen."""
+        """Return the items of each layer from top to bottom; the order with the fewest crossings that was seen."""
         layers: list[list[int]] = [[] for _ in range(max(self.layers, default=-1) + 1)]
         for item, number in enumerate(self.layers):
             layers[number].append(item)
@@ -143,7 +143,7 @@ class _Graph:
         return heights
 
     def gaps(self, heights: list[float], least: float) -> list[float]:
-        """The room after each layer: more where lines rise or fall more."""
+        """Return the room after each layer: more where lines rise or fall more."""
         steepest = [0.0] * max(self.layers, default=0)
         for item, others in enumerate(self.right):
             for other in others:
@@ -164,7 +164,7 @@ class _Graph:
 
 
 def _isotonic(values: list[float]) -> list[float]:
-    """The rising sequence with the least squared distance: neighbours in the wrong order share their mean."""
+    """Return the rising sequence with the least squared distance: neighbours in the wrong order share their mean."""
     blocks: list[tuple[float, int]] = []
     for value in values:
         mean, size = value, 1
@@ -176,7 +176,7 @@ def _isotonic(values: list[float]) -> list[float]:
 
 
 def _columns(boxes: Sequence[Box], gaps: list[float]) -> list[tuple[float, float]]:
-    """The left and the right side of each layer."""
+    """Return the left and the right side of each layer."""
     widths = [0.0] * (len(gaps) + 1)
     for box in boxes:
         widths[box.layer] = max(widths[box.layer], box.width)

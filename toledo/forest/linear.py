@@ -1,21 +1,26 @@
-"""Edge scores from dense and sparse features."""
+"""Scores of edges and their gradients, as functions of one vector of weights.
+
+    score(h) = base(h) + Σ_k w_k · x_k(h)
+
+The vector has the dense features first, then the sparse ones; a name that is both has one place. Names and bounds stay
+outside: `Forest.vector` and `Forest.named` lead from named weights to vectors and back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.errors import InputError
-from toledo.weights import Weights
 
-EDGES_AT_ONCE = 65_536
+EDGES_AT_ONCE, ROWS_AT_ONCE = 65_536, 16_384
 
-Gradient = tuple[NDArray[np.float64], NDArray[np.float64]]  # by dense and by sparse weights
+Vector = NDArray[np.float64]
 
 
 class SparseArrays(NamedTuple):
@@ -33,10 +38,6 @@ class SparseFeatures:
     names: tuple[str, ...]
     arrays: SparseArrays
 
-    def weights(self, weights: Weights) -> NDArray[np.float64]:
-        """A dense array for `names`; a name without a weight weighs 0."""
-        return np.array([weights.get(name, 0.0) for name in self.names])
-
     def check(self, edges: int) -> None:
         """Refuse arrays that kernels could not read safely."""
         offsets, ids, values = self.arrays
@@ -50,92 +51,148 @@ class SparseFeatures:
             raise InputError("a sparse feature has no name", remedy="make the forest again")
 
 
-class LinearScores(NamedTuple):
-    """Edge scores as kernels compute them: base scores (none, or one per edge) plus features times weights."""
+class Rows(NamedTuple):
+    """Row h has all dense features and the sparse ones `columns[offsets[h]:offsets[h + 1]]` with `values`.
 
-    base: NDArray[np.float64]
-    features: NDArray[np.float32]
-    weights: NDArray[np.float64]
-    sparse: SparseArrays
-    sparse_weights: NDArray[np.float64]
+    `offsets` is empty without sparse features, `base` (scores that no weight changes) if there are none.
+    """
+
+    base: Vector
+    dense: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float32]
 
 
-def linear_scores(
-    base: NDArray[np.float64] | None,
-    features: NDArray[np.float32],
-    names: tuple[str, ...],
-    sparse: SparseFeatures | None,
-    weights: Weights,
-) -> LinearScores:
-    """The arrays of a forest beside those of named weights."""
+def dense_rows(dense: NDArray[np.float32], base: Vector | None = None) -> Rows:
+    """Return rows without sparse features."""
     none = np.empty(0)
-    arrays = sparse.arrays if sparse else SparseArrays(np.empty(0, np.int32), np.empty(0, np.int32), none.astype("f4"))
-    return LinearScores(
-        none if base is None else base,
-        features,
-        weights.array(names),
-        arrays,
-        sparse.weights(weights) if sparse else none,
-    )
+    return Rows(none if base is None else base, dense, none.astype("i8"), none.astype("i4"), none.astype("f4"))
 
 
-def edge_scores(linear: LinearScores, threads: int | None = None) -> NDArray[np.float64]:
-    """The scores of all edges in double precision, without a copy of the features."""
-    scores = np.empty(linear.features.shape[0])
+def rows_of_edges(
+    dense: NDArray[np.float32], base: Vector | None, sparse: SparseFeatures | None, names: Sequence[str]
+) -> Rows:
+    """Return the features of edges as rows over a vector in the order of `names`."""
+    rows = dense_rows(np.ascontiguousarray(dense), base)
+    if sparse is None:
+        return rows
+    places = {name: place for place, name in enumerate(names)}
+    columns = np.array([places[name] for name in sparse.names], np.int32)
+    offsets, ids, values = sparse.arrays
+    return Rows(rows.base, rows.dense, offsets.astype(np.int64), columns[ids], values)
+
+
+def select_rows(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
+    """Return some of the rows."""
+    base = rows.base[chosen] if rows.base.size else rows.base
+    if not rows.offsets.size:
+        return rows._replace(base=base, dense=rows.dense[chosen])
+    offsets, columns = gather_rows(rows.offsets, rows.columns, chosen)
+    values = gather_rows(rows.offsets, rows.values, chosen)[1]
+    return Rows(base, rows.dense[chosen], offsets, columns, values)
+
+
+@kernel
+def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return some rows of sparse data, in the order given."""
+    new_offsets = np.zeros(rows.size + 1, offsets.dtype)
+    for i in range(rows.size):
+        new_offsets[i + 1] = new_offsets[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    new_data = np.empty(new_offsets[-1], data.dtype)
+    for i in range(rows.size):
+        start = offsets[rows[i]]
+        for j in range(offsets[rows[i] + 1] - start):
+            new_data[new_offsets[i] + j] = data[start + j]
+    return new_offsets, new_data
+
+
+def sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:
+    """Return the sparse features of some edges, in the order given."""
+    offsets, ids = gather_rows(sparse.offsets, sparse.ids, rows)
+    return SparseArrays(offsets, ids, gather_rows(sparse.offsets, sparse.values, rows)[1])
+
+
+def row_scores(rows: Rows, weights: Vector, threads: int | None = None) -> Vector:
+    """Return base scores plus features times weights, in double precision and without a copy of the features."""
+    scores = np.empty(rows.dense.shape[0])
     map_chunks(
-        lambda begin, end: score_edges(linear, begin, end, scores[begin:end]),
+        lambda begin, end: score_rows(rows, weights, begin, end, scores[begin:end]),
         scores.size,
-        chunk=EDGES_AT_ONCE,
+        chunk=ROWS_AT_ONCE,
         threads=threads,
     )
     return scores
 
 
-@kernel
-def score_edges(linear: LinearScores, begin: int, end: int, scores: NDArray[np.float64]) -> None:
-    """Write the scores of the edges `begin:end`."""
-    base, features, weights, sparse, sparse_weights = linear
-    for h in range(begin, end):
-        total = base[h] if base.size else 0.0
-        for k in range(weights.size):
-            total += features[h, k] * weights[k]
-        scores[h - begin] = total
-    if sparse_weights.size:
-        for h in range(begin, end):
-            for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
-                scores[h - begin] += sparse.values[i] * sparse_weights[sparse.ids[i]]
+def weighted_sum(
+    rows: Rows, factors: Vector, columns: int, threads: int | None = None, chunk: int = ROWS_AT_ONCE
+) -> Vector:
+    """Return the sum of all rows, each times its factor: the chain rule from scores to weights.
 
-
-def weight_gradient(linear: LinearScores, edges: NDArray[np.float64], threads: int | None = None) -> Gradient:
-    """The chain rule from edges to weights: features transposed times the derivatives by edge scores."""
+    `chunk` is the number of rows that are added up together, on which the last bits of the sum depend.
+    """
     parts = map_chunks(
-        lambda begin, end: gradient_of_edges(linear, begin, end, edges[begin:end]),
-        edges.size,
-        chunk=EDGES_AT_ONCE,
+        lambda begin, end: add_rows(rows, factors[begin:end], begin, end, np.zeros(columns)),
+        factors.size,
+        chunk=chunk,
         threads=threads,
     )
-    return sum_gradients(linear, parts)
+    return sum_in_order(parts, columns)
 
 
-def sum_gradients(linear: LinearScores, parts: Sequence[Gradient]) -> Gradient:
-    """The gradient from those of pieces, added in their order."""
-    dense, sparse = np.zeros(linear.weights.size), np.zeros(linear.sparse_weights.size)
-    for part, sparse_part in parts:
-        dense += part
-        sparse += sparse_part
-    return dense, sparse
+def sum_in_order(parts: Sequence[Vector], columns: int) -> Vector:
+    """Return the sum of the gradients of pieces, added in their order."""
+    return sum(parts, start=np.zeros(columns))
+
+
+def spread(rows: Rows, offsets: NDArray[np.int64], columns: int) -> Vector:
+    """Return for each column the sum of squared distances from the mean of its group (sparse ones: from 0)."""
+    squares = np.zeros(columns)
+    _add_spread(rows, offsets, np.zeros(columns), squares)
+    return squares
+
+
+@inner_kernel
+def score_rows(rows: Rows, weights: Vector, begin: int, end: int, out_scores: Vector) -> None:
+    """Write the scores of the rows `begin:end`."""
+    base, dense, offsets, columns, values = rows
+    for h in range(begin, end):
+        score = base[h] if base.size else 0.0
+        for k in range(dense.shape[1]):
+            score += dense[h, k] * weights[k]
+        if offsets.size:
+            for i in range(offsets[h], offsets[h + 1]):
+                score += values[i] * weights[columns[i]]
+        out_scores[h - begin] = score
 
 
 @kernel
-def gradient_of_edges(linear: LinearScores, begin: int, end: int, edges: NDArray[np.float64]) -> Gradient:
-    """What the edges `begin:end` add to the gradient; `edges` are the derivatives by their scores."""
-    _, features, weights, sparse, sparse_weights = linear
-    dense, sparse_gradient = np.zeros(weights.size), np.zeros(sparse_weights.size)
+def add_rows(rows: Rows, factors: Vector, begin: int, end: int, total: Vector) -> Vector:
+    """Add the rows `begin:end`, each times its factor; `factors` begin with that of the first of them."""
+    _, dense, offsets, columns, values = rows
     for h in range(begin, end):
-        for k in range(weights.size):
-            dense[k] += features[h, k] * edges[h - begin]
-    if sparse_weights.size:
-        for h in range(begin, end):
-            for i in range(sparse.offsets[h], sparse.offsets[h + 1]):
-                sparse_gradient[sparse.ids[i]] += sparse.values[i] * edges[h - begin]
-    return dense, sparse_gradient
+        factor = factors[h - begin]
+        if factor == 0.0:
+            continue
+        for k in range(dense.shape[1]):
+            total[k] += factor * dense[h, k]
+        if offsets.size:
+            for i in range(offsets[h], offsets[h + 1]):
+                total[columns[i]] += factor * values[i]
+    return total
+
+
+@inner_kernel
+def _add_spread(rows: Rows, groups: NDArray[np.int64], mean: Vector, out_squares: Vector) -> None:
+    _, dense, _, columns, values = rows
+    for group in range(groups.size - 1):
+        begin, end = groups[group], groups[group + 1]
+        for k in range(dense.shape[1]):
+            mean[k] = 0.0
+            for h in range(begin, end):
+                mean[k] += dense[h, k] / (end - begin)
+            for h in range(begin, end):
+                out_squares[k] += (dense[h, k] - mean[k]) ** 2
+    for i in range(columns.size):
+        out_squares[columns[i]] += values[i] ** 2.0

@@ -40,7 +40,7 @@ def empty_index() -> NGramIndex:
 
 @kernel
 def with_room(index: NGramIndex, more: int) -> NGramIndex:
-    """The index with room for some more n-grams."""
+    """Return the index with room for some more n-grams."""
     needed = index.used[0] + more
     if needed <= index.words.size:
         return index
@@ -67,7 +67,7 @@ def with_room(index: NGramIndex, more: int) -> NGramIndex:
 def with_room_for_counts(
     index: NGramIndex, counts: NDArray[np.float64], more: int
 ) -> tuple[NGramIndex, NDArray[np.float64]]:
-    """The same for an index beside counts of its n-grams."""
+    """Return the same for an index beside counts of its n-grams."""
     index = with_room(index, more)
     if index.words.size > counts.size:
         counts = np.concatenate((counts, np.zeros(index.words.size - counts.size)))
@@ -76,7 +76,7 @@ def with_room_for_counts(
 
 @inner_kernel
 def find_ngram(index: NGramIndex, prefix: int, word: int) -> int:
-    """The number of an n-gram, or NO_NGRAM."""
+    """Return the number of an n-gram, or NO_NGRAM."""
     key = pair_key(prefix + 1, word)
     slot = find_slot(index.keys, key)
     return int(index.slots[slot]) if index.keys[slot] == key else NO_NGRAM
@@ -84,7 +84,7 @@ def find_ngram(index: NGramIndex, prefix: int, word: int) -> int:
 
 @inner_kernel
 def add_ngram(index: NGramIndex, prefix: int, word: int) -> int:
-    """The number of an n-gram, a new one if need be (there must be room for it)."""
+    """Return the number of an n-gram, a new one if need be (there must be room for it)."""
     key = pair_key(prefix + 1, word)
     slot = find_slot(index.keys, key)
     if index.keys[slot] == key:
@@ -116,7 +116,7 @@ def count_text(
 
 
 def number_of(index: NGramIndex, words: Sequence[int]) -> int:
-    """The number of an n-gram given by its words, or NO_NGRAM."""
+    """Return the number of an n-gram given by its words, or NO_NGRAM."""
     number = NO_NGRAM
     for word in words:
         if not 0 <= word < 2**31:
@@ -128,7 +128,7 @@ def number_of(index: NGramIndex, words: Sequence[int]) -> int:
 
 
 def words_of(index: NGramIndex, number: int) -> tuple[int, ...]:
-    """The words of an n-gram."""
+    """Return the words of an n-gram."""
     words: list[int] = []
     while number != NO_NGRAM:
         words.append(int(index.words[number]))

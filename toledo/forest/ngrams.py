@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows, split
-from toledo.forest.boundary_words import Task, boundary_needs, buffer_for
+from toledo.forest.assemble import Edges, from_edges, join, split
+from toledo.forest.boundary_words import EdgeTask, boundary_needs, buffer_for
 from toledo.forest.forest import Forest, Scores, Yields, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
+from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes
@@ -57,12 +58,12 @@ class NGramForest:
         return CompletedNGrams(self.offsets, self.ids)
 
     def number(self, sentence: int, ngram: Sequence[int]) -> int:
-        """The number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
+        """Return the number of an n-gram of a sentence, given by word ids; −1 if splitting never met it."""
         found = number_of(self.indexes[sentence], ngram)
         return found if found < 0 else found + int(self.sentences[sentence])
 
     def ngrams(self, sentence: int) -> Iterator[tuple[int, ...]]:
-        """The n-grams of a sentence as word ids, in the order of their numbers.
+        """Return the n-grams of a sentence as word ids, in the order of their numbers.
 
         Some may be on no derivation that is left (dead ends, or what a beam dropped): their expected count is 0.
         """
@@ -70,7 +71,7 @@ class NGramForest:
         return (words_of(index, number) for number in range(int(index.used[0])))
 
     def expected_counts(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The expected number of occurrences of each n-gram, for a distribution over `forest`."""
+        """Return the expected number of occurrences of each n-gram, for a distribution over `forest`."""
         self._check(distribution)
         counts = np.zeros(self.orders.size)
         self._for_edges(
@@ -80,7 +81,7 @@ class NGramForest:
         return counts
 
     def edge_sums(self, values: NDArray[np.float64], threads: int | None = None) -> Scores:
-        """For each edge the sum of some value over the n-grams that it completes."""
+        """Return for each edge the sum of some value over the n-grams that it completes."""
         if values.shape != self.orders.shape:
             raise ValueError(f"values of shape {values.shape} for {self.orders.size} n-grams")
         sums = np.empty(self.forest.edges)
@@ -105,7 +106,7 @@ class NGramForest:
         )
 
     def occurrence(self, distribution: Distribution, threads: int | None = None) -> NDArray[np.float64]:
-        """The probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
+        """Return the probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
         self._check(distribution)
 
         def work(first: int, last: int) -> list[NDArray[np.float64]]:
@@ -160,7 +161,7 @@ def rescore(
 
 
 def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
-    """Several in a row."""
+    """Put several split forests in a row."""
     if len({part.order for part in parts}) != 1:
         raise ValueError("n-gram forests of different orders cannot be joined")
     shifts = np.cumsum([0] + [part.orders.size for part in parts])
@@ -213,7 +214,7 @@ def _localise_one(
 ) -> NGramForest:
     model_order = rescoring[0].order if rescoring else 0
     context = max(order, model_order) - 1
-    task = Task(
+    task = EdgeTask(
         shape=forest.shape,
         yields=forest.yields,
         needs=boundary_needs(forest.shape, forest.yields),

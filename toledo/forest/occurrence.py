@@ -33,7 +33,7 @@ def occurrence(
     first: int,
     last: int,
 ) -> NDArray[np.float64]:
-    """The chances of n-grams `first:last`, those of one sentence; `offsets` are of all edges."""
+    """Return the chances of n-grams `first:last`, those of one sentence; `offsets` are of all edges."""
     chances, again = np.zeros(last - first), np.zeros(last - first, np.bool_)
     begin, end = shape.sentences[sentence], shape.sentences[sentence + 1]
     goal_edges = conditional[shape.head_edges[end - 1] : shape.head_edges[end]]
@@ -59,7 +59,7 @@ def occurrence(
 def _by_block(
     offsets: Offsets, ids: Numbers, span: tuple[int, int], first: int, places: Numbers, wanted: int, size: int
 ) -> tuple[Offsets, Numbers, Numbers]:
-    """Where edges complete n-grams, as (edge, place), by blocks of `size` places, each in the order of the edges.
+    """Return where edges complete n-grams, as (edge, place), by blocks of `size` places, in the order of edges.
 
     `places` are those of all n-grams from `first` on: 0 to `wanted`, or −1 for one that does not matter.
     """

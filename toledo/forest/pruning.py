@@ -11,7 +11,7 @@ from toledo.forest.inside_outside import distribution
 
 
 def prune_by_score(forest: Forest, scores: Scores, margin: float) -> Forest:
-    """Only edges on some derivation that scores at most `margin` below the best of its segment (max-marginals)."""
+    """Keep edges on some derivation at most `margin` below the best of its segment (max-marginals)."""
     if not margin >= 0:
         raise ValueError("the margin must not be negative")
     check_scores(forest.shape, scores)
@@ -25,14 +25,14 @@ def prune_by_score(forest: Forest, scores: Scores, margin: float) -> Forest:
 
 
 def prune_by_posterior(forest: Forest, scores: Scores, threshold: float) -> Forest:
-    """Only edges used at least `threshold` times in expectation, and those of the best derivation."""
+    """Keep edges used at least `threshold` times in expectation, and those of the best derivation."""
     likely = distribution(forest.shape, scores).posteriors >= threshold
     best = on_best(forest.shape, best_below(forest.shape, scores))
     return keep_edges(forest, (likely | best) & (scores > -np.inf))
 
 
 def prune_to_density(forest: Forest, scores: Scores, density: float) -> Forest:
-    """At most `density` edges for each word of the best translation, the best ones by max-marginal."""
+    """Keep at most `density` edges for each word of the best translation, the best ones by max-marginal."""
     check_scores(forest.shape, scores)
     return join([_to_density(part, scores[begin:end], density) for part, begin, end in split(forest)])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.heap import ENTRY, add_entry, doubled, remove_first
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
-from toledo.forest.boundary_words import Buffer, Task, completed, fill, left_estimate, model_score, write_state
+from toledo.forest.boundary_words import Buffer, EdgeTask, completed, fill, left_estimate, model_score, write_state
 from toledo.forest.forest import Scores
 from toledo.forest.ngram_index import NGramIndex, with_room
 
@@ -53,7 +53,7 @@ class NewEdges(NamedTuple):
     ngram_ids: NDArray[np.int32]
 
 
-class Candidates(NamedTuple):
+class SplitCandidates(NamedTuple):
     """Combinations of an edge with a split node for each tail, given by rank, and the last tail that was varied."""
 
     edges: NDArray[np.int32]
@@ -64,13 +64,13 @@ class Candidates(NamedTuple):
     queue: NDArray[Any]  # ENTRY
 
 
-class Work(NamedTuple):
+class SplitWork(NamedTuple):
     """All that grows, and room for one edge."""
 
     counts: NDArray[Any]  # COUNTS
     nodes: NewNodes
     edges: NewEdges
-    candidates: Candidates
+    candidates: SplitCandidates
     ngrams: NGramIndex
     buffer: Buffer
     state: NDArray[np.int32]
@@ -93,7 +93,7 @@ class Split(NamedTuple):
 
 
 @kernel
-def split_nodes(task: Task, buffer: Buffer, index: NGramIndex) -> Split:
+def split_nodes(task: EdgeTask, buffer: Buffer, index: NGramIndex) -> Split:
     """From children to parents: for each old node the best combinations of its edges with split tails."""
     old_nodes = task.shape.head_edges.size - 1
     work = _begin(task, buffer, index)
@@ -115,7 +115,7 @@ def split_nodes(task: Task, buffer: Buffer, index: NGramIndex) -> Split:
 
 
 @kernel
-def _begin(task: Task, buffer: Buffer, index: NGramIndex) -> Work:
+def _begin(task: EdgeTask, buffer: Buffer, index: NGramIndex) -> SplitWork:
     shape, width, room = task.shape, 2 * task.context + 1, 256
     most_tails = 0
     for h in range(shape.tail_offsets.size - 1):
@@ -129,25 +129,25 @@ def _begin(task: Task, buffer: Buffer, index: NGramIndex) -> Work:
         np.empty(room + most_tails, np.int32), np.zeros(room + 1, np.int64),
         np.empty(room + buffer.words.size * task.order, np.int32),
     )  # fmt: skip
-    candidates = Candidates(
+    candidates = SplitCandidates(
         np.empty(room, np.int32), np.empty((room, most_tails), np.int32), np.empty(room, np.int32), np.empty(room),
         np.empty(room), np.empty(room, ENTRY),
     )  # fmt: skip
-    return Work(
+    return SplitWork(
         np.zeros(1, COUNTS), nodes, edges, candidates, with_room(index, buffer.words.size * task.order), buffer,
         np.empty(width, np.int32), np.empty(most_tails, np.int32),
     )  # fmt: skip
 
 
 @kernel
-def _with_room_for_edges_of(task: Task, work: Work, v: int) -> Work:
+def _with_room_for_edges_of(task: EdgeTask, work: SplitWork, v: int) -> SplitWork:
     while work.candidates.edges.size < task.shape.head_edges[v + 1] - task.shape.head_edges[v]:
         work = _with_candidates(work, _doubled_candidates(work.candidates))
     return work
 
 
 @inner_kernel
-def _offer_edges(task: Task, work: Work, v: int) -> None:
+def _offer_edges(task: EdgeTask, work: SplitWork, v: int) -> None:
     """The first combination of each edge of an old node."""
     counts, candidates = work.counts[0], work.candidates
     counts["waiting"], counts["queue"], counts["taken"] = 0, 0, 0
@@ -159,7 +159,7 @@ def _offer_edges(task: Task, work: Work, v: int) -> None:
 
 
 @inner_kernel
-def _take(task: Task, work: Work, v: int) -> bool:
+def _take(task: EdgeTask, work: SplitWork, v: int) -> bool:
     """Make edges of the best combinations, until there are no more or enough (True), or no more room (False)."""
     shape, counts, candidates, edges, nodes = task.shape, work.counts[0], work.candidates, work.edges, work.nodes
     while counts["queue"] and counts["taken"] < task.beam:
@@ -194,7 +194,7 @@ def _take(task: Task, work: Work, v: int) -> bool:
 
 
 @inlined
-def _has_room(task: Task, work: Work) -> bool:
+def _has_room(task: EdgeTask, work: SplitWork) -> bool:
     """For one more edge and the combinations that follow it."""
     counts, edges = work.counts[0], work.edges
     tails, ngrams = work.chosen.size, work.buffer.words.size * task.order
@@ -209,7 +209,7 @@ def _has_room(task: Task, work: Work) -> bool:
 
 
 @inlined
-def _offer(task: Task, work: Work, v: int) -> None:
+def _offer(task: EdgeTask, work: SplitWork, v: int) -> None:
     """Put the candidate number `waiting` into the queue if there is such a combination."""
     counts, candidates, nodes = work.counts[0], work.candidates, work.nodes
     number = counts["waiting"]
@@ -229,7 +229,9 @@ def _offer(task: Task, work: Work, v: int) -> None:
 
 
 @inlined
-def _choose(task: Task, nodes: NewNodes, candidates: Candidates, number: int, chosen: NDArray[np.int32]) -> bool:
+def _choose(
+    task: EdgeTask, nodes: NewNodes, candidates: SplitCandidates, number: int, chosen: NDArray[np.int32]
+) -> bool:
     """Look up the split tails of a candidate; False if a rank is beyond the last."""
     h = candidates.edges[number]
     first, found = task.shape.tail_offsets[h], True
@@ -244,7 +246,7 @@ def _choose(task: Task, nodes: NewNodes, candidates: Candidates, number: int, ch
 
 
 @inlined
-def _combined(task: Task, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) -> float:
+def _combined(task: EdgeTask, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) -> float:
     score = task.scores[h]
     for i in range(task.shape.tail_offsets[h + 1] - task.shape.tail_offsets[h]):
         score += nodes.best[chosen[i]]
@@ -253,7 +255,7 @@ def _combined(task: Task, nodes: NewNodes, h: int, chosen: NDArray[np.int32]) ->
 
 @inlined
 def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32], score: float, estimate: float) -> int:
-    """The split node of an old one with this state, a new one if need be; keeps the best score."""
+    """Return the split node with this state, a new one if need be; keep the best score."""
     slot = _slot_of(nodes, old, state)
     node = nodes.slots[slot]
     if node == NO_NODE:
@@ -288,7 +290,7 @@ def _same(nodes: NewNodes, node: int, old: int, state: NDArray[np.int32]) -> boo
 
 
 @kernel
-def _rank(work: Work, v: int) -> None:
+def _rank(work: SplitWork, v: int) -> None:
     """The split nodes of an old one are complete: the best first."""
     nodes = work.nodes
     begin, end = nodes.begins[v], work.counts[0]["nodes"]
@@ -299,7 +301,7 @@ def _rank(work: Work, v: int) -> None:
 
 
 @kernel
-def _grown(work: Work) -> Work:
+def _grown(work: SplitWork) -> SplitWork:
     """Twice the room for all."""
     nodes, counts = work.nodes, work.counts[0]
     larger = NewNodes(
@@ -308,7 +310,7 @@ def _grown(work: Work) -> Work:
     )  # fmt: skip
     for node in range(counts["nodes"]):
         larger.slots[_slot_of(larger, nodes.old[node], nodes.states[node])] = node
-    return Work(
+    return SplitWork(
         work.counts, larger, _doubled_edges(work.edges), _doubled_candidates(work.candidates),
         with_room(work.ngrams, work.ngrams.words.size), work.buffer, work.state, work.chosen,
     )  # fmt: skip
@@ -323,13 +325,13 @@ def _doubled_edges(edges: NewEdges) -> NewEdges:
 
 
 @kernel
-def _doubled_candidates(candidates: Candidates) -> Candidates:
-    return Candidates(
+def _doubled_candidates(candidates: SplitCandidates) -> SplitCandidates:
+    return SplitCandidates(
         doubled(candidates.edges), doubled(candidates.ranks), doubled(candidates.turns),
         doubled(candidates.model_scores), doubled(candidates.estimates), doubled(candidates.queue),
     )  # fmt: skip
 
 
 @kernel
-def _with_candidates(work: Work, candidates: Candidates) -> Work:
-    return Work(work.counts, work.nodes, work.edges, candidates, work.ngrams, work.buffer, work.state, work.chosen)
+def _with_candidates(work: SplitWork, candidates: SplitCandidates) -> SplitWork:
+    return SplitWork(work.counts, work.nodes, work.edges, candidates, work.ngrams, work.buffer, work.state, work.chosen)

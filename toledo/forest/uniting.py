@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, gather_rows, join, sparse_rows
+from toledo.forest.assemble import Edges, from_edges, join
 from toledo.forest.forest import Forest, Scores, Shape, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import SparseArrays, gather_rows, sparse_rows
 
 NONE = -1
 MOST = 64  # forests: each is a bit
@@ -49,7 +49,7 @@ class Merged(NamedTuple):
 
 
 def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
-    """One forest with the derivations of all of some one-segment forests; see above.
+    """Unite the derivations of some one-segment forests in one forest; see above.
 
     Forests that are no lists must come from one search with one model, as nothing else tells what a node stands for.
     With `distinct=False` they may be any, nothing is merged but the goals, and what several have is there several
@@ -176,7 +176,7 @@ def _find(
     edge: int,
     head: int,
 ) -> int:
-    """The slot of an edge equal to this one, with this head (or any); else an empty slot."""
+    """Return the slot of an edge equal to this one, with this head (or any); else an empty slot."""
     mask = table.size - 1
     slot = np.int64(_hash(content, tail_offsets, tails, edge) & np.uint64(mask))
     while table[slot] != NONE:

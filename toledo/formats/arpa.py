@@ -189,7 +189,7 @@ def _refuse_binary(path: str | Path) -> None:
         raise InputError(
             "a binary file of KenLM, not an ARPA file",
             file=display_name(path),
-            remedy="give the ARPA file that it was made from (with a moses.ini: --language-model FILE.arpa)",
+            remedy="give the ARPA file that it was made from (beside a moses.ini, too)",
         )
 
 

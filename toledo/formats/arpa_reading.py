@@ -16,16 +16,16 @@ from toledo.files import display_name, read_blocks
 from toledo.formats.byte_fields import Tokens, parse_numbers, split_tokens
 from toledo.language_model.backoff import MOST_NEGATIVE
 from toledo.progress import Progress
-from toledo.text.encoding import Text, WordIndex, find_word, padded
+from toledo.text.encoding import PaddedText, WordIndex, find_word, padded
 
 REMEDY = "make or copy the file again"
 
 
 @dataclass(frozen=True)
-class Block:
+class ARPABlock:
     """Some whole lines, cut at white space."""
 
-    text: Text
+    text: PaddedText
     tokens: Tokens
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class Block:
 class NGramLines:
     """Lines of n-grams: their log10 probabilities and back-off weights, and the tokens that are their words."""
 
-    block: Block
+    block: ARPABlock
     first_line: int
     scores: NDArray[np.float32]
     words: NDArray[np.int64]
@@ -156,13 +156,15 @@ class LineReader:
         return self.error(f"a {order}-gram with {len(words)} fields: it should have {fields}", line=number)
 
 
-def _block(content: bytes) -> Block:
+def _block(content: bytes) -> ARPABlock:
     text = padded(content)
-    return Block(text, split_tokens(text.bytes[: len(content)]))
+    return ARPABlock(text, split_tokens(text.bytes[: len(content)]))
 
 
 @kernel
-def find_words(index: WordIndex, text: Text, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int32]:
+def find_words(
+    index: WordIndex, text: PaddedText, begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int32]:
     """The ids of words of a text, MISSING where there is none."""
     ids = np.empty(begins.size, np.int32)
     for i in range(begins.size):

@@ -1,11 +1,7 @@
-"""Forests from and to files of any format that Toledo knows, segment by segment.
+"""Forests from and to files of any format that Toledo knows, segment by segment; and from one format to another.
 
 N-best lists become forests of one node. What a file says about scores (model scores of hypotheses, scales in the
-header of an SLF lattice) goes along as weights.
-
-Forests to files of any format, one segment after the other.
-
-From one format of forests or n-best lists to another.
+header of an SLF lattice) goes along as weights. A new format needs a file of its own and a line in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -15,18 +11,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_directory, atomic_writer, read_lines
 from toledo.forest.assemble import join, split
-from toledo.forest.constructors import ForestBuilder, Hypothesis, from_nbest
+from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import DESCRIPTION, load_forest, save_forest
-from toledo.formats import plf
 from toledo.formats.fields import dense_names, fill_gaps, numbered_files
 from toledo.formats.hypergraph import hypergraph_text, read_hypergraphs
 from toledo.formats.hypotheses import NBestList, from_forest, to_forest
@@ -40,73 +36,103 @@ from toledo.text.vocabulary import Vocabulary
 MARKER = "0.gz"
 
 WriteForest = Callable[[Forest], None]
+Graph = tuple[Forest, Mapping[str, float] | None]  # a forest, and the weights that its file implies
+DenseNames = tuple[str, ...] | None  # of features; None: those of the first graph
+ReadGraphs = Callable[[str | Path, Vocabulary, DenseNames, Values], Iterator[Graph]]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How files of a format are called, how they begin, and how to read and write them: n-best lists or graphs.
+
+    `text` writes a forest, given its segment and what the values of PLF are. Graphs of all formats but those with a
+    `line` for each can also be in a directory, one file for each segment.
+    """
+
+    name: str = "$^"  # regular expressions; this one matches nothing
+    first_line: str = "$^"
+    read_lists: Callable[[str | Path], Iterator[NBestList]] | None = None
+    write_lists: Callable[[Iterable[NBestList], str | Path], None] | None = None
+    read_graphs: ReadGraphs | None = None
+    text: Callable[[Forest, int, Values], str] | None = None
+    line: bool = False
+
+
+def _plf_graphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, values: Values) -> Iterator[Graph]:
+    return ((forest, None) for forest in read_plf(path, vocabulary, names, values))
+
+
+def _slf_graphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, values: Values) -> Iterator[Graph]:
+    return ((lattice.forest, lattice.weights or None) for lattice in read_slf(path, vocabulary, names))
+
+
+def _hypergraphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, values: Values) -> Iterator[Graph]:
+    return ((forest, None) for forest in read_hypergraphs(path, vocabulary, names))
+
+
+TOLEDO = "toledo"  # a directory with all forests together
+FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this order
+    "jsonl": FileFormat(r"\.(jsonl|ndjson)$", r"\s*\{", read_jsonl, write_jsonl),
+    "plf": FileFormat(
+        r"\.plf$",
+        r"\s*\(",
+        read_graphs=_plf_graphs,
+        text=lambda forest, segment, values: plf_text(forest, values),
+        line=True,
+    ),
+    "hypergraph": FileFormat(
+        r"\.(hg|hypergraph)$",
+        re.escape("# target |||"),
+        read_graphs=_hypergraphs,
+        text=lambda forest, segment, values: hypergraph_text(forest),
+    ),
+    "slf": FileFormat(
+        r"\.(slf|lat)$",
+        r"(#.*|\w+=.*)$",
+        read_graphs=_slf_graphs,
+        text=lambda forest, segment, values: slf_text(forest, segment),
+    ),
+    "cdec": FileFormat(r"\.cdec$", "$^", read_nbest, partial(write_nbest, style="cdec")),
+    "nbest": FileFormat(r"best", r"\s*\d+ \|\|\|", read_nbest, write_nbest),
+    TOLEDO: FileFormat(),
+}
+LISTS = {form for form, one in FORMATS.items() if one.read_lists}
 
 
 @contextmanager
-def forest_writer(path: str | Path, form: str, *, plf_values: plf.Values = "probabilities") -> Iterator[WriteForest]:
-    """Takes one forest after the other. `path` may end with `/` for one file for each segment (SLF, hypergraph).
+def forest_writer(path: str | Path, form: str, *, plf_values: Values = "probabilities") -> Iterator[WriteForest]:
+    """Return a function that writes one forest after the other.
 
-    Toledo's own directories hold all forests together, so they are written at the end.
+    `path` may end with `/` for one file for each segment (SLF, hypergraph). Toledo's own directories hold all forests
+    together, so they are written at the end.
     """
-    if form == "toledo":
+    chosen, numbers = FORMATS[form], count()
+    if form == TOLEDO:
         forests: list[Forest] = []
         yield forests.append
         if not forests:
-            raise InputError("nothing to write: there are no segments", remedy="look at the input")
+            raise InputError("nothing to write: there are no segments", remedy="check the input")
         save_forest(join(forests), path)
-    elif form != "plf" and str(path).endswith("/"):
+        return
+    text = chosen.text
+    if text is None:
+        raise InputError(f"{form} is a format of lists, not of forests", remedy="convert forests to lists first")
+    if str(path).endswith("/") and not chosen.line:
         with atomic_directory(path, MARKER) as directory:
-            yield _files(directory, form)
-    else:
-        with atomic_writer(path) as stream:
-            text = _texts(form, plf_values)
-            yield lambda forest: _ignore(stream.write(text(forest)))
 
+            def write_file(forest: Forest) -> None:
+                number = next(numbers)
+                with atomic_writer(directory / f"{number}.gz") as stream:
+                    stream.write(text(forest, number, plf_values))
 
-def _texts(form: str, plf_values: plf.Values) -> Callable[[Forest], str]:
-    """What writes the text of each forest in turn."""
-    if form == "plf":
-        return lambda forest: plf_text(forest, plf_values)
-    if form == "hypergraph":
-        return hypergraph_text
-    number = -1
+            yield write_file
+        return
+    with atomic_writer(path) as stream:
 
-    def slf(forest: Forest) -> str:
-        nonlocal number
-        number += 1
-        return slf_text(forest, number)
+        def write(forest: Forest) -> None:
+            stream.write(text(forest, next(numbers), plf_values))
 
-    return slf
-
-
-def _files(directory: Path, form: str) -> WriteForest:
-    text, number = _texts(form, "probabilities"), -1
-
-    def write(forest: Forest) -> None:
-        nonlocal number
-        number += 1
-        with atomic_writer(directory / f"{number}.gz") as stream:
-            stream.write(text(forest))
-
-    return write
-
-
-def _ignore(_: object) -> None:
-    return None
-
-
-Format = Literal["nbest", "cdec", "jsonl", "plf", "slf", "hypergraph", "toledo"]
-
-FORMATS: tuple[Format, ...] = get_args(Format)
-LISTS = {"nbest", "cdec", "jsonl"}
-NAMES: dict[Format, str] = {
-    "jsonl": r"\.(jsonl|ndjson)$", "plf": r"\.plf$", "slf": r"\.(slf|lat)$", "hypergraph": r"\.(hg|hypergraph)$",
-    "cdec": r"\.cdec$", "nbest": r"best",
-}  # fmt: skip
-FIRST_LINES: dict[Format, str] = {
-    "hypergraph": re.escape("# target |||"), "jsonl": r"\s*\{", "plf": r"\s*\(", "nbest": r"\s*\d+ \|\|\|",
-    "slf": r"(#.*|\w+=.*)$",
-}  # fmt: skip
+        yield write
 
 
 @dataclass(frozen=True)
@@ -118,14 +144,14 @@ class SegmentForest:
     weights: Mapping[str, float] | None = None
 
 
-def named_format(name: str) -> Format:
-    """Return a format by its name."""
+def named_format(name: str) -> str:
+    """Return the name of a format as it is registered."""
     if name not in FORMATS:
         raise unknown_name("format", name, list(FORMATS))
-    return FORMATS[FORMATS.index(name)]
+    return name
 
 
-def guess_format(path: str | Path) -> Format:
+def guess_format(path: str | Path) -> str:
     """Return the format of a file that exists: by its name, or else by its first line."""
     if str(path) == STANDARD_STREAM:
         raise InputError("the format of standard input is not known", remedy=f"name the format: {', '.join(FORMATS)}")
@@ -136,7 +162,7 @@ def guess_format(path: str | Path) -> Format:
     return _by_name(path) or _by_first_line(path)
 
 
-def guess_output_format(path: str | Path) -> Format:
+def guess_output_format(path: str | Path) -> str:
     """Return the format to write: by the name of the file; a directory if the name has no ending."""
     found = None if str(path) == STANDARD_STREAM else _by_name(path)
     if found:
@@ -146,21 +172,22 @@ def guess_output_format(path: str | Path) -> Format:
     raise InputError("the format to write is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
 
 
-def read_lists(path: str | Path, form: Format) -> Iterator[NBestList]:
-    """The n-best lists of a file in one of the formats for lists."""
-    return read_jsonl(path) if form == "jsonl" else read_nbest(path)
+def read_lists(path: str | Path, form: str) -> Iterator[NBestList]:
+    """Read the n-best lists of a file in one of the formats for lists."""
+    if (read := FORMATS[form].read_lists) is None:
+        raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(LISTS)}")
+    return read(path)
 
 
-def write_lists(lists: Iterable[NBestList], path: str | Path, form: Format) -> None:
+def write_lists(lists: Iterable[NBestList], path: str | Path, form: str) -> None:
     """Write n-best lists."""
-    if form == "jsonl":
-        write_jsonl(lists, path)
-    else:
-        write_nbest(lists, path, "cdec" if form == "cdec" else "moses")
+    if (write := FORMATS[form].write_lists) is None:
+        raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(LISTS)}")
+    write(lists, path)
 
 
 def score_with(found: SegmentForest, weights: Mapping[str, float] | None) -> Scores:
-    """Scores of edges by the weights given, or else by what the file says, or else by base scores alone."""
+    """Return scores of edges by the weights given, or else by what the file says, or else by base scores alone."""
     chosen = found.weights if weights is None else weights
     if chosen is None:
         chosen = dict.fromkeys(found.forest.feature_names, 0.0)
@@ -168,29 +195,27 @@ def score_with(found: SegmentForest, weights: Mapping[str, float] | None) -> Sco
 
 
 def read_forests(
-    path: str | Path, form: Format, *, model_scores: bool = False, plf_values: plf.Values = "probabilities"
+    path: str | Path, form: str, *, model_scores: bool = False, plf_values: Values = "probabilities"
 ) -> Iterator[SegmentForest]:
-    """The forests of a file, segment by segment from 0; all share a vocabulary and the names of dense features.
+    """Read the forests of a file, segment by segment from 0; all share a vocabulary and the names of dense features.
 
     With `model_scores`, n-best lists are scored by the scores of the file where it has them, not by features.
     """
-    vocabulary = Vocabulary()
+    vocabulary, read = Vocabulary(), FORMATS[form].read_graphs
     if form in LISTS:
         yield from _list_forests(read_lists(path, form), vocabulary, model_scores)
-    elif form == "toledo":
+    elif read is None:
         for segment, (forest, _, _) in enumerate(split(load_forest(path))):
             yield SegmentForest(segment, forest)
-    elif form == "plf":
-        for segment, forest in enumerate(read_plf(path, vocabulary, None, plf_values)):
-            yield SegmentForest(segment, forest)
-    elif Path(path).is_dir():
-        yield from _from_directory(path, form, vocabulary)
+    elif Path(path).is_dir() and not FORMATS[form].line:
+        yield from _from_directory(path, read, vocabulary, plf_values)
     else:
-        yield from _graphs(path, form, vocabulary, None, 0)
+        for segment, graph in enumerate(read(path, vocabulary, None, plf_values)):
+            yield SegmentForest(segment, *graph)
 
 
 def write_forests(
-    forests: Iterable[Forest], path: str | Path, form: Format, *, plf_values: plf.Values = "probabilities"
+    forests: Iterable[Forest], path: str | Path, form: str, *, plf_values: Values = "probabilities"
 ) -> None:
     """Write forests of segments, not n-best lists. `path` may end with `/` for one file for each segment."""
     with forest_writer(path, form, plf_values=plf_values) as write:
@@ -198,15 +223,15 @@ def write_forests(
             write(forest)
 
 
-def _by_name(path: str | Path) -> Format | None:
+def _by_name(path: str | Path) -> str | None:
     name = Path(path).name.removesuffix(".gz")
-    return next((form for form, pattern in NAMES.items() if re.search(pattern, name)), None)
+    return next((form for form, one in FORMATS.items() if re.search(one.name, name)), None)
 
 
-def _by_first_line(path: str | Path) -> Format:
+def _by_first_line(path: str | Path) -> str:
     first = next(iter(read_lines(path)), "")
-    for form, pattern in FIRST_LINES.items():
-        if re.match(pattern, first):
+    for form, one in FORMATS.items():
+        if re.match(one.first_line, first):
             return form
     raise InputError("the format is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
 
@@ -233,29 +258,20 @@ def _list_forest(some: NBestList, names: tuple[str, ...], vocabulary: Vocabulary
     return SegmentForest(some.segment, forest, {} if use_scores else None)
 
 
-def _graphs(
-    path: str | Path, form: Format, vocabulary: Vocabulary, names: tuple[str, ...] | None, first: int
+def _from_directory(
+    path: str | Path, read: ReadGraphs, vocabulary: Vocabulary, values: Values
 ) -> Iterator[SegmentForest]:
-    if form == "slf":
-        for segment, lattice in enumerate(read_slf(path, vocabulary, names), start=first):
-            yield SegmentForest(segment, lattice.forest, lattice.weights or None)
-    else:
-        for segment, forest in enumerate(read_hypergraphs(path, vocabulary, names), start=first):
-            yield SegmentForest(segment, forest)
-
-
-def _from_directory(path: str | Path, form: Format, vocabulary: Vocabulary) -> Iterator[SegmentForest]:
-    """One file for each segment, named by number, as Moses writes them."""
+    """Read one file for each segment, named by number, as Moses writes them."""
     names: tuple[str, ...] | None = None
 
     def numbered() -> Iterator[tuple[int, SegmentForest]]:
         nonlocal names
         for number, file in numbered_files(path):
-            found = list(_graphs(file, form, vocabulary, names, number))
+            found = list(read(file, vocabulary, names, values))
             if len(found) != 1:
                 raise InputError(f"{len(found)} graphs", file=file, remedy="a file named by segment holds one graph")
-            names = found[0].forest.feature_names
-            yield number, found[0]
+            names = found[0][0].feature_names
+            yield number, SegmentForest(number, *found[0])
 
     def empty(segment: int) -> SegmentForest:
         builder = ForestBuilder(vocabulary, names or ())
@@ -281,10 +297,8 @@ class Conversion:
     plf_values: Values = "probabilities"
 
 
-def convert(
-    source: str | Path, source_format: Format, target: str | Path, target_format: Format, how: Conversion
-) -> int:
-    """Convert a file; gives the number of segments.
+def convert(source: str | Path, source_format: str, target: str | Path, target_format: str, how: Conversion) -> int:
+    """Convert a file, and return the number of segments.
 
     N-best lists stay what they are on the way to another format for lists, unless weights are to choose anew. A forest
     becomes a list of its best 100 derivations if no number is given; with a number, it is cut down to that many.
@@ -306,7 +320,7 @@ def convert(
     return segments
 
 
-def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: Format, how: Conversion) -> None:
+def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: str, how: Conversion) -> None:
     """Write forests in any format, lists among them."""
     if form in LISTS:
         write_lists(_best(forests, how), path, form)
@@ -330,5 +344,5 @@ def _cut(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[Forest]:
     for found in forests:
         forest = found.forest
         derivations = islice(k_best(forest, score_with(found, how.weights), distinct=how.distinct), how.size)
-        entries = [Hypothesis(one.words, one.features, one.base) for one in derivations]
+        entries = [ListEntry(one.words, one.features, one.base) for one in derivations]
         yield from_nbest(entries, forest.feature_names, forest.vocabulary)

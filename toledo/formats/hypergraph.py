@@ -52,7 +52,7 @@ def read_hypergraphs(
 ) -> Iterator[Forest]:
     """The forests of a file, mostly one. Without names, the features of the first one are dense."""
     names = None if feature_names is None else tuple(feature_names)
-    for nodes, edges in _Reader(path).graphs():
+    for nodes, edges in _HypergraphReader(path).graphs():
         if names is None:
             names = dense_names(edge.features for edge in edges)
         builder = ForestBuilder(vocabulary, names)
@@ -79,7 +79,7 @@ def hypergraph_text(forest: Forest) -> str:
     return "".join(f"{line}\n" for line in _lines(forest))
 
 
-class _Reader:
+class _HypergraphReader:
     """Reads graphs line by line; knows the place for errors."""
 
     def __init__(self, path: str | Path) -> None:

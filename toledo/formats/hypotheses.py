@@ -1,6 +1,6 @@
 """N-best lists as files give them, and the way to forests and back.
 
-A list has one `Entry` for each hypothesis: a `Hypothesis` of `toledo.forest` with what else a file may say.
+A list has one `Entry` for each hypothesis: a `ListEntry` of `toledo.forest` with what else a file may say.
 The model score of a file is kept apart as `score`: it is what the features came to under the weights of the system
 that wrote the list, so a forest either has the features (to score them anew) or the score (as it is).
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from toledo.errors import InputError
 from toledo.files import display_name
-from toledo.forest.constructors import Hypothesis, from_nbest
+from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import Derivation
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
@@ -37,7 +37,7 @@ class PhraseSpan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry(Hypothesis):
+class Entry(ListEntry):
     """A hypothesis of a file; phrases and links (source position, target position) are empty where unknown."""
 
     score: float | None = None
@@ -92,7 +92,7 @@ def feature_names(lists: Iterable[NBestList]) -> tuple[str, ...]:
 
 
 def to_forest(
-    entries: Sequence[Hypothesis], feature_names: Sequence[str], vocabulary: Vocabulary, *, use_scores: bool = False
+    entries: Sequence[ListEntry], feature_names: Sequence[str], vocabulary: Vocabulary, *, use_scores: bool = False
 ) -> Forest:
     """The forest of one list: scored by features, or (`use_scores`) by the model scores of the file.
 
@@ -117,16 +117,16 @@ def _features(derivation: Derivation) -> dict[str, float]:
     return features
 
 
-def _with_base(entry: Hypothesis) -> Hypothesis:
+def _with_base(entry: ListEntry) -> ListEntry:
     features, base = without_base(entry.features)
-    return Hypothesis(entry.words, features, entry.base + base) if BASE in entry.features else entry
+    return ListEntry(entry.words, features, entry.base + base) if BASE in entry.features else entry
 
 
-def _with_score(rank: int, entry: Hypothesis) -> Hypothesis:
+def _with_score(rank: int, entry: ListEntry) -> ListEntry:
     score = entry.score if isinstance(entry, Entry) else None
     if score is None:
         raise InputError(f"hypothesis {rank} has no model score", remedy="give weights to score its features")
-    return Hypothesis(entry.words, entry.features, score)
+    return ListEntry(entry.words, entry.features, score)
 
 
 def tidy(value: float) -> float:

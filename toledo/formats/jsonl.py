@@ -12,11 +12,13 @@ leave out `id`: then they are counted from 0. Empty lines at the end are ignored
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_lines
@@ -25,24 +27,55 @@ from toledo.formats.hypotheses import Entry, NBestList, Numbered, PhraseSpan, in
 from toledo.text.vocabulary import split_words
 
 Object = dict[str, Any]
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Place = Annotated[int, Meta(ge=-1)]
 
 SCHEMA = (
     'write {"id": N, "text": "…", "score": …, "features": {…}} '
     'or {"id": N, "hypotheses": ["…", {"text": "…", "score": …}]}, where N is the number of the segment, from 0'
 )
-ID, TEXT, WORDS, SCORE, FEATURES, LINKS, PHRASES = "id", "text", "words", "score", "features", "links", "phrases"
-HYPOTHESES = "hypotheses"
-EMPTY = f'take the line out, or write {{"{ID}": N, "{HYPOTHESES}": []}} for a segment without hypotheses'
+EMPTY = 'remove the line, or write {"id": N, "hypotheses": []} for a segment without hypotheses'
+
+
+class HypothesisObject(Struct):
+    """A hypothesis as JSON has it."""
+
+    text: str | None = None
+    words: list[Annotated[str, Meta(min_length=1)]] | None = None
+    score: Number | None = None
+    features: dict[str, Number] | None = None
+    links: list[tuple[Place, Place]] | None = None
+    phrases: list[tuple[Place, Place, Place, Place]] | None = None
+
+    def entry(self) -> Entry:
+        """Return the hypothesis of a list; ValueError if it has no text, or two."""
+        if (self.text is None) == (self.words is None):
+            raise ValueError("a hypothesis needs a string 'text' or a list of strings 'words', not both")
+        return Entry(
+            split_words(self.text) if self.text is not None else self.words or [],
+            self.features or {},
+            score=self.score,
+            phrases=tuple(PhraseSpan(range(a, b + 1), range(c, d + 1)) for a, b, c, d in self.phrases or ()),
+            links=tuple(self.links or ()),
+        )
+
+
+class LineObject(HypothesisObject):
+    """A line: a hypothesis with the number of its segment, or all hypotheses of a segment."""
+
+    id: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    hypotheses: list[str | HypothesisObject] | UnsetType = UNSET
+    scores: Any = UNSET  # a likely mistake, which would be ignored like other keys
 
 
 def read_jsonl(path: str | Path) -> Iterator[NBestList]:
-    """The lists of a file, one segment at a time; `-` is standard input, `.gz` is unpacked."""
-    objects = _objects(path)
+    """Read the lists of a file, one segment at a time; `-` is standard input, `.gz` is unpacked."""
+    objects = _lines(path)
     first = next(objects, None)
     if first is None:
         return iter(())
     lines = chain([first], objects)
-    if HYPOTHESES in first[1]:
+    if first[1].hypotheses is not UNSET:
         return fill_gaps(_segments(lines, path), lambda segment: NBestList(segment, ()), display_name(path))
     return in_lists(_entries(lines, path), path)
 
@@ -56,19 +89,19 @@ def write_jsonl(lists: Iterable[NBestList], path: str | Path, *, per_segment: bo
 
 @contextmanager
 def jsonl_writer(path: str | Path, *, per_segment: bool = False) -> Iterator[Callable[[NBestList], None]]:
-    """Takes one list after the other."""
+    """Return a function that writes one list after the other."""
     with atomic_writer(path) as stream:
 
         def write(some: NBestList) -> None:
             entries = [_to_object(entry) for entry in some.entries]
-            numbered = [{ID: some.segment, **entry} for entry in entries]
-            objects = [{ID: some.segment, HYPOTHESES: entries}] if per_segment else numbered
+            numbered = [{"id": some.segment, **entry} for entry in entries]
+            objects = [{"id": some.segment, "hypotheses": entries}] if per_segment else numbered
             stream.writelines(json.dumps(item, ensure_ascii=False) + "\n" for item in objects)
 
         yield write
 
 
-def _objects(path: str | Path) -> Iterator[tuple[int, Object]]:
+def _lines(path: str | Path) -> Iterator[tuple[int, LineObject]]:
     empty = None
     for line, text in enumerate(read_lines(path), start=1):
         if not text.strip():
@@ -76,121 +109,77 @@ def _objects(path: str | Path) -> Iterator[tuple[int, Object]]:
             continue
         if empty is not None:
             raise InputError("empty line", file=display_name(path), line=empty, remedy=EMPTY)
-        yield line, _object(text, _refusal(path, line))
+        yield line, _line(text, path, line)
 
 
-def _object(text: str, refuse: Refuse) -> Object:
+def _line(text: str, path: str | Path, line: int) -> LineObject:
     try:
         found = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        refuse(f"not valid JSON: {json_problem(error)}")
+        raise _refusal(f"not valid JSON: {json_problem(error)}", path, line) from None
     if not isinstance(found, dict):
-        refuse("not a JSON object")
-    return found
+        raise _refusal("not a JSON object", path, line)
+    try:
+        return convert(found, LineObject)
+    except ValidationError as error:
+        message, _, place = str(error).replace("`", "").partition(" - at $.")
+        raise _refusal(f"{place}: {message[0].lower()}{message[1:]}", path, line) from None
 
 
 def json_problem(error: Exception) -> str:
-    """What is wrong and in which column: the line is that of a file, which Python does not know."""
+    """Return what is wrong and in which column; Python does not know the line of the file."""
     return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
-def _segments(lines: Iterable[tuple[int, Object]], path: str | Path) -> Iterator[tuple[int, NBestList]]:
+def _segments(lines: Iterable[tuple[int, LineObject]], path: str | Path) -> Iterator[tuple[int, NBestList]]:
     last = -1
     for line, found in lines:
-        refuse = _refusal(path, line)
-        segment = _segment(found.get(ID, last + 1), refuse)
+        segment = last + 1 if isinstance(found.id, UnsetType) else found.id
         if segment <= last:
-            refuse(f"segment {segment} follows segment {last}")
-        hypotheses = found.get(HYPOTHESES)
-        if not isinstance(hypotheses, list):
-            refuse(f"no list of {HYPOTHESES}, as in the first line")
-        if f"{SCORE}s" in found:  # a likely mistake, which would be ignored like other keys
-            refuse(f'a score belongs to its hypothesis, {{"{TEXT}": "…", "{SCORE}": …}}, not to a list of {SCORE}s')
-        yield segment, NBestList(segment, tuple(_entry(item, refuse) for item in hypotheses))
+            raise _refusal(f"segment {segment} follows segment {last}", path, line)
+        if isinstance(found.hypotheses, UnsetType):
+            raise _refusal("no list of hypotheses, as in the first line", path, line)
+        if found.scores is not UNSET:
+            message = 'a score belongs to its hypothesis, {"text": "…", "score": …}, not to a list of scores'
+            raise _refusal(message, path, line)
+        entries = (
+            Entry(split_words(one)) if isinstance(one, str) else _entry(one, path, line) for one in found.hypotheses
+        )
+        yield segment, NBestList(segment, tuple(entries))
         last = segment
 
 
-def _entries(lines: Iterable[tuple[int, Object]], path: str | Path) -> Iterator[Numbered]:
+def _entries(lines: Iterable[tuple[int, LineObject]], path: str | Path) -> Iterator[Numbered]:
     for line, found in lines:
-        refuse = _refusal(path, line)
-        if ID not in found:
-            refuse(f"no id, and no list of {HYPOTHESES}: its keys are {', '.join(map(repr, found)) or 'none'}")
-        yield Numbered(line, _segment(found[ID], refuse), _entry(found, refuse))
+        if isinstance(found.id, UnsetType):
+            raise _refusal("no id, and no list of hypotheses", path, line)
+        yield Numbered(line, found.id, _entry(found, path, line))
 
 
-Refuse = Callable[[str], NoReturn]
+def _entry(found: HypothesisObject, path: str | Path, line: int) -> Entry:
+    try:
+        return found.entry()
+    except ValueError as error:
+        raise _refusal(str(error), path, line) from None
 
 
-def _refusal(path: str | Path, line: int) -> Refuse:
-    def refuse(message: str) -> NoReturn:
-        raise InputError(message, file=display_name(path), line=line, remedy=SCHEMA) from None
-
-    return refuse
-
-
-def _segment(value: object, refuse: Refuse) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        refuse(f"the id {value!r} is not a number of a segment: 0, 1, 2, …")
-    return value
-
-
-def _entry(found: object, refuse: Refuse) -> Entry:
-    if isinstance(found, str):
-        return Entry(split_words(found))
-    if not isinstance(found, dict):
-        refuse(f"a hypothesis is neither a text nor an object but {type(found).__name__}")
-    features = found.get(FEATURES) or {}
-    if not isinstance(features, dict):
-        refuse(f"{FEATURES} must be an object of numbers")
-    score = found.get(SCORE)
-    return Entry(
-        _words(found, refuse),
-        {name: _number(value, name, refuse) for name, value in features.items()},
-        score=None if score is None else _number(score, SCORE, refuse),
-        phrases=tuple(
-            PhraseSpan(range(a, b + 1), range(c, d + 1)) for a, b, c, d in _rows(found.get(PHRASES), 4, PHRASES, refuse)
-        ),
-        links=tuple((source, target) for source, target in _rows(found.get(LINKS), 2, LINKS, refuse)),
-    )
-
-
-def _words(found: Object, refuse: Refuse) -> list[str]:
-    text, words = found.get(TEXT), found.get(WORDS)
-    if isinstance(text, str) and words is None:
-        return split_words(text)
-    if not isinstance(words, list) or text is not None or not all(isinstance(word, str) and word for word in words):
-        refuse(f"a hypothesis needs a string {TEXT!r} or a list of strings {WORDS!r}, not both")
-    return words
-
-
-def _number(value: object, name: str, refuse: Refuse) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= LARGEST:
-        refuse(f"{name} is {value!r}, not a number")
-    return float(value)
-
-
-def _rows(value: object, size: int, name: str, refuse: Refuse) -> Sequence[Sequence[int]]:
-    rows = [] if value is None else value
-    if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == size for row in rows):
-        refuse(f"{name} must be a list of lists of {size} positions")
-    if not all(isinstance(place, int) and place >= -1 for row in rows for place in row):
-        refuse(f"{name} must be a list of lists of {size} positions")
-    return rows
+def _refusal(message: str, path: str | Path, line: int) -> InputError:
+    return InputError(message, file=display_name(path), line=line, remedy=SCHEMA)
 
 
 def _to_object(entry: Entry) -> Object:
     text = " ".join(entry.words)
-    found: Object = {TEXT: text} if split_words(text) == list(entry.words) else {WORDS: list(entry.words)}
+    found: Object = {"text": text} if split_words(text) == list(entry.words) else {"words": list(entry.words)}
     if entry.score is not None:
-        found[SCORE] = _tidy(entry.score)
+        found["score"] = _tidy(entry.score)
     if entry.features:
-        found[FEATURES] = {name: _tidy(value) for name, value in entry.features.items()}
+        found["features"] = {name: _tidy(value) for name, value in entry.features.items()}
     if entry.phrases:
-        found[PHRASES] = [
+        found["phrases"] = [
             [source.start, source.stop - 1, target.start, target.stop - 1] for source, target in entry.phrases
         ]
     if entry.links:
-        found[LINKS] = [list(link) for link in entry.links]
+        found["links"] = [list(link) for link in entry.links]
     return found
 
 
@@ -199,7 +188,7 @@ def _tidy(value: float) -> float:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Object:
-    """What repeats a key is not JSON that one can trust; cdec's forests, for one, do."""
+    """Refuse an object that repeats a key, as cdec's forests do."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

@@ -26,14 +26,14 @@ class LatticeArc:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class WordLattice:
     """State 0 is the start, the last one the end."""
 
     states: int
     arcs: list[LatticeArc]
 
 
-def lattice_of(forest: Forest) -> Lattice:
+def lattice_of(forest: Forest) -> WordLattice:
     """The lattice of a one-segment forest; refuses edges that join several nodes, or write before their tail."""
     if len(forest) != 1:
         raise ValueError("a lattice is made of one segment at a time")
@@ -56,12 +56,10 @@ def _require_linear(edge: EdgeText) -> None:
         problem = f"an edge of node {edge.head} writes words before those of its tail"
     else:
         return
-    raise InputError(
-        f"not a lattice: {problem}", remedy="write a hypergraph or an n-best list, or make one first: --n-best-size 100"
-    )
+    raise InputError(f"not a lattice: {problem}", remedy="write a hypergraph or an n-best list")
 
 
-def _numbered(entering: list[list[EdgeText]]) -> Lattice:
+def _numbered(entering: list[list[EdgeText]]) -> WordLattice:
     """Number states in topological order. Nodes that only say `start here` or `end here` need no state of their own."""
     goal = len(entering) - 1
     while len(entering[goal]) == 1 and _says_nothing(entering[goal][0]) and entering[goal][0].tails:
@@ -84,7 +82,7 @@ def _numbered(entering: list[list[EdgeText]]) -> Lattice:
         for edge, words, inner in paths:
             first = states[edge.tails[0]] if edge.tails else START
             arcs += _chain([first, *inner, used], words, edge.features)
-    return Lattice(used + 1, sorted(arcs, key=lambda arc: arc.start))
+    return WordLattice(used + 1, sorted(arcs, key=lambda arc: arc.start))
 
 
 def _chain(states: list[int], words: list[str], features: Mapping[str, float]) -> list[LatticeArc]:

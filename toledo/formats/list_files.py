@@ -45,12 +45,12 @@ def read_outputs(
         raise InputError(
             "one file of plain text: how many lines belong to a segment?",
             file=display_name(files[0]),
-            remedy='say so (--n 5), give a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}',
+            remedy='give that number, a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}',
         )
     if size is not None and "text" not in forms:
         raise InputError(
             f"a number of lines per segment, but {display_name(files[0])} is no plain text",
-            remedy="leave --n out, or say that it is: --from text",
+            remedy="leave the number out, or name the format: text",
         )
     return _joined([_not_empty(_lists(*named, size or 1), named[0]) for named in zip(files, forms, strict=True)], files)
 

@@ -41,13 +41,13 @@ def import_model(
     base = Path(moses_ini).parent if moses_ini else Path()
     table_path = phrase_table or _beside(base, configuration.phrase_table)
     if table_path is None:
-        raise InputError("no phrase table to import", remedy="give --phrase-table, or a moses.ini that names one")
+        raise InputError("no phrase table to import", remedy="give a phrase table, or a moses.ini that names one")
     lm_paths = list(language_models) or [base / model.path for model in configuration.language_models]
     reordering_path = reordering_table or _beside(base, configuration.reordering_table)
     if moses_ini:
-        _require_files("--phrase-table", [] if phrase_table else [table_path])
-        _require_files("--language-model", [] if language_models else lm_paths)
-        _require_files("--reordering-table", [reordering_path] if reordering_path and not reordering_table else [])
+        _require_files("phrase table", [] if phrase_table else [table_path])
+        _require_files("language model", [] if language_models else lm_paths)
+        _require_files("reordering table", [reordering_path] if reordering_path and not reordering_table else [])
     source, target = Vocabulary(), Vocabulary()
     names = configuration.table_features if moses_ini else None
     table = read_phrase_table(table_path, source, target, names, progress)
@@ -98,14 +98,12 @@ def _beside(base: Path, path: Path | None) -> Path | None:
     return None if path is None else base / path
 
 
-def _require_files(option: str, paths: Sequence[str | Path]) -> None:
-    """Whatever a moses.ini names is elsewhere on most other machines: say so before any work is done."""
+def _require_files(kind: str, paths: Sequence[str | Path]) -> None:
+    """Require the files that a moses.ini names, before any work is done: on most machines they are elsewhere."""
     for path in paths:
         if not Path(path).exists():
-            what = " (an ARPA file; Moses' binary ones cannot be read)" if option == "--language-model" else ""
-            raise InputError(
-                "no such file, but the moses.ini names it", file=path, remedy=f"give {option} FILE instead{what}"
-            )
+            what = " (an ARPA file; Moses' binary ones cannot be read)" if kind == "language model" else ""
+            raise InputError("no such file, but the moses.ini names it", file=path, remedy=f"give another {kind}{what}")
 
 
 def _weights(configuration: MosesConfiguration, table: PhraseTable, models: Sequence[LanguageModel]) -> Weights:

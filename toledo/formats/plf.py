@@ -27,7 +27,7 @@ from toledo.files import atomic_writer, display_name, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import number_text, parse_number, without_base, words_text
-from toledo.formats.lattice import Lattice, LatticeArc, lattice_of
+from toledo.formats.lattice import LatticeArc, WordLattice, lattice_of
 from toledo.text.vocabulary import Vocabulary, split_words
 
 Item = TypeVar("Item")
@@ -249,11 +249,13 @@ def _from_file(value: float, values: Values, column: int) -> float:
     if values == "logarithms":
         return value
     if value < 0:
-        raise PlfError(f"{value} is not a probability", column, "if the numbers are logarithms, say so: --plf-values")
+        raise PlfError(
+            f"{value} is not a probability", column, "if the numbers are logarithms, read PLF values as logarithms"
+        )
     return math.log(value) if value else LOWEST
 
 
-def _text(lattice: Lattice, names: Sequence[str], values: Values) -> str:
+def _text(lattice: WordLattice, names: Sequence[str], values: Values) -> str:
     leaving = {start: list(arcs) for start, arcs in groupby(lattice.arcs, key=lambda arc: arc.start)}
     columns = ([_arc_text(arc, names, values) for arc in leaving.get(state, [])] for state in range(lattice.states - 1))
     return f"({''.join(f'({text}),' for text in map(''.join, columns))})"
@@ -277,7 +279,7 @@ def _to_file(value: float, name: str, values: Values) -> str:
     if not -700 < value < 700:
         raise InputError(
             f"the feature {name} has the value {value}, too far from 0 for a probability",
-            remedy="write logarithms: --plf-values logarithms",
+            remedy="write PLF values as logarithms",
         )
     probability, single = math.exp(value), np.float32(value)
     texts = (f"{probability:.{digits}g}" for digits in range(6, 18))

@@ -35,7 +35,7 @@ from toledo.files import atomic_writer, display_name, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import dense_names, number_text, parse_number, without_base, words_text
-from toledo.formats.lattice import Lattice, lattice_of
+from toledo.formats.lattice import WordLattice, lattice_of
 from toledo.text.vocabulary import Vocabulary, split_words
 
 FIELD = re.compile(
@@ -53,7 +53,7 @@ Fields = dict[str, str]
 
 
 @dataclass
-class Block:
+class SLFBlock:
     """One lattice as lines of fields: the header, nodes and links with their line numbers."""
 
     file: str
@@ -67,10 +67,10 @@ class Block:
         return InputError(message, file=self.file, line=line, remedy=remedy)
 
 
-def read_slf_blocks(path: str | Path) -> Iterator[Block]:
+def read_slf_blocks(path: str | Path) -> Iterator[SLFBlock]:
     """The lattices of a file; a header after links begins the next one."""
     name = display_name(path)
-    block = Block(name, 1)
+    block = SLFBlock(name, 1)
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -82,7 +82,7 @@ def read_slf_blocks(path: str | Path) -> Iterator[Block]:
         else:
             if block.nodes or block.links:
                 yield block
-                block = Block(name, number)
+                block = SLFBlock(name, number)
             block.header.update(fields)
     if block.header or block.nodes or block.links:
         yield block
@@ -171,7 +171,7 @@ def read_slf(
     """The lattices of a file, mostly one. Without names, the features of the first lattice are dense."""
     names = None if feature_names is None else tuple(feature_names)
     for block in read_slf_blocks(path):
-        arcs, start, finals, weights = _Reader(block).read()
+        arcs, start, finals, weights = _SLFReader(block).read()
         if names is None:
             names = dense_names(arc.features for arc in arcs)
         try:
@@ -192,10 +192,10 @@ def slf_text(forest: Forest, number: int = 0) -> str:
     return "".join(f"{line}\n" for line in _lines(lattice_of(forest), str(number)))
 
 
-class _Reader:
+class _SLFReader:
     """Turns the lines of one lattice into arcs."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: SLFBlock) -> None:
         self.block = block
         self.scale = self.log_scale()
         self.nodes: dict[int, Fields] = {}
@@ -322,7 +322,7 @@ def _words(text: str | None) -> list[str]:
     return [] if text is None or text in NO_WORDS else split_words(text)
 
 
-def _lines(lattice: Lattice, name: str) -> Iterator[str]:
+def _lines(lattice: WordLattice, name: str) -> Iterator[str]:
     yield "VERSION=1.1"
     yield f"UTTERANCE={name}"
     yield f"base={math.e!r}"

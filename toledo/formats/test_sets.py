@@ -6,31 +6,20 @@
     <tstset setid srclang trglang sysid>                  <hyp lang system>…
 
 The root `mteval` may be missing. Several references are several sets, or, as in old files, documents of one set with a
-`sysid` each. Elements between documents and segments (p, hl, …) are passed over.
-
-Test sets as XML files give them: sources, references and translations, in documents and segments with ids.
-
-Elements of XML and SGM files, one after the other, with the lines where they stand.
-
-XML is read with defusedxml: files that define entities, which can grow without end, are refused. A DTD that a file
-names (as NIST's do) is not fetched.
-Files called .sgm are not XML: old test sets have bare ampersands, tags in capitals and attributes without quotes.
+`sysid` each. Elements between documents and segments (p, hl, …) are passed over. Files called .sgm are read as SGM.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby
 from pathlib import Path
-from typing import Any, Literal, Protocol
-from xml.sax import SAXParseException
-from xml.sax.handler import ContentHandler
-from xml.sax.saxutils import escape, quoteattr
+from typing import Any, Literal, cast
+from xml.sax.saxutils import escape, quoteattr, unescape
 
-from defusedxml import DefusedXmlException
-from defusedxml.expatreader import create_parser
+from lxml import etree
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, read_blocks
@@ -144,162 +133,120 @@ def _require_same_ids(source: TextSet, reference: TextSet, file: str | Path) -> 
 
 
 XML, SGM = (".xml",), (".sgm", ".sgml")
+NIST: dict[str, Kind] = {"srcset": "source", "refset": "reference", "tstset": "translation"}
+WMT: dict[str, Kind] = {"src": "source", "ref": "reference", "hyp": "translation"}
+NAMES = {"refset": "refid", "tstset": "sysid", "ref": "translator", "hyp": "system"}  # whose text it is
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_-]*)((?:\s[^<>]*)?)>")
+TAGS = {*NIST, *WMT, "dataset", "doc", "p", "seg"}  # of SGM; others are passed over
 ATTRIBUTE = re.compile(r"""([A-Za-z][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
-ENTITY = re.compile("&(amp|lt|gt|quot|apos);")
-ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-ENTITY_REMEDY = "write characters themselves, and &amp; &lt; &gt; for the three that must not stand alone"
-
-
-class Elements(Protocol):
-    """What is made of a file: told of each element and of text, in order. Names are in lower case."""
-
-    def start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
-        """An element begins."""
-        ...
-
-    def data(self, text: str) -> None:
-        """Text, in pieces of any size."""
-        ...
-
-    def end(self, name: str, line: int) -> None:
-        """An element ends."""
-        ...
+DEFINITION = re.compile(rb"<!DOCTYPE.*?<!ENTITY\s+(?:%\s+)?([^\s>]*)", re.DOTALL)
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+XML_NAMESPACE = "{http://www.w3.org/XML/1998/namespace}"
+FORMS = "give an XML file with srcset, refset or tstset (NIST), or with dataset (WMT)"
+INCOMPLETE = "check that the file is complete"
 
 
 def is_markup(path: str | Path) -> bool:
-    """Whether a file is called .xml or .sgm, packed or not."""
+    """Return whether a file is called .xml or .sgm, packed or not."""
     return _ends(path, (*XML, *SGM))
-
-
-def read_markup(path: str | Path, elements: Elements, lax: bool = True) -> None:
-    """Read a file: as SGM if it is called so and that may be, else as XML."""
-    try:
-        if lax and _ends(path, SGM):
-            _read_sgm(path, elements)
-        else:
-            _read_xml(path, elements)
-    except SAXParseException as error:
-        raise InputError(
-            f"not well-formed XML: {error.getMessage()}",
-            file=display_name(path),
-            line=error.getLineNumber(),
-            remedy="correct this line; is the file complete? If it is SGM, which is laxer, name it .sgm",
-        ) from None
-    except DefusedXmlException as error:
-        raise InputError(
-            f"defines the entity {error.name}, which is not allowed", file=display_name(path), remedy=ENTITY_REMEDY
-        ) from None
-
-
-@dataclass
-class Element:
-    """An element with all that is in it; `text` is what stands between its tags, outside of other elements."""
-
-    name: str
-    attributes: Mapping[str, str]
-    line: int
-    text: str = ""
-    children: list[Element] = field(default_factory=list)
-
-    def all(self, name: str) -> list[Element]:
-        """Its children of this name."""
-        return [child for child in self.children if child.name == name]
-
-    def first(self, name: str) -> Element | None:
-        """The first of them."""
-        return next(iter(self.all(name)), None)
-
-
-def read_tree(path: str | Path) -> Element:
-    """A small XML file as a whole."""
-    tree = _Tree()
-    read_markup(path, tree, lax=False)
-    return tree.open[0].children[0]
-
-
-class _Tree:
-    def __init__(self) -> None:
-        self.open = [Element("", {}, 1)]
-
-    def start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
-        element = Element(name, attributes, line)
-        self.open[-1].children.append(element)
-        self.open.append(element)
-
-    def data(self, text: str) -> None:
-        self.open[-1].text += text
-
-    def end(self, name: str, line: int) -> None:
-        closed = self.open.pop()
-        closed.text = closed.text.strip()
 
 
 def _ends(path: str | Path, endings: tuple[str, ...]) -> bool:
     return str(path).lower().removesuffix(".gz").endswith(endings)
 
 
-def _read_xml(path: str | Path, elements: Elements) -> None:
-    parser = create_parser(forbid_external=False)  # it is told of other files, but follows none
-    parser.setContentHandler(_Handler(elements, parser.getLineNumber))
-    for text in _texts(path):
-        parser.feed(text)
-    parser.close()
+def read_tree(path: str | Path) -> Any:
+    """Read an XML file as lxml's tree, with tags and attributes in lower case.
+
+    The content is UTF-8, whatever the XML declaration says. Files that define entities, which can grow without end, are
+    refused before they are parsed; no DTD is loaded and no other file opened.
+    """
+    content = b"".join(read_blocks(path))
+    if found := DEFINITION.search(content):
+        name = found[1].decode("utf-8", "replace")
+        remedy = "write characters themselves, and &amp; &lt; &gt; for the three that must not stand alone"
+        raise InputError(f"defines the entity {name}, which is not allowed", file=display_name(path), remedy=remedy)
+    parser = etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise InputError(
+            f"not well-formed XML: {str(error.msg).partition(', line ')[0].strip()}",
+            file=display_name(path),
+            line=error.lineno or 1,
+            remedy=f"correct this line; {INCOMPLETE}; if it is SGM, which is less strict, name it .sgm",
+        ) from None
+    for element in root.iter("*"):
+        element.tag = element.tag.lower()
+        attributes = [(key.replace(XML_NAMESPACE, "xml:").lower(), value) for key, value in element.items()]
+        element.attrib.clear()
+        for key, value in attributes:
+            element.set(key, value)
+    return root
 
 
-def _read_sgm(path: str | Path, elements: Elements) -> None:
-    """Tags are what looks like one; all else is text, in which the five entities of XML are understood."""
-    text, place, line = "".join(_texts(path)), 0, 1
+def _read_sgm(path: str | Path) -> Any:
+    """Read SGM: tags are what looks like one; all else is text, in which the five entities of XML are understood.
+
+    SGM is not XML: old test sets have bare ampersands, tags in capitals and attributes without quotes, and leave out
+    the ends of paragraphs.
+    """
+    text = FORBIDDEN.sub("\ufffd", b"".join(read_blocks(path)).decode("utf-8"))
+    root = etree.Element("sgm")
+    opened, place, line = [root], 0, 1
     for tag in TAG.finditer(text):
-        elements.data(ENTITY.sub(lambda found: ENTITIES[found[1]], text[place : tag.start()]))
+        _add_text(opened[-1], unescape(text[place : tag.start()], {"&quot;": '"', "&apos;": "'"}))
         line += text.count("\n", place, tag.start())
-        place = tag.start()
-        if tag[1]:
-            elements.end(tag[2].lower(), line)
-        else:
-            attributes = {name.lower(): value.strip("\"'") for name, value in ATTRIBUTE.findall(tag[3])}
-            elements.start(tag[2].lower(), attributes, line)
+        name = tag[2].lower()
+        if name in TAGS and not (opened[-1].tag == "seg" and not tag[1] and name != "seg"):
+            if tag[1]:
+                _close(opened, name, path, line)
+            else:
+                if opened[-1].tag == name == "p":
+                    opened.pop()
+                attributes = {key.lower(): value.strip("\"'") for key, value in ATTRIBUTE.findall(tag[3])}
+                opened.append(etree.SubElement(opened[-1], name, attributes))
+                opened[-1].sourceline = line
         line += tag[0].count("\n")
         place = tag.end()
+    if any(element.tag not in ("sgm", "dataset", "p") for element in opened):
+        raise InputError("ends inside a document", file=display_name(path), remedy=INCOMPLETE)
+    return root
 
 
-def _texts(path: str | Path) -> Iterator[str]:
-    """UTF-8, whatever an XML declaration says."""
-    for block in read_blocks(path):
-        yield block.decode("utf-8")
+def _add_text(element: Any, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
 
 
-class _Handler(ContentHandler):
-    def __init__(self, elements: Elements, line: Callable[[], int]) -> None:
-        super().__init__()
-        self._elements = elements
-        self._line = line
-
-    def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802 (names are SAX's)
-        self._elements.start(name.lower(), {key.lower(): value for key, value in attrs.items()}, self._line())
-
-    def characters(self, content: str) -> None:
-        self._elements.data(content)
-
-    def endElement(self, name: str) -> None:  # noqa: N802
-        self._elements.end(name.lower(), self._line())
-
-    def skippedEntity(self, name: str) -> None:  # noqa: N802
-        self._elements.data(f"&{name};")
+def _close(opened: list[Any], name: str, path: str | Path, line: int) -> None:
+    """End an element of SGM, with paragraphs that are open in it; ends of what was not begun are passed over."""
+    if name not in [element.tag for element in opened]:
+        if name == "seg":
+            raise InputError("</seg> without <seg>", file=display_name(path), line=line, remedy="remove it")
+        return
+    while name != "p" and opened[-1].tag == "p":
+        opened.pop()
+    if opened[-1].tag == "seg" != name:
+        raise _unfinished(opened[-1], path)
+    if opened[-1].tag != name:
+        raise InputError("ends inside a document", file=display_name(path), line=line, remedy=INCOMPLETE)
+    opened.pop()
 
 
-NIST: dict[str, Kind] = {"srcset": "source", "refset": "reference", "tstset": "translation"}
-WMT: dict[str, Kind] = {"src": "source", "ref": "reference", "hyp": "translation"}
-NAMES = {"refset": "refid", "tstset": "sysid", "ref": "translator", "hyp": "system"}  # whose text it is
-FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-FORMS = "give an XML file with srcset, refset or tstset (NIST), or with dataset (WMT)"
+def _unfinished(segment: Any, path: str | Path) -> InputError:
+    remedy = "write </seg> after it"
+    return InputError("a segment that does not end", file=display_name(path), line=segment.sourceline, remedy=remedy)
 
 
 def read_text_sets(path: str | Path) -> MarkedText:
     """Read all sets of a file; `.gz` is unpacked, `-` is standard input."""
-    collector = _Collector(path)
-    read_markup(path, collector)
-    return collector.finished()
+    root = _read_sgm(path) if _ends(path, SGM) else read_tree(path)
+    return _TextSetReader(path).read(root)
 
 
 def write_text_sets(path: str | Path, text: MarkedText) -> None:
@@ -310,152 +257,81 @@ def write_text_sets(path: str | Path, text: MarkedText) -> None:
             stream.write(line + "\n")
 
 
-@dataclass
-class _OpenDocument:
-    attributes: Mapping[str, str]
-    line: int
-    segments: dict[str, MarkedSegment] = field(default_factory=dict)
-    paragraph: int = 0
-    inside: bool = False  # of a paragraph
+class _TextSetReader:
+    """Collects the sets of a tree; elements between documents and segments are passed over."""
 
+    def __init__(self, path: str | Path) -> None:
+        self._file = display_name(path)
+        self._sets: dict[tuple[str, str], tuple[dict[str, str], dict[str, MarkedDocument]]] = {}
 
-@dataclass
-class _OpenSet:
-    kind: Kind
-    name: str
-    attributes: Mapping[str, str]
-    documents: dict[str, _OpenDocument] = field(default_factory=dict)
-
-
-class _Collector:
-    """Puts sets together from elements."""
-
-    def __init__(self, file: str | Path) -> None:
-        self._file = display_name(file)
-        self._sets: dict[tuple[str, str], _OpenSet] = {}
-        self._root: Mapping[str, str] | None = None  # of a dataset
-        self._side: tuple[str, Mapping[str, str]] | None = None  # the set of NIST's form that is open
-        self._about: Mapping[str, str] | None = None  # the document of WMT's form that is open
-        self._document: _OpenDocument | None = None
-        self._segment: tuple[str, int, list[str]] | None = None
-
-    def start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
-        if name == "dataset":
-            self._root = attributes
-        elif name in NIST:
-            self._side = name, attributes
-        elif name == "doc":
-            self._start_document(attributes, line)
-        elif name in WMT and self._about is not None:
-            self._open(name, attributes, self._about, self._required(self._about, "id", "doc", line), line)
-        elif name == "p" and self._document is not None:
-            self._document.paragraph += 1
-            self._document.inside = True
-        elif name == "seg":
-            self._start_segment(attributes, line)
-
-    def data(self, text: str) -> None:
-        if self._segment is not None:
-            self._segment[2].append(text)
-
-    def end(self, name: str, line: int) -> None:
-        if name == "seg":
-            self._end_segment(line)
-        elif name == "p" and self._document is not None:
-            self._document.inside = False
-        elif name == "doc" or (name in WMT and self._about is not None):
-            self._end_document(line)
-            self._about = None if name == "doc" else self._about
-        elif name in NIST:
-            self._side = None
-
-    def finished(self) -> MarkedText:
-        """All sets; a file that ends too early is refused (in XML, the parser has done so)."""
-        if self._segment or self._document or self._about or self._side:
-            raise self._error("ends inside a document", None, "is the file complete?")
+    def read(self, root: Any) -> MarkedText:
+        dataset = next(root.iter("dataset"), None)
+        for element in root.iter("doc", "seg"):
+            above = [one.tag for one in element.iterancestors()]
+            if element.tag == "seg" and "seg" in above:
+                raise self._error("a segment that does not end", next(element.iterancestors("seg")), "write </seg>")
+            if element.tag == "seg" and "doc" not in above:
+                raise self._error("a segment outside of a document", element, FORMS)
+            if element.tag == "doc" and "doc" in above:
+                raise self._error("a document inside another one", element, "end the first with </doc>")
+            if element.tag == "doc":
+                self._document(element, next(element.iterancestors(*NIST), None), dataset)
         if not self._sets:
             raise self._error("has no documents", None, FORMS)
-        form, root = ("nist", {}) if self._root is None else ("wmt", self._root)
-        return MarkedText(form, tuple(_closed(one) for one in self._sets.values()), root)  # type: ignore[arg-type]
+        sets = tuple(
+            TextSet(cast(Kind, kind), tuple(documents.values()), name, attributes)
+            for (kind, name), (attributes, documents) in self._sets.items()
+        )
+        return MarkedText("nist", sets) if dataset is None else MarkedText("wmt", sets, dict(dataset.attrib))
 
-    def _start_document(self, attributes: Mapping[str, str], line: int) -> None:
-        if self._document is not None or self._about is not None:
-            raise self._error("a document inside another one", line, "end the first with </doc>")
-        if self._side is not None:
-            name, about = self._side
-            self._open(name, about, attributes, self._required(attributes, "docid", "doc", line), line)
-        elif self._root is not None:
-            self._about = attributes
+    def _document(self, element: Any, text_set: Any, dataset: Any) -> None:
+        if text_set is not None:
+            self._add(element, text_set, element, self._required(element, "docid"))
+        elif dataset is None:
+            raise self._error("a document outside of a set", element, FORMS)
         else:
-            raise self._error("a document outside of a set", line, FORMS)
+            sides = list(element.iter(*WMT))
+            for side in sides:
+                self._add(side, side, element, self._required(element, "id"))
+            if stray := [part for part in element.iter("seg") if next(part.iterancestors(*WMT), None) is None]:
+                raise self._error("a segment outside of a document", stray[0], FORMS)
 
-    def _open(
-        self, element: str, about: Mapping[str, str], attributes: Mapping[str, str], identifier: str, line: int
-    ) -> None:
-        """Begin a document in its set, a new one or one from before."""
-        kind: Kind = {**NIST, **WMT}[element]
-        key = NAMES.get(element, "")
-        name = "" if kind == "source" else about.get(key) or attributes.get("sysid", "")
-        found = self._sets.setdefault((kind, name), _OpenSet(kind, name, _without(about, key)))
-        if identifier in found.documents:
-            raise self._error(
-                f"a second document {identifier} in {f'{kind} {name}'.rstrip()}",
-                line,
-                "give each document an id, and each reference a name (refid) of its own",
-            )
-        self._document = _OpenDocument(_without(attributes, "docid", "id", "sysid"), line)
-        found.documents[identifier] = self._document
+    def _add(self, element: Any, text_set: Any, document: Any, identifier: str) -> None:
+        """Add the segments of an element to their set, a new one or one from before."""
+        kind, key = {**NIST, **WMT}[text_set.tag], NAMES.get(text_set.tag, "")
+        name = "" if kind == "source" else text_set.get(key) or document.get("sysid", "")
+        _, documents = self._sets.setdefault((kind, name), (_without(text_set.attrib, key), {}))
+        if identifier in documents:
+            remedy = "give each document an id, and each reference a name (refid) of its own"
+            raise self._error(f"a second document {identifier} in {f'{kind} {name}'.rstrip()}", element, remedy)
+        attributes = _without(document.attrib, "docid", "id", "sysid")
+        documents[identifier] = MarkedDocument(identifier, self._segments(element), attributes)
 
-    def _end_document(self, line: int) -> None:
-        if self._document is not None and not self._document.segments:
-            raise self._error(
-                "a document without segments", self._document.line, "write <seg id=…> in it, or remove it"
-            )
-        if self._segment is not None:
-            raise self._error("a segment that does not end", self._segment[1], "write </seg> after it")
-        self._document = None
+    def _segments(self, element: Any) -> tuple[MarkedSegment, ...]:
+        found: dict[str, MarkedSegment] = {}
+        numbers = {paragraph: number for number, paragraph in enumerate(element.iter("p"), start=1)}
+        for part in element.iter("seg"):
+            identifier = self._required(part, "id")
+            if identifier in found:
+                raise self._error(f"a second segment {identifier} in one document", part, "give each an id of its own")
+            paragraph = numbers.get(next(part.iterancestors("p"), None), 0)
+            found[identifier] = MarkedSegment(identifier, " ".join(split_words("".join(part.itertext()))), paragraph)
+        if not found:
+            raise self._error("a document without segments", element, "write <seg id=…> in it, or remove it")
+        return tuple(found.values())
 
-    def _start_segment(self, attributes: Mapping[str, str], line: int) -> None:
-        if self._document is None:
-            raise self._error("a segment outside of a document", line, FORMS)
-        if self._segment is not None:
-            raise self._error("a segment that does not end", self._segment[1], "write </seg> after it")
-        identifier = self._required(attributes, "id", "seg", line)
-        if identifier in self._document.segments:
-            raise self._error(f"a second segment {identifier} in one document", line, "give each an id of its own")
-        self._segment = identifier, line, []
+    def _required(self, element: Any, key: str) -> str:
+        if not element.get(key):
+            raise self._error(f"<{element.tag}> without {key}", element, f'write <{element.tag} {key}="…">')
+        return str(element.get(key))
 
-    def _end_segment(self, line: int) -> None:
-        if self._segment is None or self._document is None:
-            raise self._error("</seg> without <seg>", line, "remove it")
-        identifier, _, pieces = self._segment
-        paragraph = self._document.paragraph if self._document.inside else 0
-        self._document.segments[identifier] = MarkedSegment(identifier, _one_line(pieces), paragraph)
-        self._segment = None
-
-    def _required(self, attributes: Mapping[str, str], key: str, element: str, line: int) -> str:
-        if not attributes.get(key):
-            raise self._error(f"<{element}> without {key}", line, f'write <{element} {key}="…">')
-        return attributes[key]
-
-    def _error(self, message: str, line: int | None, remedy: str) -> InputError:
+    def _error(self, message: str, element: Any, remedy: str) -> InputError:
+        line = None if element is None else element.sourceline
         return InputError(message, file=self._file, line=line, remedy=remedy)
-
-
-def _one_line(pieces: Sequence[str]) -> str:
-    return " ".join(split_words("".join(pieces)))
 
 
 def _without(attributes: Mapping[str, str], *keys: str) -> dict[str, str]:
     return {name: value for name, value in attributes.items() if name not in keys}
-
-
-def _closed(one: _OpenSet) -> TextSet:
-    documents = (
-        MarkedDocument(identifier, tuple(document.segments.values()), document.attributes)
-        for identifier, document in one.documents.items()
-    )
-    return TextSet(one.kind, tuple(documents), one.name, one.attributes)
 
 
 def _nist_lines(text: MarkedText) -> Iterator[str]:

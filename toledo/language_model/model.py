@@ -31,15 +31,16 @@ from toledo.language_model.automaton import (
 )
 from toledo.language_model.backoff import BackoffModel, count_boundaries, refuse_boundaries
 from toledo.progress import Progress, silent
+from toledo.results import Result
 from toledo.text.corpus import Sentences, refuse_reserved_words
-from toledo.text.encoding import Encoder, Text, WordIndex, build_word_index, encode_text, padded
+from toledo.text.encoding import Encoder, PaddedText, WordIndex, build_word_index, encode_text, padded
 from toledo.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
 SENTENCES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
-class Perplexity:
+class Perplexity(Result):
     """How well a model predicts a text: sums of log10 probabilities and numbers of tokens, sentence ends among them."""
 
     log10: float
@@ -258,7 +259,7 @@ def _chunk_bounds(block: bytes) -> list[int]:
 
 
 @kernel
-def _score_text(index: WordIndex, automaton: Automaton, text: Text, size: int) -> tuple[LineScores, int]:
+def _score_text(index: WordIndex, automaton: Automaton, text: PaddedText, size: int) -> tuple[LineScores, int]:
     """The scores of all lines, and how often `<s>` or `</s>` stands in them, which makes the scores worthless."""
     encoded = encode_text(index, text, size, UNKNOWN, END)
     lines = encoded.lacking.size

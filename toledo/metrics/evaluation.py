@@ -128,7 +128,7 @@ class Evaluation(TableResult):
         return [*(one.name for one in self.scores.values()), *([] if self.length_ratio is None else ["length"])]
 
     def __str__(self) -> str:
-        width = max(len(score.name) for score in self.scores.values()) + 3
+        width = max(len(score.name) for score in self.scores.values()) + 2
         signatures = [f"{score.name.ljust(width)}{score.signature}" for score in self.scores.values()]
         return "\n".join([*table([["", *self.headers()], ["", *self.cells()]]), self.footer, *signatures])
 
@@ -310,7 +310,7 @@ def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
     """Words of the system for each word of the references, as BLEU counts them."""
     if task.references is None:
         return None
-    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU())
+    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU(smooth_method="none"))
     said, meant = bleu.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
     return float(said / meant) if meant else 0.0
 

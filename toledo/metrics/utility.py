@@ -22,7 +22,7 @@ Triple = tuple[str, str, str | None]  # hypothesis, reference, source
 
 
 @dataclass(frozen=True)
-class Utility(Metric):
+class UtilityMetric(Metric):
     """A metric that calls a function."""
 
     function: Callable[..., Any]
@@ -96,14 +96,14 @@ def utility(
     higher_is_better: bool = True,
     needs: Collection[str] = ("references",),
     batch_size: int = BATCH_SIZE,
-) -> Utility:
+) -> UtilityMetric:
     """Make a metric of a function `(hypotheses, references, sources) -> scores`: three lists, one number for each."""
     if not callable(function):
         raise TypeError(f"function is a {type(function).__name__}, expected a callable")
     if unknown := set(needs) - KINDS:
         raise InputError(f"needs has {', '.join(sorted(unknown))}", argument="needs", remedy="use references, sources")
     label = name or str(getattr(function, "__name__", type(function).__name__))
-    return Utility(function, label, higher_is_better, frozenset(needs), batch_size)
+    return UtilityMetric(function, label, higher_is_better, frozenset(needs), batch_size)
 
 
 def _text(text: str | Iterable[str]) -> str:

@@ -14,7 +14,8 @@ jump, and on which gradient methods get stuck far from its highest point. A fini
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,21 @@ from numpy.typing import NDArray
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.objective import MatchedForest
 from toledo.objectives.precision import Precision, PrecisionObjective
+from toledo.settings import Meta, Settings
 
 
 @dataclass(frozen=True)
-class CoBLEU(PrecisionObjective):
+class CoBLEU(Settings, PrecisionObjective):
     """The logarithm of BLEU with expected counts; at most 0. `steepness` is that of the penalty for short texts."""
 
-    order: int = 4
-    steepness: float = math.inf
-    smooth = False
+    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = math.inf
+
+    name, smooth = "cobleu", False
+
+    def gentle(self, steepness: float) -> CoBLEU:
+        """Return CoBLEU with a less steep penalty."""
+        return replace(self, steepness=steepness)
 
     def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formula above."""
@@ -41,7 +48,7 @@ class CoBLEU(PrecisionObjective):
 
 
 def brevity(x: float, steepness: float) -> tuple[float, float]:
-    """The logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
+    """Return the logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
     if math.isinf(steepness):
         return min(x, 0.0), float(x <= 0.0)
     small = math.exp(-abs(steepness * x))
@@ -58,7 +65,7 @@ class ConsensusPrecision(ExpectedCounts):
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The clipped expected count over the expected count."""
+        """Return the clipped expected count over the expected count."""
         matched.require_order(self.order)
         chosen = matched.ngrams.orders == self.order
         total = float(expected[chosen].sum())

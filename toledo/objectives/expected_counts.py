@@ -10,7 +10,8 @@ An objective needs `value_and_derivatives` alone. One that adds up something ove
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,12 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.forest.forest import Scores, Shape, sentences_at_once
 from toledo.forest.inside_outside import edge_advantage, inside, outside
-from toledo.forest.linear import Gradient, LinearScores, gradient_of_edges, score_edges, sum_gradients
+from toledo.forest.linear import Rows, Vector, add_rows, score_rows, sum_in_order
 from toledo.forest.ngrams import CompletedNGrams, add_expected, add_values
 from toledo.objectives.objective import MatchedForest, Objective, Situation
-from toledo.weights import Weights
 
 
-class Found(NamedTuple):
+class FirstSweep(NamedTuple):
     """What the second sweep needs of the first one."""
 
     conditional: Scores  # of each edge
@@ -36,26 +36,30 @@ class Found(NamedTuple):
 class ExpectedCounts(Objective):
     """An objective that is a function of the expected counts of n-grams."""
 
+    works_on = ("forests", "lists")
+    only_metric = "BLEU"
+    order: int = 4
+
     @abstractmethod
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The value, and its derivative by the expected count of each n-gram."""
+        """Return the value, and its derivative by the expected count of each n-gram."""
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each n-gram pays its derivative to the edges that complete it."""
+        """Pay the derivative of each n-gram to the edges that complete it."""
         ngrams = situation.matched.ngrams
         expected = ngrams.expected_counts(situation.distribution, situation.threads)
         value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
         return value, ngrams.edge_sums(derivatives, situation.threads)
 
     def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Any:
-        """What `settle` wants to know of some segments, found while their expected counts are at hand."""
+        """Return what `settle` wants to know of some segments, found while their expected counts are at hand."""
 
     def settle(
         self, matched: MatchedForest, expected: NDArray[np.float64], parts: Sequence[Any], threads: int | None
     ) -> tuple[float, Any]:
-        """The value, and what `differentiate` needs to know of the whole; `parts` are what `collect` gave."""
+        """Return the value, and what `differentiate` needs to know of the whole; `parts` are what `collect` gave."""
         return self.value_and_derivatives(matched, expected, threads)
 
     def differentiate(
@@ -71,16 +75,16 @@ class ExpectedCounts(Objective):
         own = slice(matched.ngrams.sentences[first], matched.ngrams.sentences[last])
         derivatives[own] = settled[own]
 
-    def value_and_gradient(
-        self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
-    ) -> tuple[float, dict[str, float]]:
-        """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
+    def value_and_slopes(
+        self, matched: MatchedForest, weights: Vector, threads: int | None = None
+    ) -> tuple[float, Vector]:
+        """Return the value and its derivative by each weight, in two sweeps over pieces of the corpus."""
         forest, completed = matched.ngrams.forest, matched.ngrams.completed
-        shape, linear, pieces = forest.shape, forest.linear_scores(weights), sentences_at_once(forest.shape)
-        found = Found(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
+        shape, rows, pieces = forest.shape, forest.rows, sentences_at_once(forest.shape)
+        found = FirstSweep(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
 
         def expect(first: int, last: int) -> Any:
-            if not _expect(shape, linear, completed, first, last, found):
+            if not _expect(shape, rows, weights, completed, first, last, found):
                 raise ValueError("scores of edges are NaN or +inf: the weights are too large")
             return self.collect(matched, found.expected, first, last)
 
@@ -88,23 +92,45 @@ class ExpectedCounts(Objective):
         value, settled = self.settle(matched, found.expected, parts, threads)
         derivatives = np.empty(found.expected.size)
 
-        def differentiate(first: int, last: int) -> Gradient:
+        def differentiate(first: int, last: int) -> Vector:
             self.differentiate(matched, found.expected, settled, first, last, derivatives)
-            return _differentiate(shape, linear, completed, first, last, found, derivatives)
+            return _differentiate(shape, rows, completed, first, last, found, derivatives, np.zeros(weights.size))
 
         gradients = map_chunks(differentiate, len(forest), chunk=pieces, threads=threads)
-        return value, forest.named_gradient(sum_gradients(linear, gradients))
+        return value, sum_in_order(gradients, weights.size)
+
+
+@dataclass(frozen=True)
+class CountsFunction(ExpectedCounts):
+    """A function of matched forests and expected counts that returns its value and derivatives."""
+
+    function: Callable[[MatchedForest, NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
+    order: int = 4
+
+    name = "function"
+
+    def value_and_derivatives(
+        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Call the function."""
+        return self.function(matched, expected)
 
 
 @kernel
 def _expect(
-    shape: Shape, linear: LinearScores, completed: CompletedNGrams, first: int, last: int, found: Found
+    shape: Shape,
+    rows: Rows,
+    weights: Vector,
+    completed: CompletedNGrams,
+    first: int,
+    last: int,
+    found: FirstSweep,
 ) -> bool:
     """From weights to expected counts for some sentences; whether all scores were useful."""
     first_node, nodes_end = shape.sentences[first], shape.sentences[last]
     first_edge, edges_end = shape.head_edges[first_node], shape.head_edges[nodes_end]
     scores, log_inside = np.empty(edges_end - first_edge), np.empty(nodes_end - first_node)
-    score_edges(linear, first_edge, edges_end, scores)
+    score_rows(rows, weights, first_edge, edges_end, scores)
     for score in scores:
         if not score < np.inf:  # NaN too
             return False
@@ -118,16 +144,17 @@ def _expect(
 @kernel
 def _differentiate(
     shape: Shape,
-    linear: LinearScores,
+    rows: Rows,
     completed: CompletedNGrams,
     first: int,
     last: int,
-    found: Found,
+    found: FirstSweep,
     derivatives: NDArray[np.float64],
-) -> Gradient:
+    total: Vector,
+) -> Vector:
     """From derivatives by expected counts to what some sentences add to the gradient."""
     first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]
     rewards, edges = np.empty(edges_end - first_edge), np.empty(edges_end - first_edge)
     add_values(completed, derivatives, first_edge, edges_end, rewards)
     edge_advantage(shape, first, last, found.conditional, found.visits, rewards, edges, first_edge)
-    return gradient_of_edges(linear, first_edge, edges_end, edges)
+    return add_rows(rows, edges, first_edge, edges_end, total)

@@ -8,24 +8,28 @@ never degenerate where no 4-gram matches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.objective import MatchedForest
+from toledo.settings import Meta, Settings
 
 
 @dataclass(frozen=True)
-class ConsensusGLEU(ExpectedCounts):
+class ConsensusGLEU(Settings, ExpectedCounts):
     """Clipped expected counts over the larger of expected and reference n-grams, between 0 and 1."""
 
-    order: int = 4
+    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+
+    name = "gleu"
 
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
     ) -> tuple[float, NDArray[np.float64]]:
-        """The quotient rule; where the references have more n-grams, only matches count."""
+        """Apply the quotient rule; where the references have more n-grams, only matches count."""
         matched.require_order(self.order)
         counted = matched.ngrams.orders <= self.order
         closest = matched.lengths(expected)[1]

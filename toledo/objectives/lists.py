@@ -1,6 +1,7 @@
-"""Expected gain of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
+"""Objectives of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
 
-The score of expected statistics: corpus BLEU, TER or chrF of n-best lists and samples (Smith and Eisner 2006).
+The expected gain of sentences is J = Σ_i Σ_e P_i(e) · gain(e). The score of expected statistics is corpus BLEU, TER or
+chrF of lists,
 
     J = score(Σ_i Σ_e P_i(e) · s(e)),    ∂J/∂P_i(e) = ∇score · s(e)
 
@@ -10,7 +11,7 @@ expectation is taken, in CoBLEU after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,8 @@ from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import prepare_references
-from toledo.objectives.objective import Objective, Situation
+from toledo.objectives.objective import MatchedForest, Objective, ScoredLists, Situation
+from toledo.weights import Weights
 
 SENTENCE_BLEU = BLEU(smooth_method="add-k", smooth_value=1.0)
 
@@ -37,7 +39,7 @@ class ExpectedGain(Objective):
     gains: Scores
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each hypothesis is rewarded by its gain."""
+        """Reward each hypothesis by its gain."""
         forest = situation.matched.ngrams.forest
         _require_lists(forest)
         if self.gains.shape != (forest.edges,):
@@ -51,7 +53,7 @@ def sentence_bleu_gains(
     metric: BLEU = SENTENCE_BLEU,
     threads: int | None = None,
 ) -> Scores:
-    """The sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
+    """Return the sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
     _require_lists(forest)
     if len(references) != len(forest):
         raise InputError(
@@ -78,7 +80,7 @@ class Entropy(Objective):
     """The entropy of the distributions, summed over segments: H = log Z − E[Σ s_h], so an edge's reward is −s_h."""
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """An impossible edge has no reward: nothing uses it."""
+        """Reward each edge by minus its score; an impossible edge has no reward, as nothing uses it."""
         value = float(situation.distribution.entropy().sum())
         return value, np.where(np.isfinite(situation.scores), -situation.scores, 0.0)
 
@@ -102,7 +104,7 @@ class ExpectedStatistics(Objective):
     metric: Metric
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each hypothesis is rewarded by what its statistics add."""
+        """Reward each hypothesis by what its statistics add."""
         forest = situation.matched.ngrams.forest
         if forest.shape.tails.size or self.statistics.shape != (forest.edges, self.metric.size):
             raise InputError(
@@ -113,3 +115,39 @@ class ExpectedStatistics(Objective):
         expected = sum_of_products(situation.distribution.posteriors, self.statistics)
         slopes = factor * self.metric.gradient(expected)
         return factor * self.metric.score(expected), row_products(self.statistics, slopes)
+
+
+@dataclass(frozen=True)
+class ExpectedBLEU(Objective):
+    """The expected sentence BLEU, or sentence score of another metric, of lists: a mean over segments."""
+
+    name = "expected-bleu"
+    works_on = ("lists",)
+
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+        """Return the expected gain of the hypotheses of some lists."""
+        given = lists()
+        return ExpectedGain(given.gains / len(given))
+
+    def rewards(self, situation: Situation) -> tuple[float, Scores]:
+        """Refuse to be used before it is fitted."""
+        raise TypeError("call `fitted` first")
+
+
+@dataclass(frozen=True)
+class Expected(ExpectedBLEU):
+    """The expected value of any metric of sentences."""
+
+    name = "expected"
+
+
+@dataclass(frozen=True)
+class CorpusExpectedBLEU(ExpectedBLEU):
+    """Corpus BLEU, or another metric, of the expected statistics of lists."""
+
+    name = "corpus-expected-bleu"
+
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+        """Return the metric of the expected statistics of some lists."""
+        given = lists()
+        return ExpectedStatistics(given.statistics, given.metric)

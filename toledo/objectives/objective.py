@@ -1,23 +1,21 @@
-"""What to maximise, and its gradient: expectations give a reward to each edge, rewards give advantages.
+"""What to maximize, and its gradient: expectations give a reward to each edge, rewards give advantages.
 
 Let J be a differentiable function of expected counts E[c_g]. Edge h gets the reward r_h = Σ_g ∂J/∂E[c_g] · c_g(h); the
 derivative of J by the score of an edge is then its *advantage* (`toledo.forest.inside_outside`), and the chain rule
 leads from there to the weights. Whatever the objective, this takes one scalar sweep up and one down.
 
 To add an objective, write a class with a method `rewards`; for a function of expected n-gram counts derive from
-`ExpectedCounts` and write `value_and_derivatives`. `toledo.objectives.gleu` is a complete example.
-
-Forests beside their references: what an objective looks at.
-
-Penalties on weights: L2 and L1.
+`ExpectedCounts` and write `value_and_derivatives`. `toledo.objectives.gleu` is a complete example; a line in
+`toledo.objectives.registry` gives the objective a name.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +24,10 @@ from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import Distribution, advantage, distribution
-from toledo.forest.linear import edge_scores, weight_gradient
+from toledo.forest.linear import EDGES_AT_ONCE, Vector, row_scores, weighted_sum
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram
 from toledo.forest.ngrams import NGramForest
+from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -53,7 +52,7 @@ class MatchedForest:
             raise ValueError(f"order {order} needs a forest split for it, not for {self.ngrams.order}")
 
     def lengths(self, expected: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """The expected length of all segments together, and the closest reference length of each."""
+        """Return the expected length of all segments together, and the closest reference length of each."""
         single = self.ngrams.orders == 1
         counts = expected[single].astype(np.float64)
         each = np.bincount(self.sentence_of[single], counts, len(self.ngrams.forest)).astype(np.float64)
@@ -85,7 +84,7 @@ def match(ngrams: NGramForest, references: Sequence[References]) -> MatchedFores
 
 
 def without_ngrams(forest: Forest) -> MatchedForest:
-    """A forest for objectives that look at whole hypotheses and not at n-grams."""
+    """Return a forest for objectives that look at whole hypotheses and not at n-grams."""
     offsets, none = np.zeros(forest.edges + 1, np.int64), np.empty(0, np.int32)
     bounds = np.zeros(len(forest) + 1, np.int64)
     ngrams = NGramForest(forest, 0, offsets, none, bounds, np.empty(0, np.uint8), ())
@@ -93,14 +92,14 @@ def without_ngrams(forest: Forest) -> MatchedForest:
 
 
 def closest_lengths(lengths: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The reference length closest to each expected length, the shorter one of two equally close."""
+    """Return the reference length closest to each expected length, the shorter one of two equally close."""
     distance = np.abs(lengths - expected[:, None])
     nearest = distance.min(axis=1, keepdims=True)
     return np.asarray(np.where(distance == nearest, lengths, np.inf).min(axis=1))
 
 
 def _ids(words: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """A word that the vocabulary lacks matches nothing, not even another such word."""
+    """Return word ids; a word that the vocabulary lacks matches nothing, not even another such word."""
     return np.array([vocabulary.id(word) if word in vocabulary else -1 for word in words], np.int32)
 
 
@@ -127,17 +126,57 @@ class Situation:
     threads: int | None = None
 
 
+class ScoredLists(Protocol):
+    """N-best lists in a row, a hypothesis per edge: the metric's statistics of each, and its gain from 0 to 1."""
+
+    @property
+    def statistics(self) -> NDArray[np.float64]:
+        """A row for each hypothesis."""
+        ...
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that they belong to."""
+        ...
+
+    @property
+    def gains(self) -> Scores:
+        """How good each hypothesis is alone; more is better."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        ...
+
+
 class Objective(ABC):
-    """A number to maximise."""
+    """A number to maximize.
+
+    `order` is that of the n-grams whose counts it needs, 0 if it looks at whole hypotheses. `works_on` names the search
+    spaces that it can tune on, the usual one first; `only_metric` the metric that it stands for, None for any.
+    """
+
+    name: ClassVar[str] = "objective"
+    works_on: ClassVar[tuple[Literal["lists", "forests"], ...]] = ("lists", "forests")
+    only_metric: ClassVar[str | None] = None
+    order: int = 0
+
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+        """Return the objective for these forests, on a scale on which a point of BLEU is about 0.01."""
+        return self
+
+    def gentle(self, steepness: float) -> Objective | None:
+        """Return the objective with a less steep penalty for short texts; None if it has no such penalty."""
+        return None
 
     @abstractmethod
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """The value, and a reward for each edge so that the value's gradient is that of the expected total reward."""
+        """Return the value, and rewards of edges whose expected total has the same gradient."""
 
     def value_and_advantage(
         self, matched: MatchedForest, scores: Scores, threads: int | None = None
     ) -> tuple[float, Scores]:
-        """The value and its derivative by the score of each edge."""
+        """Return the value and its derivative by the score of each edge."""
         given = distribution(matched.ngrams.forest.shape, scores, threads)
         value, rewards = self.rewards(Situation(matched, scores, given, threads))
         return value, advantage(given, rewards, threads)
@@ -145,11 +184,18 @@ class Objective(ABC):
     def value_and_gradient(
         self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
     ) -> tuple[float, dict[str, float]]:
-        """The value and its derivative by each weight, for a model whose edge scores are features times weights."""
+        """Return the value and its derivative by each named weight; scores of edges are features times weights."""
         forest = matched.ngrams.forest
-        linear = forest.linear_scores(weights)
-        value, edges = self.value_and_advantage(matched, edge_scores(linear, threads), threads)
-        return value, forest.named_gradient(weight_gradient(linear, edges, threads))
+        value, slopes = self.value_and_slopes(matched, forest.vector(weights), threads)
+        return value, dict(zip(forest.columns, slopes.tolist(), strict=True))
+
+    def value_and_slopes(
+        self, matched: MatchedForest, weights: Vector, threads: int | None = None
+    ) -> tuple[float, Vector]:
+        """Return the value and its derivative by each weight of a vector in the order of the forest's columns."""
+        rows = matched.ngrams.forest.rows
+        value, edges = self.value_and_advantage(matched, row_scores(rows, weights, threads), threads)
+        return value, weighted_sum(rows, edges, weights.size, threads, EDGES_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -169,8 +215,8 @@ class WeightedSum(Objective):
 
 
 @dataclass(frozen=True)
-class Regularised:
-    """An objective minus l2 / 2 · Σ (w − c)² + l1 · Σ |w − c|, with a centre c that is 0 where none is given.
+class Regularized:
+    """An objective minus l2 / 2 · Σ (w − c)² + l1 · Σ |w − c|, with a center c that is 0 where none is given.
 
     Where w = c, the derivative by w is the smallest of those that the kink of L1 allows: 0, if the penalty holds the
     weight there.
@@ -179,7 +225,7 @@ class Regularised:
     objective: Objective
     l2: float = 0.0
     l1: float = 0.0
-    centre: Mapping[str, float] = field(default_factory=dict)
+    center: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.l2 < 0.0 or self.l1 < 0.0:
@@ -188,10 +234,10 @@ class Regularised:
     def value_and_gradient(
         self, matched: MatchedForest, weights: Weights | Mapping[str, float], threads: int | None = None
     ) -> tuple[float, dict[str, float]]:
-        """The value and its derivative by each weight."""
+        """Return the value and its derivative by each weight."""
         value, gradient = self.objective.value_and_gradient(matched, weights, threads)
         for name, slope in gradient.items():
-            distance = weights.get(name, 0.0) - self.centre.get(name, 0.0)
+            distance = weights.get(name, 0.0) - self.center.get(name, 0.0)
             value -= 0.5 * self.l2 * distance**2 + self.l1 * abs(distance)
             gradient[name] = self._slope(slope - self.l2 * distance, distance)
         return value, gradient

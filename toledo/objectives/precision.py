@@ -58,7 +58,7 @@ class PrecisionObjective(ExpectedCounts):
 
     @abstractmethod
     def finish(self, found: Precision) -> tuple[float, float, float]:
-        """The value, and its derivatives by `found.value` and by the expected length."""
+        """Return the value, and its derivatives by `found.value` and by the expected length."""
 
     def value_and_derivatives(
         self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
@@ -89,7 +89,7 @@ class PrecisionObjective(ExpectedCounts):
     def settle(
         self, matched: MatchedForest, expected: NDArray[np.float64], parts: Sequence[Any], threads: int | None
     ) -> tuple[float, Slopes]:
-        """The value, and what it takes to differentiate it."""
+        """Return the value, and what it takes to differentiate it."""
         found = mean_log_precision(matched, parts, self.order)
         if found.length <= 0.0:
             none = np.zeros(self.order)
@@ -113,7 +113,7 @@ class PrecisionObjective(ExpectedCounts):
 
 
 def mean_log_precision(matched: MatchedForest, parts: Sequence[Counted], order: int) -> Precision:
-    """The precisions up to an order, their mean logarithm, and the lengths."""
+    """Return the precisions up to an order, their mean logarithm, and the lengths."""
     totals, found = sum((part.sums for part in parts), start=np.zeros((2, order)))
     lengths = np.concatenate([part.lengths for part in parts])
     possible = totals > 0.0
@@ -129,7 +129,7 @@ def mean_log_precision(matched: MatchedForest, parts: Sequence[Counted], order: 
 
 @kernel
 def clip(count: float, limit: float, smooth: bool) -> tuple[float, float]:
-    """The part of an expected count that matches, and its derivative by the count.
+    """Return the part of an expected count that matches, and its derivative by the count.
 
     Hard: min(x, c), with derivative 1 at the kink. Smooth: ψ(x, c) = (x − c) / (1 + e^{1000 (x − c)}) + c, and nothing
     for n-grams that no reference has: there ψ(x, 0) is small but not 0, and would add up.

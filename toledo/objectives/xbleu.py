@@ -10,18 +10,25 @@ expected counts, also where some paths are shorter than n words.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from toledo.objectives.precision import STEEPNESS, Precision, PrecisionObjective
+from toledo.settings import Meta, Settings
 
 
 @dataclass(frozen=True)
-class XBLEU(PrecisionObjective):
+class XBLEU(Settings, PrecisionObjective):
     """BLEU with expected counts, between 0 and 1, smooth everywhere; φ may be less steep than with 1000."""
 
-    order: int = 4
-    steepness: float = STEEPNESS
-    smooth = True
+    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = STEEPNESS
+
+    name, smooth = "xbleu", True
+
+    def gentle(self, steepness: float) -> XBLEU:
+        """Return xBLEU with a less steep penalty."""
+        return replace(self, steepness=steepness)
 
     def finish(self, found: Precision) -> tuple[float, float, float]:
         """See the formulas above."""
@@ -33,7 +40,7 @@ class XBLEU(PrecisionObjective):
 
 
 def smooth_brevity(x: float, steepness: float = STEEPNESS) -> tuple[float, float]:
-    """φ(x) and its derivative, without overflow."""
+    """Return φ(x) and its derivative, without overflow."""
     small = math.exp(-abs(steepness * x))
     gate = (small if x > 0 else 1.0) / (1.0 + small)
     grown = math.expm1(min(x, 1.0))  # x is at most 1

@@ -29,7 +29,7 @@ MARGIN = 1.01  # of the bound that keeps probabilities positive
 DOUBLINGS = 30
 
 
-class Step(NamedTuple):
+class RefinementStep(NamedTuple):
     """New parameters, O there, and the factor of all D_i that it took."""
 
     values: dict[str, Vector]
@@ -45,7 +45,7 @@ class Growth:
 
     name = "growth"
 
-    def step(self, objective: Objective, values: Values, point: Point) -> Step:
+    def step(self, objective: Objective, values: Values, point: Point) -> RefinementStep:
         """One transform of all families at once; O does not fall."""
         if objective.distance != "kl":
             raise ValueError("growth transforms know no distance but KL")
@@ -54,10 +54,10 @@ class Growth:
             new = transform(objective, values, point, caution)
             found = objective.at(new)
             if found.value >= point.value:
-                return Step(new, found, caution)
+                return RefinementStep(new, found, caution)
             log.debug("O would fall from %.9f to %.9f: D twice as large", point.value, found.value)
             caution *= 2.0
-        return Step(dict(values), point, caution)  # at a maximum, as far as numbers can tell
+        return RefinementStep(dict(values), point, caution)  # at a maximum, as far as numbers can tell
 
 
 def transform(objective: Objective, values: Values, point: Point, caution: float = 1.0) -> dict[str, Vector]:

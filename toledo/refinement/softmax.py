@@ -13,9 +13,9 @@ import numpy as np
 
 from toledo.compiled.kernels import kernel
 from toledo.refinement.distributions import LOWEST_SHARE, Groups, Values, Vector
-from toledo.refinement.growth import Step
+from toledo.refinement.growth import RefinementStep
 from toledo.refinement.objective import Objective, Point
-from toledo.tuning.maximise import minimise
+from toledo.tuning.maximise import lbfgs
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
 TOLERANCE = 1e-9
@@ -36,11 +36,11 @@ class SoftmaxAscent:
         if self.steps < 1:
             raise ValueError("at least one step")
 
-    def step(self, objective: Objective, values: Values, point: Point) -> Step:
+    def step(self, objective: Objective, values: Values, point: Point) -> RefinementStep:
         """O does not fall: L-BFGS only takes steps down, here of −O."""
         names = list(objective.trainable)
         slopes = gradient(objective, values, point)
-        begin = best = Step(dict(values), point, 1.0)
+        begin = best = RefinementStep(dict(values), point, 1.0)
         total = sum(float(np.abs(one).sum()) for one in slopes.values())
         if not total:
             return best
@@ -58,14 +58,14 @@ class SoftmaxAscent:
             here = begin
             if vector.any():
                 new = unpacked(vector)
-                here = Step(new, objective.at(new), 1.0)
+                here = RefinementStep(new, objective.at(new), 1.0)
             if here.point.value > best.point.value:
                 best = here
             slopes = gradient(objective, here.values, here.point)
             return -here.point.value / total, -unit / total * np.concatenate([slopes[name] for name in names])
 
         limit = np.full(start.size, FAR / unit)
-        minimise(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
+        lbfgs(function, np.zeros(start.size), -limit, limit, steps=self.steps, tolerance=TOLERANCE)
         return best
 
 

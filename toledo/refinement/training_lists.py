@@ -49,7 +49,8 @@ from toledo.phrases.word_alignment.aligner import AlignmentTraining
 from toledo.progress import Progress, silent
 from toledo.refinement.expected_bleu import COLUMNS, ListArrays, PhraseLists, edge_pairs, normalised, pruned_lattices
 from toledo.refinement.refined import has_word_sums
-from toledo.search.beam.search import BeamSearch, BeamSettings
+from toledo.search.beam.search import BeamSearch
+from toledo.search.settings import Beam
 from toledo.text.corpus import Document, ParallelCorpus, Segment
 from toledo.training import GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL, Training, train
 from toledo.tuning.documents.chains import Chains, ChainSettings, DocumentSamples
@@ -221,7 +222,7 @@ def _make(part: Part, threads: int | None) -> None:
             model, part.weights, part.sources, part.references, part.samples, rows, part.table_size, threads
         ).save(part.directory)
         return
-    search = BeamSearch(model.with_weights(part.weights), BeamSettings(part.pop_limit))
+    search = BeamSearch(model.with_weights(part.weights), Beam(part.pop_limit))
     forests = search.forests(part.sources, threads)
     if part.density is not None:
         save_forest(pruned_lattices(forests, part.weights, part.density, rows, threads), part.directory)

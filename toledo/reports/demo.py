@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from toledo.model import Model
 from toledo.phrases.table import Alignments, PhraseTable
-from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import EXPLANATION, add_segment, legend
 from toledo.reports.networks import Segment as NetworkSegment
@@ -20,8 +19,8 @@ from toledo.reports.page import PLOT, Page
 from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.scores import Scores, add_table
 from toledo.reports.tuning import add_refinement, add_trajectories
+from toledo.runs.history import History
 from toledo.text.corpus import ParallelCorpus, Segment, sentences_from
-from toledo.tuning.history import History as TuningHistory
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
 Rows = list[tuple[str, str]]
@@ -65,14 +64,14 @@ class Tour:
 
     findings: Findings
     results: Scores
-    tunings: Mapping[str, TuningHistory]
+    tunings: Mapping[str, History]
     rules: Scores
     forest: DrawnForest
     examples: Sequence[Example]
     network: NetworkSegment
     shares: Mapping[str, float]
     courses: Sequence[Course]
-    refinement: RefinementHistory
+    refinement: History
 
 
 def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import legend
 from toledo.reports.page import Page
@@ -14,7 +13,7 @@ from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.sampling import add_summary
 from toledo.reports.scores import Scores
 from toledo.reports.tuning import add_refinement, add_runs, add_trajectories
-from toledo.tuning.history import History
+from toledo.runs.history import History
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Refining:
     """A refinement of a model."""
 
     name: str
-    history: RefinementHistory
+    history: History
     kind = "Refinement"
 
     def add_to(self, page: Page) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from toledo.reports.page import Page
-from toledo.search.chain import OPERATORS
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
+from toledo.search.settings import OPERATORS
 
 TRACES = 4
 WORST = 10

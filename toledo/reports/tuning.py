@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from toledo.refinement.history import Iteration, RefinementHistory
 from toledo.reports.page import CPU_SECONDS, PLOT, Page, ending
-from toledo.tuning.history import History, spread
+from toledo.runs.checkpoint import KIND
+from toledo.runs.history import History, Round, spread
 
 MOST_WEIGHTS = 15
 MOST_TICKS, MOST_COLUMNS, MOST_ROWS = 12, 8, 50
@@ -34,7 +34,7 @@ def add_runs(page: Page, histories: Sequence[History]) -> None:
     """All about several runs of one tuner."""
     sign = 1.0 if histories[0].higher_is_better else -1.0
     best = max(histories, key=lambda one: sign * one.best_score)
-    chosen = "the tuning set" if best.start_held_out is None else "the held-out set"
+    chosen = "the tuning set" if best.start.dev_score is None else "the held-out set"
     page.paragraph(
         f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
         f"{best.seed} ({chosen}). {ending(best.stopped)} {best.seconds:.1f} CPU seconds in all."
@@ -91,9 +91,9 @@ def _scores_plot(histories: Sequence[History], best: History) -> Figure:
     for history in histories:
         if history is not best:
             axes.plot(range(len(history.scores)), history.scores, color=GREY, linewidth=0.8)
-    tuning = [best.start_score, *(one.after for one in best.rounds)]
+    tuning = [one.score for one in best.all_rounds]
     axes.plot(range(len(tuning)), tuning, color=RED, marker="o", label="tuning set")
-    if best.start_held_out is not None:
+    if best.start.dev_score is not None:
         axes.plot(range(len(best.scores)), best.scores, color="#2f6fb5", marker="s", label="held-out set")
     axes.axvline(best.best, color=GREY, linestyle=":", label="best round")
     axes.set(xlabel="round", ylabel=best.metric)
@@ -106,7 +106,7 @@ def _objective_plot(history: History) -> Figure:
     figure = Figure(figsize=(PLOT[0], 4.4), layout="constrained")
     upper, lower = figure.subplots(2, 1)
     numbers = [one.number for one in history.rounds]
-    upper.plot(numbers, [one.objective for one in history.rounds], color=RED, marker="o")
+    upper.plot(numbers, [one.objective or 0.0 for one in history.rounds], color=RED, marker="o")
     upper.set(xlabel="round", ylabel="objective")
     lower.plot(numbers, [one.norm for one in history.rounds], color=RED, marker="o")
     lower.set(xlabel="round", ylabel="sum of absolute weights")
@@ -150,9 +150,9 @@ def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
         [
             f"{one.number} *" if one.number == history.best else one.number,
             one.objective,
-            f"{one.before:.2f}",
-            f"{one.after:.2f}",
-            "" if one.held_out is None else f"{one.held_out:.2f}",
+            f"{history.all_rounds[one.number - 1].score:.2f}",
+            f"{one.score:.2f}",
+            "" if one.dev_score is None else f"{one.dev_score:.2f}",
             one.hypotheses,
             one.new,
             f"{one.search_seconds:.1f}",
@@ -187,36 +187,36 @@ def _largest(history: History) -> list[str]:
     return [name for name in weights if name in set(ranked)]
 
 
-def add_refinement(page: Page, history: RefinementHistory) -> None:
+def add_refinement(page: Page, history: History) -> None:
     """A plot if there are several iterations to see, and a table."""
-    first, best = history.iterations[0], history.best
+    first, best = history.start, history.best_round
     if best.number:
-        told = f"{first.validation:.2f} before, {best.validation:.2f} after iteration {best.number}"
+        told = f"{first.score:.2f} before, {best.score:.2f} after iteration {best.number}"
     else:
-        told = f"{first.validation:.2f} before; no iteration is better"
+        told = f"{first.score:.2f} before; no iteration is better"
     page.paragraph(f"BLEU on the validation set: {told}. {ending(history.stopped)}")
     if settings := _settings(history):
         page.paragraph(f"Settings: {settings}.")
-    if len(history.iterations) > 2:  # two points are no curve
-        page.figure(_plot(history.iterations, best.number))
+    if len(history.rounds) > 1:  # two points are no curve
+        page.figure(_plot(history.all_rounds, best.number))
     page.table(*_table(history))
 
 
-def _settings(history: RefinementHistory) -> str:
+def _settings(history: History) -> str:
     """What tells several refinements of one work directory apart, under the names of the options."""
-    text = str(history.configuration.get("settings", "")).removeprefix("Settings(").removesuffix(")")
-    return text.replace("'", "").replace("strength=", "tau=").replace("=", " ")
+    settings = history.configuration.get("settings", {})
+    return ", ".join(f"{name} {value}" for name, value in settings.items() if name != KIND)
 
 
-def _plot(iterations: Sequence[Iteration], best: int) -> Figure:
+def _plot(iterations: Sequence[Round], best: int) -> Figure:
     figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
-    axes.plot([one.number for one in iterations], [one.validation for one in iterations], "o-", color=RED)
+    axes.plot([one.number for one in iterations], [one.score for one in iterations], "o-", color=RED)
     axes.axvline(best, color=GREY, linestyle=":")
     axes.set_xlabel("iteration (0: before)")
     axes.set_ylabel("validation BLEU", color=RED)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    expected = [(one.number, 100.0 * one.expected) for one in iterations if one.expected is not None]
+    expected = [(one.number, 100.0 * one.details["expected"]) for one in iterations if "expected" in one.details]
     if expected:
         other = axes.twinx()
         other.plot(*zip(*expected, strict=True), "s--", color=BLUE)
@@ -224,17 +224,17 @@ def _plot(iterations: Sequence[Iteration], best: int) -> Figure:
     return figure
 
 
-def _table(history: RefinementHistory) -> tuple[list[str], list[list[object]]]:
+def _table(history: History) -> tuple[list[str], list[list[object]]]:
     head = ["iteration", "trained", "expected BLEU", "best of lists", "validation BLEU", CPU_SECONDS]
     rows: list[list[object]] = [
         [
-            f"{one.number}{' *' if one.number == history.best.number else ''}",
-            ", ".join(one.families) or "baseline",
-            "" if one.expected is None else f"{100.0 * one.expected:.2f}",
-            "" if one.best is None else f"{one.best:.2f}",
-            f"{one.validation:.2f}",
-            f"{one.seconds + one.tuning_seconds:.1f}",
+            f"{one.number}{' *' if one.number == history.best else ''}",
+            ", ".join(one.trained) or "baseline",
+            f"{100.0 * one.details['expected']:.2f}" if one.objective is not None else "",
+            f"{one.details['best_of_lists']:.2f}" if one.objective is not None else "",
+            f"{one.score:.2f}",
+            f"{one.seconds:.1f}",
         ]
-        for one in history.iterations
+        for one in history.all_rounds
     ]
     return head, rows

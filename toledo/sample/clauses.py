@@ -9,17 +9,48 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from toledo.sample import phrasebook, talvan
-from toledo.sample.lexicon import COPULA, Expression, Verb, expressions
-from toledo.sample.nominals import adposition, nominal, subject
-from toledo.sample.phrases import EnglishVerb, VerbGroup, expression_piece, number_of, predicate_adjective, verb_group
-from toledo.sample.scene import LAST, ONE, Phrase, SourcePart, Speaker, Subject, TargetPart
-from toledo.sample.talvan import ACCUSATIVE, DATIVE, NOMINATIVE
+from toledo.sample.lexicon import (
+    ACCUSATIVE,
+    AND,
+    COPULA,
+    DATIVE,
+    GENITIVE,
+    NEGATION,
+    NOMINATIVE,
+    PLURAL,
+    PRONOUNS,
+    SINGULAR,
+    TALVAN_PRONOUNS,
+    THAT,
+    WHO,
+    Expression,
+    Verb,
+    expressions,
+    talvan_pronoun,
+)
+from toledo.sample.phrases import (
+    NONE,
+    NUMERALS,
+    OWN,
+    THE,
+    A,
+    EnglishVerb,
+    VerbGroup,
+    expression_piece,
+    link,
+    noun_phrase,
+    number_of,
+    predicate_adjective,
+    verb_group,
+)
+from toledo.sample.scene import LAST, ONE, Name, Phrase, SourcePart, Speaker, Subject, TargetPart, join
 
 MAIN, INVERTED, SUBORDINATE, QUESTION = range(4)  # INVERTED: something else than the subject comes first
 DEEPEST = 2
-TO = Expression(talvan.TO, ("to",))
+TO = Expression("ad", ("to",))
 NOTHING = Phrase([], [])
+DETERMINERS = (THE,) * 11 + (A,) * 5 + (OWN,) * 2 + (NONE,) * 2
+NUMERAL_WORDS = tuple(NUMERALS)
 
 
 class VerbKeys(NamedTuple):
@@ -47,8 +78,8 @@ def clause(speaker: Speaker, order: int, depth: int = 0, given: Subject | None =
     english = group.english[int(speaker.style() ** 2 * len(group.english))]
     keys = VerbKeys(speaker.new_key(), speaker.new_key(), speaker.new_key())
     negated = random() < 0.08
-    time = _expression(speaker, phrasebook.PAST_TIMES if tense == "past" and random() < 0.3 else phrasebook.TIMES, 0.22)
-    manner = _expression(speaker, phrasebook.MANNERS, 0.1)
+    time = _expression(speaker, "past times" if tense == "past" and random() < 0.3 else "times", 0.22)
+    manner = _expression(speaker, "manners", 0.1)
     complement = _complement(speaker, verb, english, who, depth)
     place = _place(speaker, who)
     first = time if time.source and order == MAIN and random() < 0.5 else NOTHING
@@ -79,7 +110,7 @@ def _source_order(
     first: list[SourcePart],
     middle: list[SourcePart],
 ) -> list[SourcePart]:
-    negation = [(talvan.NEGATION, 1, keys.negation)] if negated else []
+    negation = [(NEGATION, 1, keys.negation)] if negated else []
     final = [(group.final, 1, keys.final)]
     if order == SUBORDINATE:
         final = final if group.compound else []
@@ -125,7 +156,7 @@ def _subject(speaker: Speaker, verb: Verb, depth: int) -> Subject:
     if depth >= DEEPEST or not plain_noun or speaker.random() >= 0.09:
         return who
     words = ("who", "that") if who.kind == "person" else ("which", "that")
-    pronoun = speaker.word(talvan.WHO, words[speaker.style() < 0.4])
+    pronoun = speaker.word(WHO, words[speaker.style() < 0.4])
     comma = speaker.untranslated(",")
     relative = clause(speaker, SUBORDINATE, DEEPEST, who._replace(phrase=pronoun))
     phrase = who.phrase
@@ -163,7 +194,7 @@ def _two_objects(speaker: Speaker, verb: Verb, who: Subject) -> Phrase:
 
 def _that_clause(speaker: Speaker, depth: int) -> Phrase:
     comma = speaker.untranslated(",")
-    that = speaker.word(talvan.THAT, "that")
+    that = speaker.word(THAT, "that")
     said = clause(speaker, SUBORDINATE, depth + 1)
     target = that.target + said.target if speaker.style() < 0.65 else said.target
     return Phrase([comma, *that.source, *said.source], target)
@@ -186,7 +217,85 @@ def _expression(speaker: Speaker, table: str, chance: float) -> Phrase:
 def _place(speaker: Speaker, who: Subject) -> Phrase:
     chance = speaker.random()
     if chance < 0.18:
-        return adposition(speaker, speaker.scene.pick(expressions(phrasebook.PLACES)), "place", who.owner)
+        return adposition(speaker, speaker.scene.pick(expressions("places")), "place", who.owner)
     if chance < 0.26:
-        return adposition(speaker, speaker.scene.pick(expressions(phrasebook.COMPANIONS)), "person", who.owner)
+        return adposition(speaker, speaker.scene.pick(expressions("companions")), "person", who.owner)
     return NOTHING
+
+
+def nominal(speaker: Speaker, kind: str, case: int, owner: str = "") -> Subject:
+    """A name, or a noun with its companions; `owner` is who *his* or *her* refers to."""
+    scene, random = speaker.scene, speaker.random
+    if kind == "person" and random() < 0.3:
+        return named(speaker, scene.pick(scene.people))
+    if kind == "place" and random() < 0.15:
+        return named(speaker, scene.town)
+    noun = scene.noun(kind)
+    number = PLURAL if random() < (0.1 if kind == "food" else 0.25) else SINGULAR
+    determiner = _determiner(speaker, number, owner)
+    adjective = scene.adjective(kind) if random() < 0.3 else None
+    owned = determiner == THE and random() < 0.1
+    swapped = owned and speaker.style() < 0.5
+    whose = owner if determiner == OWN else ""
+    phrase = speaker.say(noun_phrase(noun, number, case, determiner, adjective, whose, swapped))
+    if owned:
+        phrase = _with_owner(speaker, phrase, swapped)
+    natural = "p" if number == PLURAL else noun.gender if kind == "person" else "n"
+    return Subject(phrase, kind, "3p" if number == PLURAL else "3s", natural, noun.gender)
+
+
+def _determiner(speaker: Speaker, number: int, owner: str) -> str:
+    determiner = speaker.scene.pick(DETERMINERS)
+    if number == PLURAL and determiner == A:
+        return speaker.scene.pick(NUMERAL_WORDS)
+    if (number == SINGULAR and determiner == NONE) or (determiner == OWN and not owner):
+        return THE
+    return determiner
+
+
+def _with_owner(speaker: Speaker, thing: Phrase, swapped: bool) -> Phrase:
+    """The owner follows in the genitive: `the house of the king`, or swapped `the king 's house`."""
+    person = speaker.say(noun_phrase(speaker.scene.noun("person"), SINGULAR, GENITIVE, THE, None, "", False))
+    key = person.source[0][2]
+    if swapped:
+        target = [*person.target, ("'s", 1, (link(1, 0),), key), *thing.target]
+    else:
+        target = [*thing.target, ("of", 1, ONE, key), *person.target]
+    return Phrase(thing.source + person.source, target)
+
+
+def named(speaker: Speaker, name: Name) -> Subject:
+    """A person or a town by name; names are not inflected."""
+    return Subject(speaker.say(expression_piece(name.expression)), name.kind, "3s", name.gender, name.gender)
+
+
+def subject(speaker: Speaker, kind: str) -> Subject:
+    """A pronoun for somebody just named, `i` or `we`, two subjects joined, or a noun phrase."""
+    chance = speaker.random()
+    known = speaker.last
+    if known and known.kind == kind and chance < 0.14:
+        return _pronoun(speaker, known)
+    if kind == "person" and chance < 0.2:
+        person = "1s" if chance < 0.17 else "1p"
+        return Subject(speaker.word(TALVAN_PRONOUNS[person], PRONOUNS[person]), kind, person, person, "m")
+    first = nominal(speaker, kind, NOMINATIVE)
+    if chance < 0.27:
+        second = nominal(speaker, kind, NOMINATIVE)
+        both = join(first.phrase, speaker.word(AND, "and"), second.phrase)
+        first = Subject(both, kind, "3p", "p", first.gender)
+    speaker.last = first
+    return first
+
+
+def _pronoun(speaker: Speaker, known: Subject) -> Subject:
+    """Talvan pronouns show grammatical gender, English ones who or what it is."""
+    number = PLURAL if known.person == "3p" else SINGULAR
+    phrase = speaker.word(talvan_pronoun(known.gender, number), PRONOUNS[known.owner])
+    return known._replace(phrase=phrase)
+
+
+def adposition(speaker: Speaker, expression: Expression, kind: str, owner: str) -> Phrase:
+    """A postposition in Talvan, a preposition in English."""
+    place = nominal(speaker, kind, DATIVE, owner).phrase
+    relation = speaker.say(expression_piece(expression))
+    return Phrase(place.source + relation.source, relation.target + place.target)

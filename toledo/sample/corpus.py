@@ -21,9 +21,8 @@ from typing import NamedTuple
 from toledo.errors import InputError
 from toledo.files import atomic_writer, write_lines
 from toledo.progress import Advance, Progress, silent
-from toledo.sample import phrasebook, talvan
 from toledo.sample.clauses import INVERTED, MAIN, QUESTION, SUBORDINATE, clause
-from toledo.sample.lexicon import expressions
+from toledo.sample.lexicon import AND, BUT, expressions
 from toledo.sample.phrases import expression_piece
 from toledo.sample.scene import Phrase, Scene, Speaker, join, length_of, written
 
@@ -49,7 +48,7 @@ def sentence(speaker: Speaker) -> Phrase:
 
 def _coordination(speaker: Speaker) -> Phrase:
     first, comma = clause(speaker, MAIN, 1), speaker.word(",", ",")
-    link = speaker.word(talvan.AND, "and") if speaker.random() < 0.65 else speaker.word(talvan.BUT, "but")
+    link = speaker.word(AND, "and") if speaker.random() < 0.65 else speaker.word(BUT, "but")
     second = clause(speaker, MAIN, 1)
     target = first.target + (comma.target if speaker.style() < 0.5 else []) + link.target + second.target
     return Phrase(first.source + comma.source + link.source + second.source, target)
@@ -74,14 +73,14 @@ def _subordinate_in_front(speaker: Speaker) -> Phrase:
 
 
 def _with_opener(speaker: Speaker) -> Phrase:
-    opener = speaker.say(expression_piece(speaker.scene.pick(expressions(phrasebook.OPENERS))))
+    opener = speaker.say(expression_piece(speaker.scene.pick(expressions("openers"))))
     comma = [(",", 1, (), opener.source[0][2])] if speaker.style() < 0.7 else []
     main = clause(speaker, INVERTED)
     return Phrase(opener.source + main.source, [*opener.target, *comma, *main.target])
 
 
 def _conjunction(speaker: Speaker) -> Phrase:
-    return speaker.say(expression_piece(speaker.scene.pick(expressions(phrasebook.CONJUNCTIONS))))
+    return speaker.say(expression_piece(speaker.scene.pick(expressions("conjunctions"))))
 
 
 TRAIN, TUNE, TEST = 10_000, 300, 300
@@ -99,7 +98,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class SamplePart:
     """Parallel text line by line; `alignments` belong to the first reference."""
 
     source: list[str]
@@ -115,9 +114,9 @@ class Part:
 class SampleCorpus:
     """Text to train on (one reference), to tune on and to test on (two references)."""
 
-    train: Part
-    tune: Part
-    test: Part
+    train: SamplePart
+    tune: SamplePart
+    test: SamplePart
 
 
 def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> SampleCorpus:
@@ -157,9 +156,9 @@ def _sentence(speaker: Speaker) -> tuple[str, str, str]:
             return written(phrase, speaker.keys)
 
 
-def _part(seed: int, part: str, count: int, references: int) -> Part:
+def _part(seed: int, part: str, count: int, references: int) -> SamplePart:
     first, *others = (list(pairs(seed, part, count, reference)) for reference in range(references))
-    return Part(
+    return SamplePart(
         [pair.source for pair in first],
         tuple([pair.target for pair in reference] for reference in (first, *others)),
         [pair.links for pair in first],

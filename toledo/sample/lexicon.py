@@ -1,20 +1,117 @@
-"""The words of the sample, read from its tables."""
+"""Words and forms of the two languages of the sample; the tables of words are in `words.txt`.
+
+Talvan, the source language, is invented. Gender shows in the last vowel: -o masculine, -a feminine, -u neuter.
+Articles, numerals for one, possessives and adjectives agree with their noun in gender, number and case. Verbs agree
+with their subject in person and number. English forms follow regular rules; the tables give the irregular ones.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
-from toledo.sample import everyday, more_topics, phrasebook, topics
-from toledo.sample.english import NounForms, VerbForms, noun_forms, verb_forms
-from toledo.sample.talvan import GENDERS
+NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
+SINGULAR, PLURAL = range(2)
+
+VOWELS = {"m": "o", "f": "a", "n": "u"}
+GENDERS = {vowel: gender for gender, vowel in VOWELS.items()}
+CASE_ENDINGS = (("", "n", "r", "s"), ("i", "is", "ri", "ros"))
+
+PRESENT = {"1s": "em", "1p": "emos", "3s": "et", "3p": "en"}
+PAST = {"1s": "ivem", "1p": "ivemos", "3s": "ivet", "3p": "iven"}
+TALVAN_BE = {"1s": "som", "1p": "somos", "3s": "est", "3p": "son"}
+TALVAN_BE_PAST = {"1s": "erem", "1p": "eremos", "3s": "eret", "3p": "eren"}
+
+TALVAN_PRONOUNS = {"m": "il", "f": "el", "n": "ul", "1s": "mi", "1p": "nos"}
+NEGATION, THAT, WHO, AND, BUT = "ne", "quod", "kui", "e", "ma"
+
+
+def ending(gender: str, number: int, case: int) -> str:
+    """The ending that nouns, adjectives and articles share; neuters do not tell accusative from nominative."""
+    if gender == "n" and case == ACCUSATIVE:
+        case = NOMINATIVE
+    return VOWELS[gender] + CASE_ENDINGS[number][case]
+
+
+def talvan_pronoun(gender: str, number: int) -> str:
+    """A subject pronoun."""
+    return TALVAN_PRONOUNS[gender] + ("i" if number == PLURAL else "")
+
+
+_SIBILANT = re.compile(r"(s|x|z|ch|sh|o)$")
+_CONSONANT_Y = re.compile(r"[^aeiou]y$")
+_SHORT = re.compile(r"^[^aeiou]*[aeiou][^aeiouwxy]$")  # one short syllable: its last letter is doubled
+
+BE = {"1s": "am", "3s": "is", "1p": "are", "3p": "are"}
+BE_PAST = {"1s": "was", "3s": "was", "1p": "were", "3p": "were"}
+POSSESSIVES = {"m": "his", "f": "her", "n": "its", "p": "their", "1s": "my", "1p": "our"}
+PRONOUNS = {"m": "he", "f": "she", "n": "it", "p": "they", "1s": "i", "1p": "we"}
+
+
+class VerbForms(NamedTuple):
+    """Base, third person singular, past and participle."""
+
+    base: str
+    third: str
+    past: str
+    participle: str
+
+
+class NounForms(NamedTuple):
+    """Singular and plural."""
+
+    singular: str
+    plural: str
+
+
+def noun_forms(entry: str) -> NounForms:
+    """From `house` or `mouse|mice`."""
+    singular, _, plural = entry.replace("_", " ").partition("|")
+    return NounForms(singular, plural or with_s(singular))
+
+
+def verb_forms(entry: str) -> VerbForms:
+    """From `love`, `look_for` or `write|wrote|written`: the first word is inflected."""
+    forms = entry.split("|")
+    base, _, rest = forms[0].partition("_")
+    tail = " " + rest.replace("_", " ") if rest else ""
+    past, participle = (form.replace("_", " ") for form in forms[1:]) if len(forms) == 3 else [with_ed(base) + tail] * 2
+    third = "has" if base == "have" else with_s(base)
+    return VerbForms(base + tail, third + tail, past, participle)
+
+
+def with_s(word: str) -> str:
+    """Plural of a noun, third person of a verb."""
+    if _CONSONANT_Y.search(word):
+        return word[:-1] + "ies"
+    return word + ("es" if _SIBILANT.search(word) else "s")
+
+
+def with_ed(word: str) -> str:
+    """Past of a regular verb."""
+    if word.endswith("e"):
+        return word + "d"
+    if _CONSONANT_Y.search(word):
+        return word[:-1] + "ied"
+    return word + (word[-1] if _SHORT.search(word) else "") + "ed"
+
+
+def article(indefinite: bool, next_word: str) -> str:
+    """`a`, `an` or `the`."""
+    if not indefinite:
+        return "the"
+    return "an" if next_word[0] in "aeiou" else "a"
+
 
 KINDS = ("person", "animal", "thing", "food", "place", "idea")
 GROUPS = {"being": ("person", "animal"), "matter": ("thing", "food"), "any": KINDS, **{kind: (kind,) for kind in KINDS}}
 
 Entry = TypeVar("Entry")
+EVERYDAY = "everyday"
 
 
 @dataclass(frozen=True, eq=False)  # equal only to itself: a fast key of caches
@@ -71,55 +168,57 @@ COPULA = Verb("es", "", ((VerbForms("be", "is", "was", "been"), ""),), KINDS, "c
 
 
 @cache
+def word_tables() -> dict[str, list[str]]:
+    """Read the lines of each table of `words.txt`."""
+    tables: dict[str, list[str]] = {}
+    for line in (files("toledo.sample") / "words.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            rows = tables[line[1:-1]] = []
+        elif line and not line.startswith("#"):
+            rows.append(line)
+    return tables
+
+
+@cache
 def all_topics() -> tuple[Topic, ...]:
-    """The topics, each with the words of everyday life beside its own."""
-    tables = {
-        "farm": topics.FARM,
-        "sea": topics.SEA,
-        "market": topics.MARKET,
-        "school": topics.SCHOOL,
-        "kitchen": topics.KITCHEN,
-        "castle": topics.CASTLE,
-        "forest": more_topics.FOREST,
-        "workshop": more_topics.WORKSHOP,
-        "hospital": more_topics.HOSPITAL,
-        "theatre": more_topics.THEATRE,
-    }
-    return tuple(_topic(name, *table) for name, table in tables.items())
+    """Return the topics, each with the words of everyday life beside its own."""
+    names = dict.fromkeys(name.partition(" ")[0] for name in word_tables() if name.endswith(" nouns"))
+    return tuple(_topic(name) for name in names if name != EVERYDAY)
 
 
 @cache
 def everyday_words() -> Topic:
-    """The words of everyday life."""
-    return _topic("everyday", everyday.NOUNS, everyday.VERBS, everyday.ADJECTIVES)
+    """Return the words of everyday life."""
+    return _topic(EVERYDAY)
 
 
 @cache
 def modifiers() -> list[Noun]:
-    """The nouns that compounds begin with, each once: so most compounds are rare."""
+    """Return the nouns that compounds begin with, each once, so that most compounds are rare."""
     kinds = ("thing", "food", "place", "animal")
     return [noun for topic in all_topics() for kind in kinds for noun in dict.fromkeys(topic.nouns[kind])]
 
 
 @cache
 def idioms() -> list[Verb]:
-    """Verb phrases that mean something else than their words."""
-    return _frequent_first([_idiom(*fields) for fields in _fields(phrasebook.IDIOMS)])
+    """Return verb phrases that mean something else than their words."""
+    return _frequent_first([_idiom(*fields) for fields in _fields("idioms")])
 
 
 @cache
 def expressions(table: str) -> list[Expression]:
-    """A table of fixed expressions."""
+    """Return a table of fixed expressions."""
     return [Expression(talvan, tuple(_alternatives(english))) for talvan, english in _fields(table)]
 
 
-def _topic(name: str, nouns: str, verbs: str, adjectives: str) -> Topic:
-    all_nouns = [_noun(*line.split()) for line in _lines(nouns)]
-    all_adjectives = [_adjective(*line.split()) for line in _lines(adjectives)]
+def _topic(name: str) -> Topic:
+    nouns, verbs, adjectives = (word_tables()[f"{name} {part}"] for part in ("nouns", "verbs", "adjectives"))
+    all_nouns = [_noun(*line.split()) for line in nouns]
+    all_adjectives = [_adjective(*line.split()) for line in adjectives]
     return Topic(
         name,
         {kind: _frequent_first([noun for noun in all_nouns if noun.kind == kind]) for kind in KINDS},
-        _frequent_first([_verb(*line.split()) for line in _lines(verbs)]),
+        _frequent_first([_verb(*line.split()) for line in verbs]),
         {kind: [adjective for adjective, kinds in all_adjectives if kind in kinds] for kind in KINDS},
     )
 
@@ -150,15 +249,11 @@ def _adjective(talvan: str, english: str, *groups: str) -> tuple[Adjective, set[
 
 
 def _fields(table: str) -> Iterable[list[str]]:
-    return ([field.strip() for field in line.split(";")] for line in _lines(table))
+    return ([field.strip() for field in line.split(";")] for line in word_tables()[table])
 
 
 def _alternatives(text: str) -> list[str]:
     return text.split(" / ")
-
-
-def _lines(table: str) -> list[str]:
-    return [line.strip() for line in table.strip().splitlines()]
 
 
 def _frequent_first(entries: Sequence[Entry]) -> list[Entry]:

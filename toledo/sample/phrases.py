@@ -10,9 +10,26 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from toledo.sample import english, talvan
-from toledo.sample.lexicon import Adjective, Expression, Noun, Verb
-from toledo.sample.talvan import PLURAL, SINGULAR, ending
+from toledo.sample.lexicon import (
+    BE,
+    BE_PAST,
+    NOMINATIVE,
+    PAST,
+    PLURAL,
+    POSSESSIVES,
+    PRESENT,
+    SINGULAR,
+    TALVAN_BE,
+    TALVAN_BE_PAST,
+    Adjective,
+    Expression,
+    Noun,
+    NounForms,
+    Verb,
+    VerbForms,
+    article,
+    ending,
+)
 
 CACHED_PIECES = 1 << 16
 
@@ -98,9 +115,9 @@ def _render(places: dict[str, int], determiner: str, adjective: str, noun: str, 
     parts = [("adjective", adjective)] if adjective else []
     parts.append(("noun", noun))
     if determiner in (THE, A):
-        parts.insert(0, ("determiner", english.article(determiner == A, parts[0][1])))
+        parts.insert(0, ("determiner", article(determiner == A, parts[0][1])))
     elif determiner:
-        parts.insert(0, ("determiner", english.OWN[owner] if determiner == OWN else NUMERALS[determiner]))
+        parts.insert(0, ("determiner", POSSESSIVES[owner] if determiner == OWN else NUMERALS[determiner]))
     words: list[str] = []
     links: list[int] = []
     for role, text in parts:
@@ -113,7 +130,7 @@ def _render(places: dict[str, int], determiner: str, adjective: str, noun: str, 
 @lru_cache(CACHED_PIECES)
 def predicate_adjective(adjective: Adjective, gender: str, number: int) -> Piece:
     """An adjective that agrees with the subject."""
-    return fixed_piece(adjective.stem + ending(gender, number, talvan.NOMINATIVE), adjective.english)
+    return fixed_piece(adjective.stem + ending(gender, number, NOMINATIVE), adjective.english)
 
 
 @lru_cache(CACHED_PIECES)
@@ -137,14 +154,14 @@ def _fixed_rendering(length: int, text: str) -> Rendering:
 def compound(modifier: Noun, head: Noun) -> Noun:
     """Any two nouns make a new one: one word in Talvan, two in English."""
     first = modifier.english[0].singular
-    forms = tuple(english.NounForms(f"{first} {form.singular}", f"{first} {form.plural}") for form in head.english)
+    forms = tuple(NounForms(f"{first} {form.singular}", f"{first} {form.plural}") for form in head.english)
     return Noun(f"{modifier.stem}i{head.stem}", head.gender, head.kind, forms)
 
 
 @lru_cache(CACHED_PIECES)
 def diminutive(noun: Noun) -> Noun:
     """`domettu`, a little house."""
-    forms = tuple(english.NounForms(f"little {form.singular}", f"little {form.plural}") for form in noun.english)
+    forms = tuple(NounForms(f"little {form.singular}", f"little {form.plural}") for form in noun.english)
     return Noun(noun.stem + "ett", noun.gender, noun.kind, forms)
 
 
@@ -156,11 +173,11 @@ def superlative(adjective: Adjective) -> Adjective:
 
 # Tense: Talvan auxiliary (stem, endings) or none, ending of the final part; English auxiliary.
 COMPOUND_TENSES = {
-    "perfect": ("hav", talvan.PRESENT, "ado"),
-    "pluperfect": ("hav", talvan.PAST, "ado"),
-    "future": ("vol", talvan.PRESENT, "ar"),
-    "can": ("pot", talvan.PRESENT, "ar"),
-    "must": ("dev", talvan.PRESENT, "ar"),
+    "perfect": ("hav", PRESENT, "ado"),
+    "pluperfect": ("hav", PAST, "ado"),
+    "future": ("vol", PRESENT, "ar"),
+    "can": ("pot", PRESENT, "ar"),
+    "must": ("dev", PRESENT, "ar"),
 }
 AUXILIARIES = {"pluperfect": "had", "future": "will", "can": "can", "must": "must"}
 
@@ -183,17 +200,17 @@ def verb_group(verb: Verb, tense: str, person: str, owner: str) -> VerbGroup:
 
 def _simple_form(verb: Verb, tense: str, person: str) -> str:
     if verb.frame == "copula":
-        return (talvan.BE if tense == "present" else talvan.BE_PAST)[person]
-    return verb.stem + (talvan.PRESENT if tense == "present" else talvan.PAST)[person]
+        return (TALVAN_BE if tense == "present" else TALVAN_BE_PAST)[person]
+    return verb.stem + (PRESENT if tense == "present" else PAST)[person]
 
 
-def _english_verb(forms: english.VerbForms, tense: str, person: str) -> EnglishVerb:
+def _english_verb(forms: VerbForms, tense: str, person: str) -> EnglishVerb:
     third = person == "3s"
     if tense in COMPOUND_TENSES:
         main = forms.participle if tense.endswith("perfect") else forms.base
         return _verb(AUXILIARIES.get(tense, "has" if third else "have"), main)
     if forms.base == "be":
-        return _verb((english.BE if tense == "present" else english.BE_PAST)[person])
+        return _verb((BE if tense == "present" else BE_PAST)[person])
     if tense == "past":
         return _verb("", forms.past, "did", forms.base)
     return _verb("", forms.third if third else forms.base, "does" if third else "do", forms.base)
@@ -210,7 +227,7 @@ def _idiom_rest(fixed_words: int, rest: str, owner: str) -> Rendering | None:
         return None
     if not rest:
         return Rendering("", 0, tuple(link(place, -1) for place in range(fixed_words)))
-    return _fixed_rendering(fixed_words, rest.replace("OWN", english.OWN[owner]))
+    return _fixed_rendering(fixed_words, rest.replace("OWN", POSSESSIVES[owner]))
 
 
 def number_of(person: str) -> int:

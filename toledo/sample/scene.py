@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from toledo.sample import phrasebook
 from toledo.sample.lexicon import (
     COPULA,
     KINDS,
@@ -25,6 +24,7 @@ from toledo.sample.lexicon import (
     expressions,
     idioms,
     modifiers,
+    word_tables,
 )
 from toledo.sample.phrases import POSITIONS, Links, Piece, compound, diminutive, link, superlative
 
@@ -32,6 +32,8 @@ Random = Callable[[], float]  # uniform in [0, 1)
 Item = TypeVar("Item")
 
 PEOPLE = 3
+# Names that occur in one document only are made of these.
+ONSETS, NUCLEI, CODAS = ("b", "d", "dr", "f", "g", "l", "m", "n", "p", "r", "s", "t", "v", "z"), "aeio", "lnrst"
 FAVOURITES = 2  # nouns of each kind that come back
 
 
@@ -101,19 +103,19 @@ class Scene:
         if rare:
             name = self._rare_name() + ("o" if gender == "m" else "a")
         else:
-            name = self.pick(phrasebook.MEN if gender == "m" else phrasebook.WOMEN)
+            name = self.pick(word_tables()["men"] if gender == "m" else word_tables()["women"])
         return Name(Expression(name, (name,)), "person", gender)
 
     def _town(self) -> Name:
         if self.random() < 0.15:
             name = self._rare_name() + "ar"
             return Name(Expression(name, (name,)), "place", "n")
-        return Name(self.pick(expressions(phrasebook.TOWNS)), "place", "n")
+        return Name(self.pick(expressions("towns")), "place", "n")
 
     def _rare_name(self) -> str:
         syllables = range(2 + (self.random() < 0.4))
-        open_part = "".join(self.pick(phrasebook.ONSETS) + self.pick(phrasebook.NUCLEI) for _ in syllables)
-        return open_part + self.pick(phrasebook.CODAS)
+        open_part = "".join(self.pick(ONSETS) + self.pick(NUCLEI) for _ in syllables)
+        return open_part + self.pick(CODAS)
 
 
 SourcePart = tuple[str, int, int]  # words, their number, key

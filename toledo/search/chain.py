@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.compiled.random import RandomState, next_uniform
 from toledo.language_model.automaton import begin_state
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring
-from toledo.search.options import SentenceOptions, after_span
+from toledo.search.options import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring, SentenceOptions, after_span
 from toledo.search.phrase_scores import PhraseScores, same_states, step
 
-OPERATORS = ("retrans", "merge-split", "reorder", "move", "resegment")
-RETRANS, MERGE_SPLIT, REORDER, MOVE, RESEGMENT = range(5)
+RETRANS, MERGE_SPLIT, REORDER, MOVE, RESEGMENT = range(5)  # OPERATORS of `toledo.search.settings`
 OPEN, MOVED = 0, 1  # columns of `Chain.tally`
 
 
@@ -85,7 +83,7 @@ def room_for_chain(sentence: Sentence, known: PhraseScores, random: NDArray[np.u
         np.zeros(1, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
         np.zeros((2 * places + 2 + widest, models), np.int32), np.zeros(places, np.int32),
         np.zeros(places, np.uint64), np.zeros(length, np.int64), known, random,
-        np.zeros((len(OPERATORS), 2), np.int64), np.empty(max(most, widest, places)), np.full(places, NONE, np.int32),
+        np.zeros((5, 2), np.int64), np.empty(max(most, widest, places)), np.full(places, NONE, np.int32),
         np.zeros(places),
     )  # fmt: skip
     for m in range(models):
@@ -234,3 +232,24 @@ def draw(weights: NDArray[np.float64], count: int, random: RandomState) -> int:
             if uniform < 0.0:
                 break
     return chosen
+
+
+@kernel
+def random_derivation(sentence: Sentence, chain: Chain) -> NDArray[np.int32]:
+    """Options in source order that have nothing to do with the scores."""
+    options, length = sentence.options, chain.place.size
+    found, size, begin = np.empty(length, np.int32), 0, 0
+    while begin < length:
+        count = 0
+        for n in range(min(sentence.longest, length - begin)):
+            count += options.stop[begin, n] - options.first[begin, n]
+        drawn = int(next_uniform(chain.random) * count)
+        for n in range(min(sentence.longest, length - begin)):
+            count = options.stop[begin, n] - options.first[begin, n]
+            if drawn < count:
+                found[size] = options.first[begin, n] + drawn
+                break
+            drawn -= count
+        begin = options.end[found[size]]
+        size += 1
+    return found[:size]

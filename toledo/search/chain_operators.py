@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inlined, inner_kernel
 from toledo.compiled.random import next_uniform
-from toledo.search.beam.cubes import MONOTONE, NONE
 from toledo.search.chain import (
     MERGE_SPLIT,
     MOVE,
@@ -42,7 +41,7 @@ from toledo.search.chain import (
     to_probabilities,
     trial_row,
 )
-from toledo.search.options import after_span, may_follow
+from toledo.search.options import MONOTONE, NONE, after_span, may_follow
 from toledo.search.phrase_scores import same_states, step
 
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.random import RandomState, next_uniform
-from toledo.search.beam.cubes import MONOTONE, NONE
 from toledo.search.chain import (
     MOVED,
     OPEN,
@@ -36,14 +35,14 @@ from toledo.search.chain import (
     ripple,
     trial_row,
 )
-from toledo.search.options import SentenceOptions
+from toledo.search.options import MONOTONE, NONE, SentenceOptions
 from toledo.search.phrase_scores import step
 
 NODES_PER_WORD, EDGES_PER_WORD = 64, 512
 TINY = 1e-290  # sums below it have lost digits, or are 0
 
 
-class Candidates(NamedTuple):
+class SegmentCandidates(NamedTuple):
     """`log_share` and `running` have log ρ of each option, and ρ summed up to it within its span; `option` is drawn.
 
     A node is a source position with the states of the models before it, in `rows`; those of position p are
@@ -65,11 +64,11 @@ class Candidates(NamedTuple):
 
 
 @kernel
-def room_for_candidates(options: SentenceOptions, models: int) -> Candidates:
+def room_for_candidates(options: SentenceOptions, models: int) -> SegmentCandidates:
     """Candidates of no span; `spread_candidates` says how likely each option is."""
     length, longest = options.first.shape
     size, nodes, edges = options.begin.size, NODES_PER_WORD * (length + 1), EDGES_PER_WORD * (length + 1)
-    return Candidates(
+    return SegmentCandidates(
         np.zeros(size), np.zeros(size), np.full((length, longest), NONE, np.int32), np.zeros(length + 2, np.int32),
         np.zeros((nodes, models), np.int32), np.zeros(nodes), np.zeros(length + 2, np.int32),
         np.zeros(edges, np.int32), np.zeros(edges, np.int32), np.zeros(edges, np.int32), np.zeros(edges + nodes),
@@ -77,7 +76,7 @@ def room_for_candidates(options: SentenceOptions, models: int) -> Candidates:
 
 
 @inner_kernel
-def spread_candidates(options: SentenceOptions, candidates: Candidates, sharpness: float) -> None:
+def spread_candidates(options: SentenceOptions, candidates: SegmentCandidates, sharpness: float) -> None:
     """ρ ∝ exp(sharpness · the estimate of beam search): what an option scores but for its neighbours."""
     for b in range(options.first.shape[0]):
         for n in range(options.first.shape[1]):
@@ -92,7 +91,9 @@ def spread_candidates(options: SentenceOptions, candidates: Candidates, sharpnes
 
 
 @inner_kernel
-def draw_candidates(sentence: Sentence, candidates: Candidates, begin: int, end: int, random: RandomState) -> None:
+def draw_candidates(
+    sentence: Sentence, candidates: SegmentCandidates, begin: int, end: int, random: RandomState
+) -> None:
     """A candidate for each span of a run."""
     options = sentence.options
     for b in range(begin, end):
@@ -110,7 +111,7 @@ def draw_candidates(sentence: Sentence, candidates: Candidates, begin: int, end:
 
 @inner_kernel
 def sum_forward(
-    sentence: Sentence, chain: Chain, candidates: Candidates, place: int, stop: int, sharpness: float
+    sentence: Sentence, chain: Chain, candidates: SegmentCandidates, place: int, stop: int, sharpness: float
 ) -> bool:
     """Sum over all segmentations of the run at the places from `place` up to `stop`; False if there are too many."""
     options, scoring, found, trial = sentence.options, sentence.scoring, candidates, trial_row(chain)
@@ -145,7 +146,7 @@ def sum_forward(
 
 
 @inner_kernel
-def _node_with_states(found: Candidates, rows: NDArray[np.int32], row: int, first: int, stop: int) -> int:
+def _node_with_states(found: SegmentCandidates, rows: NDArray[np.int32], row: int, first: int, stop: int) -> int:
     """The node of a position with the states of a row, new if need be."""
     for node in range(first, stop):
         same = True
@@ -159,7 +160,7 @@ def _node_with_states(found: Candidates, rows: NDArray[np.int32], row: int, firs
 
 
 @inner_kernel
-def _sum_edges(found: Candidates, p: int) -> None:
+def _sum_edges(found: SegmentCandidates, p: int) -> None:
     """The logarithm of the sum over all edges that lead to each node of a position."""
     highest = -math.inf
     for edge in range(found.first_edge[p], found.first_edge[p + 1]):
@@ -176,7 +177,7 @@ def _sum_edges(found: Candidates, p: int) -> None:
 
 
 @inner_kernel
-def _sum_far_below(found: Candidates, p: int, node: int) -> float:
+def _sum_far_below(found: SegmentCandidates, p: int, node: int) -> float:
     """The same for a node of a sharp model, too far below the best one of its position for the sum over all."""
     highest, total = -math.inf, 0.0
     for edge in range(found.first_edge[p], found.first_edge[p + 1]):
@@ -191,7 +192,7 @@ def _sum_far_below(found: Candidates, p: int, node: int) -> float:
 
 
 @inner_kernel
-def draw_backward(sentence: Sentence, chain: Chain, candidates: Candidates, stop: int, sharpness: float) -> int:
+def draw_backward(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, stop: int, sharpness: float) -> int:
     """Draw a segmentation of the run that ends before the place `stop` into `chain.new`; gives its number of phrases.
 
     The phrases stand there in reverse order.
@@ -241,7 +242,7 @@ def _draw_from(logarithms: NDArray[np.float64], first: int, count: int, chain: C
 
 
 @inner_kernel
-def resegment(sentence: Sentence, chain: Chain, candidates: Candidates, place: int, sharpness: float) -> int:
+def resegment(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, place: int, sharpness: float) -> int:
     """Draw the phrases of the run that begins at a place; gives the place after it."""
     options, chosen, stop = sentence.options, chain.chosen, place + 1
     while stop <= chain.size[0] and options.begin[chosen[stop]] == options.end[chosen[stop - 1]]:

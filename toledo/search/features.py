@@ -1,106 +1,222 @@
-"""The features of sentences from scratch: their sums over a state are what records and results report."""
+"""Derivations as the options chosen for them: their features, texts and steps, the same for all searches.
+
+A step takes an option after another one. What it adds to the features depends on the two options alone, but for the
+language models, which see more of what stands before; so steps of a lattice and of a list are described alike.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.language_model.automaton import advance, begin_state
+from toledo.compiled.ragged import offsets_of
+from toledo.forest.forest import Yields
+from toledo.forest.linear import SparseArrays, sparse_rows
+from toledo.language_model.automaton import Automaton, advance, begin_state
 from toledo.model import Model
 from toledo.phrases.table import REORDERING_FEATURES
-from toledo.search.beam.cubes import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring
-from toledo.search.options import LN10, OOV, SentenceOptions
+from toledo.search.options import DISCONTINUOUS, LN10, MONOTONE, NONE, OOV, SWAP, UNKNOWN_WORD, SentenceOptions
+from toledo.search.steps import Step
 from toledo.text.vocabulary import END
+
+OPTION_FEATURES = ("word.penalty", "phrase.penalty", "oov")  # after those of the table
+NO_REORDERING = np.empty((0, len(REORDERING_FEATURES)), np.float32)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Options = NDArray[np.int32]  # numbers of options
 
 
-def sentence_features(
-    model: Model, options: SentenceOptions, scoring: Scoring, offsets: Ints, chosen: NDArray[np.int32]
-) -> dict[str, float]:
-    """The totals of the sentence model's features, sparse ones where they occur."""
-    columns = sentence_columns(model, options, scoring, offsets, chosen)
-    found = {name: float(column.sum()) for name, column in columns.items()}
-    if model.sparse is not None:
-        _, ids, values = model.sparse.rows(options.pairs[chosen].astype(np.int64))
-        for number, value in zip(ids.tolist(), values.tolist(), strict=True):
-            name = model.sparse.names[number]
-            found[name] = found.get(name, 0.0) + value
-    return found
+@dataclass(frozen=True, eq=False)
+class Derivations:
+    """Derivations of one sentence or of many: number i takes the options `chosen[offsets[i]:offsets[i + 1]]`."""
+
+    model: Model
+    options: SentenceOptions
+    offsets: Ints
+    chosen: Options
+
+    @classmethod
+    def joined(cls, model: Model, options: SentenceOptions, parts: Sequence[Options]) -> Derivations:
+        """Return derivations from the options of each."""
+        chosen = np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32)
+        return cls(model, options, offsets_of([part.size for part in parts]), chosen)
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def features(self, single: bool = False) -> Floats:
+        """Return a row for each derivation with the features of `model.feature_names`.
+
+        With `single`, language models are rounded to single precision at each step, as on the edges of a lattice.
+        """
+        previous = np.concatenate([np.array([NONE], np.int32), self.chosen])[:-1]
+        previous[self.offsets[:-1][np.diff(self.offsets) > 0]] = NONE
+        steps = step_features(self.model, self.options, self.chosen, previous)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        found = np.empty((len(self), steps.shape[1]))
+        models = tuple(one.automaton for one in self.model.language_models)
+        found[:, : len(models)] = _lm_scores(models, self.options, self.offsets, self.chosen, single)
+        for k in range(len(models), steps.shape[1]):
+            found[:, k] = np.bincount(owner, steps[:, k], len(self))
+        return found
+
+    def sparse(self) -> tuple[tuple[str, ...], SparseArrays | None]:
+        """Return the names of sparse features that options of the sentence have, and a row for each derivation."""
+        names, rows = option_sparse(self.model, self.options, self.chosen)
+        return names, None if rows is None else rows._replace(offsets=rows.offsets[self.offsets])
+
+    def totals(self) -> dict[str, float]:
+        """Return the sum of each feature over all derivations, sparse ones where they occur."""
+        found = dict(zip(self.model.feature_names, (float(column.sum()) for column in self.features().T), strict=True))
+        names, rows = self.sparse()
+        if rows is not None:
+            for number, value in zip(rows.ids.tolist(), rows.values.tolist(), strict=True):
+                found[names[number]] = found.get(names[number], 0.0) + value
+        return found
+
+    def yields(self) -> Yields:
+        """Return the word ids of each derivation."""
+        return edge_yields(self.options, np.zeros(len(self), np.int64), self.offsets, self.chosen)
+
+    def texts(self) -> list[str]:
+        """Return the text of each derivation."""
+        return [" ".join(word for step in self.steps(i) for word in step.words) for i in range(len(self))]
+
+    def steps(self, i: int) -> tuple[Step, ...]:
+        """Return the phrases of a derivation in target order."""
+        return read_steps(self.model, self.options, self.chosen[self.offsets[i] : self.offsets[i + 1]].tolist())
 
 
-def sentence_columns(
-    model: Model, options: SentenceOptions, scoring: Scoring, offsets: Ints, chosen: NDArray[np.int32]
-) -> dict[str, Floats]:
-    """The features of the sentence model, but for sparse ones: a column for each, with a row for each sentence.
+def read_steps(model: Model, options: SentenceOptions, chosen: Sequence[int]) -> tuple[Step, ...]:
+    """Return options as phrases with their words."""
+    found = []
+    for option in chosen:
+        begin = int(options.word_begin[option])
+        words = options.words[begin : begin + int(options.lengths[option])].tolist()
+        place = int(options.begin[option]), int(options.end[option]), int(options.pairs[option])
+        found.append(Step(*place, tuple(model.target_vocabulary.words(words))))
+    return tuple(found)
 
-    Sentence s has the options `chosen[offsets[s]:offsets[s + 1]]`. There may be any number of sentences, such as those
-    of many states one after the other.
+
+def step_features(model: Model, options: SentenceOptions, chosen: Options, previous: Options) -> NDArray[np.float32]:
+    """Return the features of steps from one option to another, but for language models, whose columns are 0.
+
+    NONE is the start of a sentence among the `previous`, and its end, which has no features, among the `chosen`.
     """
-    pairs, size = options.pairs[chosen], offsets.size - 1
-    owner = np.repeat(np.arange(size), np.diff(offsets))
-    columns = dict(zip(model.feature_names, lm_scores(scoring, options, offsets, chosen).T, strict=False))
-    known = pairs >= 0
-    for name, scores in zip(model.table.feature_names, model.table.scores[pairs[known]].T, strict=True):
-        columns[name] = _sums(owner[known], scores, size)
-    previous = previous_options(offsets, chosen)
-    last = np.where(previous == NONE, 0, options.end[previous])
-    columns["distortion"] = -_sums(owner, np.abs(options.begin[chosen] - last), size)
-    columns["word.penalty"] = -_sums(owner, options.lengths[chosen], size)
-    columns["phrase.penalty"] = np.diff(offsets).astype(np.float64)
-    columns["oov"] = OOV * _sums(owner, ~known, size)
-    if model.table.reordering is not None:
-        columns |= _reordering(model.table.reordering, options, chosen, previous, owner, size)
-    return columns
-
-
-def previous_options(offsets: Ints, chosen: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The option before each one in its sentence, or NONE."""
-    previous = np.concatenate([np.array([NONE], np.int32), chosen])[:-1]
-    previous[offsets[:-1][np.diff(offsets) > 0]] = NONE
-    return previous
-
-
-def _sums(owner: Ints, values: NDArray[np.generic], size: int) -> Floats:
-    return np.bincount(owner, values.astype(np.float64), size).astype(np.float64)
-
-
-def _reordering(
-    table: NDArray[np.float32],
-    options: SentenceOptions,
-    chosen: NDArray[np.int32],
-    previous: NDArray[np.int32],
-    owner: Ints,
-    size: int,
-) -> dict[str, Floats]:
-    """The orientation of each phrase towards the one before it, seen from both."""
-    before = np.maximum(previous, 0)
-    first, last = (np.where(previous == NONE, 0, array[before]) for array in (options.begin, options.end))
-    orientation = np.full(chosen.size, DISCONTINUOUS)
-    orientation[options.end[chosen] == first] = SWAP
-    orientation[options.begin[chosen] == last] = MONOTONE
-    totals = np.zeros((size, len(REORDERING_FEATURES)))
-    of_previous = np.where(previous == NONE, NONE, options.pairs[before])
-    for side, pairs in enumerate((options.pairs[chosen], of_previous)):
-        known = np.flatnonzero(pairs >= 0)
-        columns = 3 * side + orientation[known]
-        np.add.at(totals, (owner[known], columns), table[pairs[known], columns].astype(np.float64))
-    return dict(zip(REORDERING_FEATURES, totals.T, strict=True))
+    names = (*model.table.feature_names, *OPTION_FEATURES)
+    own = np.zeros((options.pairs.size + 1, len(model.feature_names)), np.float32)  # the last row is that of NONE
+    own[:-1, [model.feature_names.index(name) for name in names]] = option_features(model, options)
+    features = own[chosen]
+    jump = model.feature_names.index("distortion")
+    if model.table.reordering is None:
+        _fill_junctions(options, chosen, previous, NO_REORDERING, jump, jump, features)
+    else:
+        first = model.feature_names.index(REORDERING_FEATURES[0])  # the others follow
+        _fill_junctions(options, chosen, previous, model.table.reordering, jump, first, features)
+    return features
 
 
 @kernel
-def lm_scores(scoring: Scoring, options: SentenceOptions, offsets: Ints, chosen: NDArray[np.int32]) -> Floats:
-    """The natural log probability of each sentence (row) by each language model."""
-    found = np.zeros((offsets.size - 1, len(scoring.models)))
-    for s in range(offsets.size - 1):
-        for m in range(len(scoring.models)):
-            state = begin_state(scoring.models[m])
-            for i in range(offsets[s], offsets[s + 1]):
-                begin = options.word_begin[chosen[i]]
+def _fill_junctions(
+    options: SentenceOptions,
+    chosen: Options,
+    previous: Options,
+    reordering: NDArray[np.float32],
+    jump: int,
+    first_orientation: int,
+    out_features: NDArray[np.float32],
+) -> None:
+    """Fill in the jump of each step, and the orientation towards the phrase before it, seen from both."""
+    for i in range(chosen.size):
+        option, before = chosen[i], previous[i]
+        if option == NONE:
+            continue
+        first = last = np.int32(0)
+        if before != NONE:
+            first, last = options.begin[before], options.end[before]
+        out_features[i, jump] = -abs(options.begin[option] - last)
+        if reordering.shape[0] == 0:
+            continue
+        orientation = DISCONTINUOUS
+        if options.begin[option] == last:
+            orientation = MONOTONE
+        elif options.end[option] == first:
+            orientation = SWAP
+        if options.pairs[option] != UNKNOWN_WORD:
+            out_features[i, first_orientation + orientation] = reordering[options.pairs[option], orientation]
+        orientation += 3
+        if before != NONE and options.pairs[before] != UNKNOWN_WORD:
+            out_features[i, first_orientation + orientation] = reordering[options.pairs[before], orientation]
+
+
+def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float32]:
+    """Return what options have by themselves: the scores of the table, then OPTION_FEATURES."""
+    known = options.pairs != UNKNOWN_WORD
+    scores = np.zeros((options.pairs.size, len(model.table.feature_names)), np.float32)
+    scores[known] = model.table.scores[options.pairs[known]]
+    return np.column_stack([scores, -options.lengths, np.ones(known.size), np.where(known, 0.0, OOV)]).astype(
+        np.float32
+    )
+
+
+def option_sparse(
+    model: Model, options: SentenceOptions, chosen: Options
+) -> tuple[tuple[str, ...], SparseArrays | None]:
+    """Return the sparse features of options (or NONE), numbered for this sentence: a model may have many."""
+    if model.sparse is None:
+        return (), None
+    nothing = options.pairs.size  # one more row, for the start and the end
+    offsets, ids, values = model.sparse.rows(np.append(options.pairs, NONE).astype(np.int64))
+    used, numbers = np.unique(ids, return_inverse=True)
+    names = tuple(model.sparse.names[number] for number in used.tolist())
+    of_options = SparseArrays(offsets.astype(np.int32), numbers.astype(np.int32), values)
+    return names, sparse_rows(of_options, np.where(chosen == NONE, nothing, chosen).astype(np.int32))
+
+
+@kernel
+def edge_yields(options: SentenceOptions, arity: Ints, offsets: Ints, chosen: Options) -> Yields:
+    """Return the texts of edges: those of the tails in order, then the words of `chosen[offsets[e]:offsets[e + 1]]`."""
+    ends = np.zeros(offsets.size, np.int32)
+    for e in range(arity.size):
+        ends[e + 1] = ends[e] + arity[e]
+        for i in range(offsets[e], offsets[e + 1]):
+            ends[e + 1] += options.lengths[chosen[i]]
+    content, place = np.empty(ends[-1], np.int32), 0
+    for e in range(arity.size):
+        for tail in range(arity[e]):
+            content[place] = -1 - tail
+            place += 1
+        for i in range(offsets[e], offsets[e + 1]):
+            begin = options.word_begin[chosen[i]]
+            for k in range(begin, begin + options.lengths[chosen[i]]):
+                content[place] = options.words[k]
+                place += 1
+    return Yields(ends, content)
+
+
+@kernel
+def _lm_scores(
+    models: tuple[Automaton, ...], options: SentenceOptions, offsets: Ints, chosen: Options, single: bool
+) -> Floats:
+    """Return the natural log probability of each derivation (row) by each language model."""
+    found = np.zeros((offsets.size - 1, len(models)))
+    for d in range(offsets.size - 1):
+        for m in range(len(models)):
+            state = begin_state(models[m])
+            for i in range(offsets[d], offsets[d + 1]):
+                begin, total = options.word_begin[chosen[i]], 0.0
                 for k in range(begin, begin + options.lengths[chosen[i]]):
-                    score, state = advance(scoring.models[m], state, options.words[k])
-                    found[s, m] += score * LN10
-            found[s, m] += advance(scoring.models[m], state, END)[0] * LN10
+                    score, state = advance(models[m], state, options.words[k])
+                    total += score
+                    if not single:
+                        found[d, m] += score * LN10
+                if single:
+                    found[d, m] += np.float32(total * LN10)
+            last = advance(models[m], state, END)[0] * LN10
+            found[d, m] += np.float32(last) if single else last
     return found

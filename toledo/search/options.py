@@ -37,7 +37,21 @@ from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
 LN10 = math.log(10.0)
 UNKNOWN_WORD = -1  # in place of a phrase pair: the source word is copied
 NO_SPAN = -1
+NONE = -1  # in place of an option: before the first phrase, and at the end of a sentence
 OOV = -100.0  # the value of the feature for each unknown word
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2  # orientations of a phrase towards the one before it
+
+
+class Scoring(NamedTuple):
+    """What else a step scores: jumps, language models, and reordering by pair if there is a reordering model.
+
+    `reordering[pair, 3 * side + orientation]` is weighted; side 0 looks at the previous phrase, 1 at the following one.
+    """
+
+    models: tuple[Automaton, ...]
+    model_weights: NDArray[np.float64]
+    distortion_weight: float
+    reordering: NDArray[np.float32]
 
 
 class PreparedTable(NamedTuple):

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.hashing import HALF, MULTIPLIER
+from toledo.compiled.heap import power_of_two
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import Automaton, advance
-from toledo.search.beam.cubes import Scoring, power_of_two
-from toledo.search.options import LN10, SentenceOptions
+from toledo.search.options import LN10, Scoring, SentenceOptions
 from toledo.text.vocabulary import END
 
 ANSWER = np.dtype([("state", np.int32), ("next", np.int32), ("score", np.float64)])  # four in a cache line

@@ -37,7 +37,7 @@ class WordIndex(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Text(NamedTuple):
+class PaddedText(NamedTuple):
     """Some bytes, of which any 8 can be read at once: at least PADDING line ends follow the text."""
 
     bytes: NDArray[np.uint8]
@@ -85,12 +85,12 @@ class Encoder:
         return words, np.diff(offsets)
 
 
-def padded(block: bytes) -> Text:
+def padded(block: bytes) -> PaddedText:
     """A block for compiled readers."""
     room = np.empty(len(block) + PADDING, np.uint8)
     room[: len(block)] = np.frombuffer(block, np.uint8)
     room[len(block) :] = LINE_END
-    return Text(room)
+    return PaddedText(room)
 
 
 def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = None) -> WordIndex:
@@ -103,7 +103,7 @@ def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = N
 
 
 @kernel
-def encode_text(index: WordIndex, text: Text, size: int, missing_id: int, end_id: int) -> EncodedText:
+def encode_text(index: WordIndex, text: PaddedText, size: int, missing_id: int, end_id: int) -> EncodedText:
     """The words of all lines; `end_id` is written after each line, unless it is NO_END."""
     lines = _count_lines(text.bytes, size)
     words, offsets, lacking = (

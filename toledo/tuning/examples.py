@@ -1,8 +1,7 @@
 """What a tuner sees: the search spaces of a tuning set beside their references.
 
-What a model chooses from lists, and how good hypotheses are one by one.
-
-What weights are worth: the score of the translations that a search finds with them.
+Also what a model chooses from lists, how good hypotheses are one by one, and what weights are worth: the score of the
+translations that a search finds with them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from toledo.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class HypothesisLists:
     """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
 
     A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
@@ -39,8 +38,13 @@ class Lists:
     metric: Metric
 
     def __len__(self) -> int:
-        """The number of segments."""
+        """Return the number of segments."""
         return self.offsets.size - 1
+
+    @property
+    def gains(self) -> NDArray[np.float64]:
+        """How good each hypothesis is alone; see `sentence_gains`."""
+        return sentence_gains(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,7 @@ class Examples:
             )
 
     def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
-        """Some of the segments."""
+        """Return some of the segments."""
         return Examples(
             [self.forests[number] for number in segments], [self.references[number] for number in segments], self.metric
         )
@@ -69,18 +73,18 @@ class Examples:
         return join(list(self.forests))
 
     @cached_property
-    def lists(self) -> Lists:
+    def lists(self) -> HypothesisLists:
         """The same as lists with statistics; refuses lattices and forests."""
         return make_lists(self.forest, self.references, self.metric)
 
 
-def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> Lists:
+def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
     """Put the statistics of a metric beside the hypotheses of some lists in a row."""
     if forest.shape.tails.size:
         raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
     offsets = edges_of_sentences(forest.shape)
     segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
-    return Lists(forest, _statistics(forest, references, metric, segments), offsets, metric)
+    return HypothesisLists(forest, _statistics(forest, references, metric, segments), offsets, metric)
 
 
 def _statistics(
@@ -93,14 +97,14 @@ def _statistics(
 NONE = -1
 
 
-def corpus_score(lists: Lists, scores: NDArray[np.float64]) -> float:
-    """The metric's score of the best hypotheses."""
+def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
+    """Return the metric's score of the best hypotheses."""
     chosen = best_hypotheses(scores, lists.offsets)
     return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
 
 
-def sentence_gains(lists: Lists, extra_length: float = 0.0) -> NDArray[np.float64]:
-    """How good each hypothesis is alone, as a rule from 0 to 1 and more is better: sentence BLEU+1 (Lin and Och 2004).
+def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray[np.float64]:
+    """Return how good each hypothesis is alone, from 0 to 1 as a rule: sentence BLEU+1 (Lin and Och 2004).
 
     BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
     the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
@@ -118,13 +122,13 @@ def sentence_gains(lists: Lists, extra_length: float = 0.0) -> NDArray[np.float6
 
 
 def sign(metric: Metric) -> float:
-    """What turns a score into something to maximise."""
+    """Return what turns a score into something to maximize."""
     return 1.0 if metric.higher_is_better else -1.0
 
 
 @kernel
 def best_hypotheses(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
+    """Return the hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
     best = np.full(offsets.size - 1, NONE, np.int64)
     for segment in range(best.size):
         for h in range(offsets[segment], offsets[segment + 1]):
@@ -143,7 +147,7 @@ class OneBest:
 
 
 def want_words(references: Sequence[References]) -> list[bool]:
-    """Which segments should not have an empty translation: those without an empty reference."""
+    """Return which segments should not have an empty translation: those without an empty reference."""
     return [bool(some) and all(some) for some in references]
 
 

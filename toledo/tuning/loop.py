@@ -1,61 +1,90 @@
 """The tuning loop: search, unite with what earlier rounds found, tune, search again, until nothing changes.
 
-    search = lambda weights: BeamSearch(model.with_weights(weights), BeamSettings(200)).forests(sentences)
+    search = lambda weights: BeamSearch(model.with_weights(weights), Beam(200)).forests(sentences)
     result = tune(MERT(), model.weights, TuningSet(search, references))
     result.weights.save("tuned.toml")
 
 A tuner sees examples and no decoder; the loop sees a search as a function from weights to forests and nothing of what a
 tuner does with them. The result depends on the seed, and not on the number of threads or on interruptions.
+
+    DIRECTORY/round-1, …        what the search of each round found, until the run has ended
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
 
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule, check_scale
-from toledo.errors import InputError
-from toledo.forest.forest import Forest
+from toledo.errors import InputError, RunError
+from toledo.forest.assemble import join, split
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.saving import load_forest, save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
+from toledo.model import DESCRIPTION
 from toledo.progress import Progress, silent
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import AGAIN, Checkpoint, digest, plain
+from toledo.runs.history import History, Round
+from toledo.runs.rounds import Loop, all_done, change, dev_text, no_better, round_seed, run
+from toledo.text.corpus import Segment
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples, OneBest, one_best, want_words
-from toledo.tuning.history import History, Round
 from toledo.tuning.pool import Collecting, in_order_of_names
-from toledo.tuning.rounds import (
-    all_done,
-    change,
-    checked_result,
-    held_out_text,
-    require_finite,
-    require_free_weights,
-    require_no_more,
-    round_seed,
-    round_text,
-)
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
-Search = Callable[[Weights], Sequence[Forest]]
+OTHER_START = "start from other weights (initial='default')"
+
+
+class ForestSearch(Protocol):
+    """A search of a model with its weights."""
+
+    def forests(
+        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
+    ) -> Sequence[Forest]:
+        """Return the search spaces of sentences."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class TuningSet:
     """Segments as a search sees them: with weights it gives a one-segment forest for each; and their references.
 
-    `how` says in a few words how hard the search works: scores are those of this search.
+    `how` says in a few words how thorough the search is: scores are those of this search.
     """
 
-    search: Search
+    search: Callable[[Weights], Sequence[Forest]]
     references: Sequence[References]
     how: str = ""
+
+    @classmethod
+    def searched(
+        cls,
+        segments: Sequence[Segment],
+        search: Callable[[Weights], ForestSearch],
+        how: str = "",
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> TuningSet:
+        """Return the tuning set of segments that are searched; `search` makes a search with given weights."""
+        sentences = [segment.words for segment in segments]
+        return cls(
+            lambda weights: search(weights).forests(sentences, threads, progress),
+            [segment.references for segment in segments],
+            how,
+        )
 
 
 @dataclass(frozen=True)
@@ -85,8 +114,17 @@ class LoopSettings:
         check_scale(self.scale)
 
     def judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
-        """How good is what the rule chooses."""
+        """Score what the rule chooses."""
         return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads)
+
+    def first_history(self, tuner: str, start: Weights, one: Round, how: str | None = "") -> History:
+        """Return the history before the first round; the score of the initial weights is logged if `how` is known."""
+        metric = self.metric
+        scores = f"{metric.name} {one.score:.2f}{dev_text(one.dev_score)}"
+        if how is not None:
+            log.info("seed %d: %s at the start%s", self.seed, scores, f" ({how})" if how else "")
+        history = History("tuning", tuner, metric.name, metric.higher_is_better, self.seed, one)
+        return history.from_weights(start)
 
 
 @dataclass(frozen=True)
@@ -95,27 +133,6 @@ class TuningResult:
 
     weights: Weights
     history: History
-
-
-def first_history(
-    tuner: str,
-    start: Weights,
-    settings: LoopSettings,
-    score: float,
-    held_out: float | None,
-    empty: int,
-    how: str,
-    checkpoint: Checkpoint | None,
-) -> History:
-    """The history before the first round: what the weights to begin with are worth."""
-    metric = settings.metric
-    scores = f"{metric.name} {score:.2f}{held_out_text(held_out)}"
-    log.info("seed %d: %s at the start%s", settings.seed, scores, f" ({how})" if how else "")
-    configuration = checkpoint.configuration if checkpoint else {}
-    return History(
-        tuner, metric.name, metric.higher_is_better, settings.seed, start, score, held_out, empty,
-        configuration=configuration,
-    )  # fmt: skip
 
 
 def tune(
@@ -128,86 +145,72 @@ def tune(
     checkpoint: Checkpoint | None = None,
     progress: Progress = silent,
 ) -> TuningResult:
-    """Tune until a stop, and give the weights with the best score on the held-out set (or else on the tuning set)."""
+    """Tune until a stop, and return the weights with the best score on the held-out set, or else the tuning set."""
     segments = sum(want_words(tuning.references))
     if tuning.references and not segments:
-        raise InputError("each segment has an empty reference", remedy="give the references of these very lines")
-    loop = _Loop(tuner, tuning, held_out, settings or LoopSettings(), checkpoint, progress)
-    history = loop.run(start)
-    return TuningResult(checked_result(history, segments, loop.pool), history)
-
-
-class _Loop:
-    """One run: the forests found so far beside its history."""
-
-    def __init__(
-        self,
-        tuner: Tuner,
-        tuning: TuningSet,
-        held_out: TuningSet | None,
-        settings: LoopSettings,
-        checkpoint: Checkpoint | None,
-        progress: Progress,
-    ) -> None:
-        self.tuner, self.tuning, self.held_out = tuner, tuning, held_out
-        self.settings, self.checkpoint, self.progress = settings, checkpoint, progress
-        self.collecting = Collecting(tuner.wants, settings.n_best, settings.density, settings.threads, progress)
-        self.pool: list[Forest] = []
-
-    def run(self, start: Weights) -> History:
-        history = self.checkpoint.load() if self.checkpoint else None
-        if history is not None and history.stopped:
-            return self._ended(history)
-        if history is None:
-            if self.checkpoint:
-                self.checkpoint.begin()
-            history, found, seconds = self._first(start)
-        else:
-            found, seconds = self._search(history.weights(len(history.rounds)))
-            self._restore(history, found)
-        while not history.stopped:
-            history, found, seconds = self._round(history, found, seconds)
-        return history
-
-    def _ended(self, history: History) -> History:
-        require_no_more(history, self.settings.rounds)
-        if self.checkpoint:
-            self.checkpoint.tidy()
-        return history
-
-    def _first(self, start: Weights) -> tuple[History, Sequence[Forest], float]:
-        """The history before the first round."""
-        found, seconds = self._search(start)
-        require_free_weights(found[0], start)
-        best, held_out = self._score(found, start), self._held_out_score(start)
-        history = first_history(
-            self.tuner.name, start, self.settings, best.score, held_out, best.empty, self.tuning.how, self.checkpoint
+        raise InputError(
+            "each segment has an empty reference", remedy="check that the references belong to this source"
         )
-        return history, found, seconds
+    loop = TuningLoop(tuner, start, tuning, held_out, settings or LoopSettings(), progress)
+    history, found = run(loop, checkpoint)
+    return TuningResult(checked_result(history, segments, found.pool), history)
 
-    def _round(
-        self, history: History, found: Sequence[Forest], seconds: float
-    ) -> tuple[History, Sequence[Forest], float]:
-        """One round more, and what the next search found; `seconds` is what the last search took."""
+
+@dataclass(frozen=True, eq=False)
+class LoopState:
+    """What the last search found and how long it took, what its round kept of the one before, and all kept so far."""
+
+    forests: Sequence[Forest] = ()
+    seconds: float = 0.0
+    kept: Sequence[Forest] = ()
+    pool: Sequence[Forest] = ()
+
+
+@dataclass(eq=False)
+class TuningLoop(Loop[LoopState]):
+    """Rounds of searching and tuning."""
+
+    tuner: Tuner
+    start: Weights
+    tuning: TuningSet
+    held_out: TuningSet | None
+    settings: LoopSettings
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.collecting = Collecting(
+            self.tuner.wants, settings.n_best, settings.density, settings.threads, self.progress
+        )
+
+    def first(self) -> tuple[History, LoopState]:
+        """Search with the initial weights and score what is found."""
+        found, start = self._search(self.start), self.start
+        require_free_weights(found.forests[0], start)
+        best = self._score(found, start)
+        one = Round(0, dict(start), best.score, self._held_out_score(start), empty=best.empty)
+        return self.settings.first_history(self.tuner.name, start, one, self.tuning.how), found
+
+    def round(self, history: History, state: LoopState) -> tuple[History, LoopState]:
+        """Unite what the last search found with the rest, tune, and search with the new weights."""
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
         began = time.process_time()
-        kept = self.collecting.keep(found, old)
-        before, self.pool = _size(self.pool), self.collecting.add(self.pool, kept)
-        seconds += time.process_time() - began
+        kept = self.collecting.keep(state.forests, old)
+        pool = self.collecting.add(state.pool, kept)
+        seconds = state.seconds + time.process_time() - began
         began = time.process_time()
-        tuned = self._tune(old, number)
+        tuned = self._tune(pool, old, number)
         tuning_seconds = time.process_time() - began
-        found, next_seconds = self._search(tuned.weights)
+        found = replace(self._search(tuned.weights), kept=kept, pool=pool)
         best = self._score(found, tuned.weights)
         done = Round(
             number=number,
             weights=dict(tuned.weights),
+            score=best.score,
+            dev_score=self._held_out_score(tuned.weights),
             objective=tuned.objective,
-            before=history.rounds[-1].after if history.rounds else history.start_score,
-            after=best.score,
-            held_out=self._held_out_score(tuned.weights),
-            hypotheses=_size(self.pool),
-            new=_size(self.pool) - before,
+            hypotheses=_size(pool),
+            new=_size(pool) - _size(state.pool),
             empty=best.empty,
             change=change(old, tuned.weights),
             search_seconds=seconds,
@@ -215,15 +218,37 @@ class _Loop:
             details=dict(tuned.details),
             path=tuned.path,
         )
-        history = history.with_round(done)
-        history = history.with_stop(_reason_to_stop(history, self.settings))
-        log.info("%s", round_text(history))
-        if self.checkpoint:
-            self.checkpoint.save(history, kept)
-        return history, found, next_seconds
+        return history.with_round(done), found
 
-    def _tune(self, old: Weights, number: int) -> Tuned:
-        examples = Examples(self.pool, self.tuning.references, self.settings.metric)
+    def stop(self, history: History) -> str:
+        """Return why no more round is needed."""
+        if history.last.change <= self.settings.tolerance:
+            return "weights unchanged"
+        if history.last.new == 0:
+            return "the search found nothing new"
+        return no_better(history, self.settings.patience) or all_done(history, self.settings.rounds)
+
+    def kept(self, history: History) -> Collection[int]:
+        """Keep what every search found until the end."""
+        return () if history.stopped else range(1, len(history.rounds) + 1)
+
+    def save(self, state: LoopState, directory: Path) -> None:
+        """Write what a round kept."""
+        save_forest(join(list(state.kept)), directory)
+
+    def restore(self, history: History, place: Callable[[int], Path]) -> LoopState:
+        """Search again with the last weights, and unite again what the rounds before kept."""
+        if history.stopped:
+            return LoopState()
+        found = self._search(history.weights(len(history.rounds)))
+        pool: Sequence[Forest] = ()
+        for one in history.rounds:
+            loaded = load_found(place(one.number), found.forests[0].vocabulary)
+            pool = self.collecting.add(pool, [in_order_of_names(forest) for forest in loaded])
+        return replace(found, pool=pool)
+
+    def _tune(self, pool: Sequence[Forest], old: Weights, number: int) -> Tuned:
+        examples = Examples(pool, self.tuning.references, self.settings.metric)
         seed = round_seed(self.settings.seed, number)
         try:
             tuned = self.tuner.tune(examples, old, seed=seed, threads=self.settings.threads, progress=self.progress)
@@ -232,17 +257,17 @@ class _Loop:
         require_finite(tuned.objective, self.tuner.name, f"round {number}")
         return tuned
 
-    def _search(self, weights: Weights) -> tuple[Sequence[Forest], float]:
+    def _search(self, weights: Weights) -> LoopState:
         began = time.process_time()
         found = self.tuning.search(weights)
         if len(found) != len(self.tuning.references):
             raise InputError(
                 f"{len(found)} segments, but references for {len(self.tuning.references)}", remedy="give one set each"
             )
-        return found, time.process_time() - began
+        return LoopState(found, time.process_time() - began)
 
-    def _score(self, found: Sequence[Forest], weights: Weights) -> OneBest:
-        return self.settings.judge(found, weights, self.tuning.references)
+    def _score(self, found: LoopState, weights: Weights) -> OneBest:
+        return self.settings.judge(found.forests, weights, self.tuning.references)
 
     def _held_out_score(self, weights: Weights) -> float | None:
         if self.held_out is None:
@@ -250,25 +275,117 @@ class _Loop:
         found = self.held_out.search(weights)
         return self.settings.judge(found, weights, self.held_out.references).score
 
-    def _restore(self, history: History, found: Sequence[Forest]) -> None:
-        """Unite again what the rounds before an interruption found."""
-        assert self.checkpoint is not None  # noqa: S101 (that is where the history came from)
-        log.info("going on after round %d", len(history.rounds))
-        for one in history.rounds:
-            loaded = self.checkpoint.load_found(one.number, found[0].vocabulary)
-            self.pool = self.collecting.add(self.pool, [in_order_of_names(forest) for forest in loaded])
-
 
 def _size(forests: Sequence[Forest]) -> int:
     return sum(forest.edges for forest in forests)
 
 
-def _reason_to_stop(history: History, settings: LoopSettings) -> str:
-    last = history.rounds[-1]
-    if last.change <= settings.tolerance:
-        return "the weights do not change any more"
-    if last.new == 0:
-        return "the search finds nothing new"
-    if last.number - history.best >= settings.patience:
-        return f"no better score for {settings.patience} rounds"
-    return "" if last.number < settings.rounds else all_done(history)
+def load_found(directory: Path, vocabulary: Vocabulary) -> list[Forest]:
+    """Read what a round kept, in the words of a vocabulary, which grows by those it does not have."""
+    try:
+        loaded = load_forest(directory)
+    except InputError as error:
+        raise RunError(f"{error.file}: {error.message}", remedy=AGAIN) from None
+    ids = np.array([vocabulary.add(word) for word in loaded.vocabulary], np.int32)
+    words = loaded.yields.words
+    renamed = np.where(words < 0, words, ids[np.maximum(words, 0)]).astype(np.int32)
+    own = replace(loaded, yields=Yields(loaded.yields.offsets, renamed), vocabulary=vocabulary)
+    return [part for part, _, _ in split(own)]
+
+
+def require_free_weights(forest: Forest, start: Weights) -> None:
+    """Refuse to tune nothing."""
+    if forest.sparse is None and start.frozen.issuperset(forest.feature_names):
+        raise InputError("all weights are frozen: there is nothing to tune", argument="frozen", remedy="freeze fewer")
+
+
+def require_finite(objective: float, name: str, when: str) -> None:
+    """Refuse to go on without a gradient to follow."""
+    if not np.isfinite(objective):
+        raise RunError(f"{when}: the objective of {name} became {objective}", remedy=f"{OTHER_START}, or increase l2")
+
+
+def checked_result(history: History, segments: int, found: Sequence[Forest]) -> Weights:
+    """Return the weights of the best round; a collapse is an error. `segments` should have a translation."""
+    weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
+    empty = history.best_round.empty
+    if 2 * empty > segments:
+        raise RunError(
+            f"{what}: the tuning collapsed: {empty} of {segments} translations are empty",
+            remedy=f"freeze or bound the weight of word.penalty, or {OTHER_START}",
+        )
+    if history.higher_is_better and history.best_score <= 0.0:
+        raise RunError(
+            f"{what}: the tuning collapsed: {history.metric} is 0 at the start and after each round",
+            remedy="check that the references belong to these lines, or tune on more of them",
+        )
+    if not any(weights.get(name, 0.0) for name in _features(found, weights) if name not in weights.frozen):
+        if not history.best:
+            raise RunError(
+                f"{what}: no round is better than the start, where all weights are 0",
+                remedy=f"tune longer (rounds, steps), or {OTHER_START}",
+            )
+        raise RunError(f"{what}: the tuning collapsed: all weights are 0", remedy=f"{OTHER_START}, or reduce l2")
+    if not history.best:
+        log.warning("%s: no round is better than the start, whose weights are kept", what)
+    return weights
+
+
+def _features(forests: Sequence[Forest], weights: Weights) -> Iterator[str]:
+    """List the features of forests: a model may have more, such as those of another search. All, without forests."""
+    for forest in forests:
+        yield from forest.feature_names
+        yield from forest.sparse.names if forest.sparse else ()
+    if not forests:
+        yield from weights
+
+
+def configuration_of(tuner: object, settings: LoopSettings, weights: Weights) -> dict[str, Any]:
+    """Return what a result depends on, whatever is tuned; more rounds may be added, and threads do not matter."""
+    return {
+        "objective": plain(tuner),
+        "metric": settings.metric.name,
+        "rule": plain(settings.rule),
+        "scale": settings.scale,
+        "nbest": settings.n_best,
+        "density": settings.density,
+        "patience": settings.patience,
+        "frozen": ", ".join(sorted(weights.frozen)),
+        "initial": digest(weights.to_table()),
+        "version": version("toledo-mt"),
+    }
+
+
+def digest_segments(segments: Sequence[Segment], prefix: str = "") -> dict[str, str]:
+    """Return digests of sources and references, by the names of arguments."""
+    return {
+        f"{prefix}sources": digest([segment.words for segment in segments]),
+        f"{prefix}references": digest([segment.references for segment in segments]),
+    }
+
+
+def model_digest(directory: Path) -> str:
+    """Return a digest of a model directory: its description lists the digests of all its arrays."""
+    return digest((directory / DESCRIPTION).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class TuningTask:
+    """Everything about a tuning but the seed; `tune` takes settings, a checkpoint and progress."""
+
+    tune: Callable[..., TuningResult]
+    settings: LoopSettings
+    configuration: dict[str, Any]
+
+    def run(
+        self, seeds: Sequence[int], directory: Path, resume: bool = False, progress: Progress = silent
+    ) -> list[TuningResult]:
+        """Run once for each seed, each run in a directory of its own."""
+        return [
+            self.tune(
+                replace(self.settings, seed=seed),
+                checkpoint=Checkpoint(directory / f"seed-{seed}", {**self.configuration, "seed": seed}, resume),
+                progress=progress,
+            )
+            for seed in seeds
+        ]

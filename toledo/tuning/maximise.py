@@ -1,36 +1,32 @@
-"""Maxima of smooth functions of many numbers between limits: by L-BFGS, or by gradient ascent with adaptive steps.
+"""Maxima of functions of many numbers within bounds.
 
-L-BFGS between limits, for many weights: two loops over the last steps (Nocedal 1980), on those not held by a limit.
-
-Beside SciPy's L-BFGS-B this has two merits for tuning. No sum is left to a BLAS library, whose order of addition, and
-so the result, depends on the number of its threads; and for some 10,000 weights those threads cost more than the work.
-
-Minimises smooth losses of linear models with L2: L-BFGS, for many weights, some frozen and some with limits.
-
-Deterministic annealing: from a smooth landscape to the true one (Smith and Eisner 2006; Arun et al. 2010).
-
-At temperature T not J alone is maximised, but J + T · H with the mean entropy H of the segments, in nats. A high
-temperature keeps distributions flat and leaves few maxima. As it falls, the maximum found is followed. At the end T is
-0, so the result is a maximum of J itself.
-
-Quenching goes on below 0: entropy is punished, distributions become sharp, and expectations come close to counts in the
-best translations. Viterbi decoding then gets what was tuned, at the price of a less smooth objective.
+- L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995), SciPy's, and gradient ascent with adaptive steps, for objectives.
+- L-BFGS of our own, for losses of linear models with L2: two loops over the last steps (Nocedal 1980), on those weights
+  that no bound holds. No sum is left to a BLAS library, whose order of addition, and so the result, depends on the
+  number of its threads; and for some 10,000 weights those threads cost more than the work.
+- Stochastic gradient ascent: a step for each batch of segments, not one for all of them.
+- The downhill simplex (Nelder and Mead 1965), for step functions of few weights.
+- Deterministic annealing: from a smooth landscape to the true one (Smith and Eisner 2006; Arun et al. 2010).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy.optimize
+from numpy.typing import NDArray
 
-from toledo.tuning.rows import Parameters, Vector
+from toledo.forest.linear import Vector
+
+if TYPE_CHECKING:
+    from toledo.tuning.weight_space import WeightSpace
 
 Function = Callable[[Vector], tuple[float, Vector]]  # the value and the gradient at a point
-Optimiser = Literal["lbfgs", "ascent"]
+Optimizer = Literal["lbfgs", "ascent"]
 
 MEMORY = 10
 TOLERANCE = 1e-9  # relative to the value
@@ -39,7 +35,7 @@ FIRST_STEP, GROW, SHRINK, SMALLEST_STEP = 0.05, 1.5, 0.5, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the search ended, the value there, how often the function was evaluated, and the value after each step."""
+    """The point where a search ended, its value, the number of evaluations, and the value after each step."""
 
     point: Vector
     value: float
@@ -47,31 +43,31 @@ class Maximum:
     path: tuple[float, ...] = ()
 
     def then(self, further: Maximum) -> Maximum:
-        """Where a search from this point ended, and what both took."""
+        """Return the maximum that a search from this point found, with the evaluations and the path of both."""
         return replace(further, evaluations=self.evaluations + further.evaluations, path=self.path + further.path)
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """Between which numbers each coordinate must stay; ±inf for no limit."""
+class Bounds:
+    """Lower and upper bounds of each coordinate; ±inf where there is none."""
 
     low: Vector
     high: Vector
 
     def clip(self, point: Vector) -> Vector:
-        """The nearest point within the limits."""
+        """Return the nearest point within the bounds."""
         return np.clip(point, self.low, self.high)
 
 
-def maximise(function: Function, start: Vector, limits: Limits, optimiser: Optimiser, steps: int) -> Maximum:
-    """A local maximum, never below the value at the start."""
+def maximize(function: Function, start: Vector, bounds: Bounds, optimizer: Optimizer, steps: int) -> Maximum:
+    """Return a local maximum, never below the value at the start."""
     if not start.size:
         return Maximum(start, function(start)[0], 1)
-    return (_lbfgs if optimiser == "lbfgs" else ascend)(function, limits.clip(start), limits, steps)
+    return (_scipy_lbfgs if optimizer == "lbfgs" else ascend)(function, bounds.clip(start), bounds, steps)
 
 
-def _lbfgs(function: Function, start: Vector, limits: Limits, steps: int) -> Maximum:
-    """L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995). The best point met is kept: kinks may end a line search early."""
+def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
+    """Run L-BFGS-B and keep the best point met: kinks may end a line search early."""
     best, path = Maximum(start, -np.inf, 0), []
 
     def loss(point: Vector) -> tuple[float, Vector]:
@@ -81,20 +77,20 @@ def _lbfgs(function: Function, start: Vector, limits: Limits, steps: int) -> Max
         best = Maximum(point.copy() if better else best.point, max(value, best.value), best.evaluations + 1)
         return -value, -gradient
 
-    minimize(
+    scipy.optimize.minimize(
         loss,
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([limits.low, limits.high]),
+        bounds=np.column_stack([bounds.low, bounds.high]),
         callback=lambda _: path.append(best.value),
         options={"maxiter": steps, "maxfun": 3 * steps, "maxcor": MEMORY, "ftol": TOLERANCE, "gtol": 0.0},
     )
     return replace(best, path=tuple(path))
 
 
-def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Maximum:
-    """Gradient ascent whose value never falls (Pauls, DeNero and Klein 2009).
+def ascend(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
+    """Climb a gradient; the value never falls (Pauls, DeNero and Klein 2009).
 
     After a success the step grows by a factor; otherwise it shrinks and is tried again. Coordinates have very different
     ranges, so each is divided by the root of the sum of its squared derivatives so far (AdaGrad; Duchi et al. 2011).
@@ -106,7 +102,7 @@ def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Max
         direction = gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0))
         improved = False
         while not improved and step > SMALLEST_STEP:
-            tried = limits.clip(point + step * direction)
+            tried = bounds.clip(point + step * direction)
             tried_value, tried_gradient = function(tried)
             evaluations += 1
             improved = tried_value > value
@@ -120,15 +116,86 @@ def ascend(function: Function, start: Vector, limits: Limits, steps: int) -> Max
     return Maximum(point, value, evaluations, tuple(path))
 
 
+BATCH_STEP = 0.1  # the first one, of every coordinate
+
+
+def draw_batches(segments: int, size: int, random: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Divide all segments into random batches of nearly equal sizes, at most `size`."""
+    order = random.permutation(segments)
+    return [np.sort(part) for part in np.array_split(order, -(-segments // size))]
+
+
+def ascend_batches(
+    batches: Sequence[Function], start: Vector, bounds: Bounds, epochs: int, random: np.random.Generator
+) -> Maximum:
+    """Make a small step for each batch; return the mean point of the second half of all steps.
+
+    An epoch visits all batches in a random order. Steps become smaller as in `ascend`; in the mean (Polyak and Juditsky
+    1992) the noise of single batches cancels. `path` has the mean value of the batches in each epoch.
+    """
+    point, squares, path = bounds.clip(start), np.zeros(start.size), []
+    mean, averaged, total = np.zeros(start.size), 0, epochs * len(batches)
+    for epoch in range(epochs):
+        values = []
+        for step, number in enumerate(random.permutation(len(batches)), epoch * len(batches)):
+            value, gradient = batches[number](point)
+            squares += gradient**2
+            point = bounds.clip(point + BATCH_STEP * gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
+            if value > -np.inf:  # what has no words, such as empty lines alone, says nothing
+                values.append(value)
+            if 2 * step >= total - 2:
+                averaged += 1
+                mean += (point - mean) / averaged
+        path.append(float(np.mean(values)) if values else -np.inf)
+    return Maximum(mean, path[-1], total, tuple(path))
+
+
+def nelder_mead(
+    function: Callable[[Vector], float],
+    start: Vector,
+    simplexes: Iterable[Vector],
+    bounds: Bounds,
+    *,
+    evaluations: int,
+    step_tolerance: float,
+    tolerance: float,
+) -> Maximum:
+    """Maximize by the downhill simplex; each of `simplexes` restarts it around the best point so far.
+
+    The rows of a simplex are steps from that point to its other corners. A descent ends after so many evaluations, or
+    when corners differ by less than `step_tolerance` of the largest step and values by less than `tolerance`.
+    """
+    best = Maximum(start, -np.inf, 0)
+    for steps in simplexes:
+        corners = best.point + steps
+        outside = (corners < bounds.low) | (corners > bounds.high)  # then the other way
+        corners = np.vstack([best.point, best.point + np.where(outside, -steps, steps)])
+        result = scipy.optimize.minimize(
+            lambda point: -function(point),
+            best.point,
+            method="Nelder-Mead",
+            bounds=list(zip(bounds.low, bounds.high, strict=True)),
+            options={
+                "initial_simplex": bounds.clip(corners),
+                "adaptive": True,
+                "maxfev": evaluations,
+                "xatol": step_tolerance * float(np.abs(steps).max()),
+                "fatol": tolerance,
+            },
+        )
+        best = best.then(Maximum(result.x, -float(result.fun), int(result.nfev)))
+    return best
+
+
 SUFFICIENT, HALVINGS = 1e-4, 40  # of the descent that the gradient promises; of a step
 
 Steps = deque[tuple[Vector, Vector, float]]  # s, y and s · y
 
 
-def minimise(
+def lbfgs(
     function: Function, start: Vector, low: Vector, high: Vector, *, steps: int, tolerance: float
 ) -> tuple[Vector, float]:
-    """A local minimum of a smooth function, and its value: ends when a step gains less than `tolerance`, relatively."""
+    """Return a local minimum of a smooth function and its value; stop when a step gains less than `tolerance`."""
     point = np.clip(start, low, high)
     value, gradient = function(point)
     memory: Steps = deque(maxlen=MEMORY)
@@ -155,12 +222,12 @@ def minimise(
 
 
 def dot(a: Vector, b: Vector) -> float:
-    """Adds up in one order always."""
+    """Return the inner product, always added up in the same order."""
     return float(np.sum(a * b))
 
 
 def _newton(slope: Vector, memory: Steps) -> Vector:
-    """The slope times the inverse of the curvature seen in the last steps."""
+    """Return the slope times the inverse of the curvature seen in the last steps."""
     result, factors = slope.copy(), []
     for step, change, curvature in reversed(memory):
         factors.append(dot(step, result) / curvature)
@@ -178,7 +245,7 @@ def _newton(slope: Vector, memory: Steps) -> Vector:
 def _search(
     function: Function, point: Vector, value: float, gradient: Vector, direction: Vector, low: Vector, high: Vector
 ) -> tuple[Vector, float, Vector] | None:
-    """The first point, of steps halved again and again, that descends enough; None if there is none."""
+    """Halve the step until the point descends enough; return None if none does."""
     size = 1.0
     for _ in range(HALVINGS):
         new = np.clip(point + size * direction, low, high)
@@ -198,18 +265,18 @@ LOSS_TOLERANCE = 1e-8  # relative, of the loss
 Loss = Callable[[Vector], tuple[float, Vector]]
 
 
-def fit(loss: Loss, parameters: Parameters, start: Vector, l2: float, curvature: Vector) -> tuple[Vector, float]:
-    """The weights that minimise `loss` + l2 / 2 · Σ w² over the free ones, and that minimum.
+def fit(loss: Loss, space: WeightSpace, start: Vector, l2: float, curvature: Vector) -> tuple[Vector, float]:
+    """Return the weights that minimize `loss` + l2 / 2 · Σ w² over the free ones, and the minimum.
 
     `curvature` estimates the second derivative of the loss by each weight: in units of its root all directions are
     about equally curved, and few steps suffice though features have very different ranges.
     """
-    free = np.flatnonzero(parameters.free)
+    free = np.flatnonzero(space.free)
     curved = np.maximum(curvature[free], 0.0) + l2
     units = 1.0 / np.sqrt(np.where(curved > 0.0, curved, 1.0))
-    values = parameters.clipped(start)
+    values = space.clipped(start)
 
-    def penalised(scaled: Vector) -> tuple[float, Vector]:
+    def penalized(scaled: Vector) -> tuple[float, Vector]:
         values[free] = scaled * units
         value, gradient = loss(values)
         own = values[free]
@@ -217,15 +284,20 @@ def fit(loss: Loss, parameters: Parameters, start: Vector, l2: float, curvature:
 
     if not free.size:
         return values, loss(values)[0]
-    low, high = parameters.low[free] / units, parameters.high[free] / units
-    found, least = minimise(penalised, values[free] / units, low, high, steps=MOST_STEPS, tolerance=LOSS_TOLERANCE)
+    low, high = space.low[free] / units, space.high[free] / units
+    found, least = lbfgs(penalized, values[free] / units, low, high, steps=MOST_STEPS, tolerance=LOSS_TOLERANCE)
     values[free] = found * units
-    return parameters.clipped(values), least
+    return space.clipped(values), least
 
 
 @dataclass(frozen=True)
-class Annealing:
+class DeterministicAnnealing:
     """Temperatures from `start` down to `end` by the factor `cooling`, then 0; then those of `quenching`, below 0.
+
+    At temperature T the maximum of J + T · H is sought, with the mean entropy H of the segments in nats. A high
+    temperature keeps distributions flat and leaves few maxima; as it falls, the maximum is followed. At the end T is 0,
+    so the result is a maximum of J itself. Quenching goes on below 0: entropy is punished and distributions become
+    sharp, so that Viterbi decoding gets what was tuned, at the price of a less smooth objective.
 
     A temperature is a gain of the objective per nat; at most `steps` are spent at each but 0. An objective between 0
     and 1 changes by 0.01 for a point of BLEU.
@@ -259,24 +331,24 @@ class Annealing:
 
     @property
     def warm_steps(self) -> int:
-        """How many steps there are above 0, where each temperature has `steps` of them; then it is cold."""
+        """The number of steps above 0, where each temperature has `steps` of them."""
         return self.steps * len(self.falling)
 
     def at(self, step: int) -> float:
-        """The temperature of one of these steps, counted from 0."""
+        """Return the temperature of one of these steps, counted from 0."""
         return self.falling[step // self.steps]
 
 
 class Cooling:
-    """What trainers with an `annealing` know of it."""
+    """Base of trainers with an `annealing`."""
 
-    annealing: Annealing | None
+    annealing: DeterministicAnnealing | None
 
     @property
     def last_step(self) -> int | None:
-        """How many steps there are until it is cold; None without annealing, where nothing ends by itself."""
+        """The number of steps until annealing is finished; None without annealing, which never ends by itself."""
         return self.annealing.warm_steps if self.annealing else None
 
     def temperature(self, step: int) -> float:
-        """The temperature of a step, counted from 0."""
+        """Return the temperature of a step, counted from 0."""
         return self.annealing.at(step) if self.annealing else 0.0

@@ -1,4 +1,4 @@
-"""Sampling at a temperature against the exact distribution over all states of a tiny document."""
+"""DocumentSampling at a temperature against the exact distribution over all states of a tiny document."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,9 @@ from document_twin import all_states, document_features, posterior
 from scipy.stats import chi2
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, state_of
 
-from toledo.search.document.loop import OPERATIONS
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, Operations, Sampling
-from toledo.search.document.start import Phrases
+from toledo.search.document.settings import OPERATIONS, DocumentSampling, DocumentSettings, Operations
+from toledo.search.features import Derivations
 from toledo.text.corpus import Document
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
@@ -63,7 +62,7 @@ def visits(
     search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for _ in range(samples):
         search.run(state, thinning)
-        present = state.translations_of(state.present)
+        present = [state.present.steps(s) for s in range(len(state.present))]
         counts[numbers[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
     return counts
 
@@ -80,7 +79,9 @@ def visits(
 )
 def test_samples_follow_the_posterior(operations: Operations, temperature: float) -> None:
     expected = posterior(SCORES, temperature)
-    search = search_of(MODEL, DocumentSettings(Sampling(temperature), operations, 10**9, start="random"), MODELS)
+    search = search_of(
+        MODEL, DocumentSettings(DocumentSampling(temperature), operations, 10**9, start="random"), MODELS
+    )
     counts = visits(search, document_of(SOURCES, REFERENCES), NUMBER, 8_000, 40)
     assert abs(counts / counts.sum() - expected).sum() / 2 < 0.06
     assert surprise(counts, expected) > 1e-4
@@ -88,7 +89,7 @@ def test_samples_follow_the_posterior(operations: Operations, temperature: float
 
 def test_samples_follow_the_posterior_where_steps_stay_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toledo.search.document.settings.SMALL", 0)
-    settings = DocumentSettings(Sampling(), Operations(**CROOKED), 24, start="random")
+    settings = DocumentSettings(DocumentSampling(), Operations(**CROOKED), 24, start="random")
     assert settings.visit(words=5, sentences=2) == 3
     counts = visits(
         search_of(MODEL, settings, MODELS), document_of(SOURCES, REFERENCES), NUMBER, samples=8_000, thinning=40
@@ -116,7 +117,7 @@ def test_the_ways_there_and_back_are_weighed(name: str) -> None:
     features = [document_features(model, [source], state, [], []) for state in states]
     scores = np.array([sum(model.weights[key] * value for key, value in one.items()) for one in features])
     operations = Operations(**(dict.fromkeys(OPERATIONS, 0.0) | {name: 1.0, "resegment": 1.0} | CROOKED))
-    search = DocumentSearch(model, DocumentSettings(Sampling(), operations, 10**9, start="random"))
+    search = DocumentSearch(model, DocumentSettings(DocumentSampling(), operations, 10**9, start="random"))
     counts = visits(search, document_of([source]), numbers, 10_000, 40)
     expected = posterior(scores)
     assert len(states) == 36
@@ -130,7 +131,7 @@ def test_no_operation_changes_the_posterior(name: str) -> None:
     expected = posterior(SCORES)
     starts = np.random.default_rng(5).choice(len(STATES), 1500, p=expected)
     operations = Operations(**(dict.fromkeys(OPERATIONS, 0.0) | {name: 1.0} | CROOKED))
-    search = search_of(MODEL, DocumentSettings(Sampling(), operations, 3, start="random"), MODELS)
+    search = search_of(MODEL, DocumentSettings(DocumentSampling(), operations, 3, start="random"), MODELS)
     state = search.start(document_of(SOURCES, REFERENCES))
     options = {
         (s, int(b), int(e), int(p)): option
@@ -142,15 +143,15 @@ def test_no_operation_changes_the_posterior(name: str) -> None:
     search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for start in starts.tolist():
         parts = [np.array([options[s, *step] for step in steps], np.int32) for s, steps in enumerate(STATES[start])]
-        search._runner.put(state, Phrases.joined(parts))
+        search._runner.put(state, Derivations.joined(state.known.model, state.known.text.options, parts))
         search.run(state, 3)
-        present = state.translations_of(state.present)
+        present = [state.present.steps(s) for s in range(len(state.present))]
         counts[NUMBER[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1
     assert surprise(counts, expected) > 1e-4
 
 
 def test_the_last_state_of_sampling_is_a_sample_and_the_best_is_kept() -> None:
-    search = search_of(MODEL, DocumentSettings(Sampling(5.0), steps=5_000, start="random"), MODELS)
+    search = search_of(MODEL, DocumentSettings(DocumentSampling(5.0), steps=5_000, start="random"), MODELS)
     (result,) = search.search([document_of(SOURCES, REFERENCES)])
     assert result.best.score == pytest.approx(SCORES.max(), abs=1e-5)
     assert STATES[int(SCORES.argmax())] == state_of(result.best)

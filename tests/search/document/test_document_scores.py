@@ -8,13 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_documents import FEATURE_WEIGHTS, MODELS, document_of, references_of, search_of, spelled, state_of
 
-from toledo.search.document.loop import OPERATIONS
-from toledo.search.document.models.kinds import LIX, BLEUModel, TypeTokenRatio
-from toledo.search.document.settings import Annealing, DocumentSettings, HillClimbing, Operations, Sampling
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.readability import LIX, TypeTokenRatio
+from toledo.search.document.models.semantic import PRESENT
+from toledo.search.document.settings import (
+    OPERATIONS,
+    DocumentAnnealing,
+    DocumentSampling,
+    DocumentSettings,
+    HillClimbing,
+    Operations,
+)
 
 sentences = st.lists(st.sampled_from("abcd"), max_size=6)
 mixes = st.sampled_from([*({name: 1.0} for name in OPERATIONS), {}])
-acceptances = st.sampled_from([HillClimbing(), Annealing(5.0, 0.1), Sampling(2.0), Sampling(1000.0)])
+acceptances = st.sampled_from(
+    [HillClimbing(), DocumentAnnealing(5.0, 0.1), DocumentSampling(2.0), DocumentSampling(1000.0)]
+)
 
 
 def only(**weights: float) -> Operations:
@@ -66,16 +76,21 @@ def test_nothing_drifts_in_a_long_run() -> None:
     sources = [list(rng.choice(list("abcd"), 6)) for _ in range(5)]
     table = {(source, spelled(target)): scores for (source, target), scores in LONG.items()}
     model = small_model(table, (3,), 3, True, [0.3, *rng.uniform(0.1, 0.5, 15).tolist()])
-    search = search_of(model, DocumentSettings(Sampling(20.0), steps=300_000, start="random"), MODELS)
+    search = search_of(model, DocumentSettings(DocumentSampling(20.0), steps=300_000, start="random"), MODELS)
     state = search.start(document_of(sources, references_of(sources)))
     result = search.run(state)
     assert result.accepted > 50_000
     words = [word for translation in result.last.translations for word in translation.words]
     assert {"yellowy", "."} <= set(words)
     fresh = state.elsewhere(state.present)
-    np.testing.assert_array_equal(fresh.measures.totals, state.measures.totals)
-    np.testing.assert_array_equal(fresh.measures.counts, state.measures.counts)
-    np.testing.assert_array_equal(fresh.measures.references.counts, state.measures.references.counts)
+    for part, kept in zip(fresh.measures[-4:], state.measures[-4:], strict=True):
+        if hasattr(part, "counts"):
+            np.testing.assert_array_equal(part.counts, kept.counts)
+    assert fresh.measures.odd == state.measures.odd
+    np.testing.assert_array_equal(fresh.measures.words.totals, state.measures.words.totals)
+    assert fresh.measures.translations.total == state.measures.translations.total
+    assert fresh.measures.vectors.totals[PRESENT] == state.measures.vectors.totals[PRESENT]
+    np.testing.assert_array_equal(fresh.measures.references.totals, state.measures.references.totals)
     np.testing.assert_allclose(fresh.arrays.totals[:2], state.arrays.totals[:2], rtol=0, atol=1e-9)
     np.testing.assert_array_equal(fresh.arrays.scores, state.arrays.scores)
 
@@ -91,7 +106,9 @@ def test_long_words_and_what_is_no_word() -> None:
     """The readability index counts letters, and punctuation is no word."""
     content = {(("a",), spelled([letter])): (-0.1, -0.2, -0.3, -0.4) for letter in "xyz"}
     model = small_model(content, (2,), 2, False, [0.3] * 9)
-    search = search_of(model, DocumentSettings(Sampling(50.0), steps=1000, start="random"), [LIX(), TypeTokenRatio()])
+    search = search_of(
+        model, DocumentSettings(DocumentSampling(50.0), steps=1000, start="random"), [LIX(), TypeTokenRatio()]
+    )
     state, seen = search.start(document_of([["a", "a"]])), {}
     for _ in range(200):
         last = search.run(state, 5).last

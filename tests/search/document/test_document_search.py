@@ -13,24 +13,23 @@ from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
 from toledo.language_model.automaton import advance
 from toledo.model import Model, SearchSettings
-from toledo.search.beam.cubes import NONE
 from toledo.search.beam.search import BeamSearch
-from toledo.search.document.loop import OPERATIONS, first_half, second_half
-from toledo.search.document.models.counts import BLEU
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
-from toledo.search.document.models.scoring import ANY, HIGHEST_BLEU, bleu_rise
+from toledo.search.document.loop import first_half, plan_of, second_half
+from toledo.search.document.models.bleu import HIGHEST_BLEU, BLEUModel, bleu_rise
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.counts import ANY, BLEU
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import (
     DOCENT,
-    Annealing,
+    OPERATIONS,
+    DocumentAnnealing,
+    DocumentSampling,
     DocumentSettings,
     HillClimbing,
     Operations,
-    Recording,
-    Sampling,
 )
 from toledo.search.document.state import DocumentResult
-from toledo.search.options import LN10
+from toledo.search.options import LN10, NONE
 from toledo.search.steps import Step
 from toledo.text.corpus import Document, documents_of, read_segments
 from toledo.weights import Weights
@@ -94,7 +93,7 @@ def option_score(model: Model, pair: int) -> float:
 def test_options_are_filtered() -> None:
     """The table limit holds for every operation, and the best options by weighted score are the ones left."""
     model = Model(MODEL.table, MODEL.language_models, MODEL.weights, SearchSettings(4, 2))
-    search = DocumentSearch(model, DocumentSettings(Sampling(1e6), start="random", steps=0))
+    search = DocumentSearch(model, DocumentSettings(DocumentSampling(1e6), start="random", steps=0))
     state = search.start(DOCUMENT)
     assert (state.known.text.options.stop - state.known.text.options.first).max() == 2
     used = set()
@@ -114,7 +113,7 @@ def test_options_are_filtered() -> None:
 def test_distortion_after_moves() -> None:
     """Moves alone: distortion is right after each of them, and the limit holds."""
     moves = Operations(**(dict.fromkeys(OPERATIONS, 0.0) | {"move": 1.0, "block_move_probability": 0.6}))
-    search = DocumentSearch(MODEL, DocumentSettings(Sampling(50.0), moves, 10**6, start="random"))
+    search = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(50.0), moves, 10**6, start="random"))
     state = search.start(DOCUMENT)
     for _ in range(100):
         result = search.run(state, 5)
@@ -127,7 +126,7 @@ def test_distortion_after_moves() -> None:
 
 
 def test_the_best_state_is_returned_not_the_last() -> None:
-    search = DocumentSearch(MODEL, DocumentSettings(Sampling(30.0), steps=3000, start="beam"))
+    search = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(30.0), steps=3000, start="beam"))
     state = search.start(DOCUMENT)
     scores = [search.run(state, 1).last.score for _ in range(100)]
     result = search.run(state, 0)
@@ -137,9 +136,9 @@ def test_the_best_state_is_returned_not_the_last() -> None:
     assert result.score == pytest.approx(sum(MODEL.weights[n] * v for n, v in features.items()), abs=1e-4)
 
 
-@pytest.mark.parametrize("acceptance", [HillClimbing(), Annealing(3.0, 0.1), Sampling(2.0)])
+@pytest.mark.parametrize("acceptance", [HillClimbing(), DocumentAnnealing(3.0, 0.1), DocumentSampling(2.0)])
 def test_one_run_or_many_resumed_or_in_threads(acceptance: object) -> None:
-    settings = DocumentSettings(acceptance, steps=40_000, start="random", recording=Recording("logarithmic"))
+    settings = DocumentSettings(acceptance, steps=40_000, start="random", record="logarithmic")
     search = search_of(MODEL, settings, MODELS)
     documents = [DOCUMENT, document_of(SOURCES[:2], references_of(SOURCES[:2])), DOCUMENT]
     results = search.search(documents, threads=1)
@@ -156,8 +155,8 @@ def test_one_run_or_many_resumed_or_in_threads(acceptance: object) -> None:
 
 
 def test_records_and_stops() -> None:
-    recording = Recording(100, texts=True)
-    search = search_of(MODEL, DocumentSettings(steps=250, start="random", recording=recording), MODELS)
+    settings = DocumentSettings(steps=250, start="random", record=100, record_texts=True)
+    search = search_of(MODEL, settings, MODELS)
     (result,) = search.search([DOCUMENT])
     assert [record.step for record in result.records] == [0, 100, 200]
     for record in result.records:
@@ -168,7 +167,9 @@ def test_records_and_stops() -> None:
         assert record.score == pytest.approx(sum(weights[n] * v for n, v in record.features.items()), abs=1e-5)
     (stopped,) = DocumentSearch(MODEL, DocumentSettings(steps=10**7, max_rejected=500)).search([DOCUMENT])
     assert stopped.steps < 10**6
-    (timed,) = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=10**12, seconds=0.05)).search([DOCUMENT])
+    (timed,) = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(), steps=10**12, seconds=0.05)).search(
+        [DOCUMENT]
+    )
     assert 0 < timed.steps < 10**12
 
 
@@ -179,19 +180,21 @@ MEASURED = Weights({**MODEL.weights, "bleu": 0.3, "document.consistency": 2.0})
 
 def test_the_bound_of_bleu_holds_and_decides() -> None:
     """No proposal raises BLEU by more than the bound, by which some are given up."""
-    search = DocumentSearch(MODEL, DocumentSettings(Sampling(0.5)), [BLEUModel(), LexicalConsistency(1)], MEASURED)
-    state, plan = search.start(CHAPTER), search.settings.plan()
+    search = DocumentSearch(
+        MODEL, DocumentSettings(DocumentSampling(0.5)), [BLEUModel(), LexicalConsistency(1)], MEASURED
+    )
+    state, plan = search.start(CHAPTER), plan_of(search.settings)
     text, arrays, measures = state.known.text, state.arrays, state.measures
     given_up = 0
     for _ in range(3000):
-        totals = measures.totals.copy()
+        before = measures.references._replace(totals=measures.references.totals.copy())
         trial = first_half(text, arrays, measures, plan)
         if trial.new:
             place = int(text.places[trial.sentence]) + trial.first
             removed = text.options.lengths[arrays.phrases.chosen[place : place + trial.old]].sum()
             added = text.options.lengths[arrays.phrases.new[: trial.new]].sum()
             present, single = measures.present[BLEU], len(CHAPTER.segments[trial.sentence].references) == 1
-            rise = bleu_rise(measures.logs, totals, present, int(added), int(removed), single)
+            rise = bleu_rise(before, present, int(added), int(removed), single)
             assert measures.values[BLEU] - present <= rise + 1e-9
             most = measures.reach[ANY] + 0.3 * rise
             given_up += rise < HIGHEST_BLEU - present and most < trial.needed - trial.gain
@@ -218,7 +221,7 @@ def test_bounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     weights = Weights({**MEASURED, "nothing": 1.0})
-    for acceptance in (HillClimbing(), Sampling(0.5)):
+    for acceptance in (HillClimbing(), DocumentSampling(0.5)):
         settings = DocumentSettings(acceptance, steps=3000, start="random")
         models = [BLEUModel(), LexicalConsistency(1)]
         fast = DocumentSearch(MODEL, settings, models, weights)
@@ -230,8 +233,8 @@ def test_bounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_stay_with_a_sentence_and_no_word_is_left_out() -> None:
     document = document_of([list("abc"), [], list("d"), list("abcdab")])
-    search = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=10**9))
-    state, plan = search.start(document), search.settings.plan(visit=7)
+    search = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(), steps=10**9))
+    state, plan = search.start(document), plan_of(search.settings, visit=7)
     text, arrays, measures = state.known.text, state.arrays, state.measures
     visited = []
     for _ in range(7 * 1000):
@@ -249,7 +252,7 @@ def test_visits_are_for_large_documents_and_leave_time_for_all() -> None:
     assert settings.visit(words=12_000, sentences=1000) == 250
     assert settings.visit(words=10**7, sentences=10**6) == 1
     assert DocumentSettings(steps=10**9).visit(words=12_000, sentences=1000) == 512
-    recorded = DocumentSettings(steps=10**9, recording=Recording(40_000))
+    recorded = DocumentSettings(steps=10**9, record=40_000)
     assert recorded.visit(words=12_000, sentences=1000) == 10
     assert DocumentSettings(steps=10**9, max_rejected=40_000).visit(words=12_000, sentences=1000) == 10
 
@@ -258,9 +261,9 @@ def test_finished_documents_take_little_room_and_may_go_on() -> None:
     def room(result: DocumentResult) -> int:
         return int(result.state.arrays.phrases.known.answers.size)
 
-    search = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=400))
+    search = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(), steps=400))
     lines = [list("abcdab")] * 60
-    (part,) = DocumentSearch(MODEL, DocumentSettings(Sampling(), steps=200)).search([document_of(lines)])
+    (part,) = DocumentSearch(MODEL, DocumentSettings(DocumentSampling(), steps=200)).search([document_of(lines)])
     rest, whole = search.run(part.state), search.run(search.start(document_of(lines)))
     assert same(rest, whole)
     (kept,) = search.search([document_of(lines)])
@@ -283,11 +286,11 @@ def test_what_is_missing_is_said() -> None:
     with pytest.raises(ValueError, match="same name"):
         search_of(MODEL, DocumentSettings(), [BLEUModel(), BLEUModel()])
     for settings in ({"steps": -1}, {"start": "moses"}, {"seconds": 0.0}, {"max_rejected": 0}):
-        with pytest.raises(ValueError, match=r"search|start"):
+        with pytest.raises(ValueError, match=r"steps|start|seconds|max_rejected"):
             DocumentSettings(**settings)
-    with pytest.raises(ValueError, match="temperatures"):
-        Annealing(schedule=(1.0, 0.0))
-    with pytest.raises(ValueError, match="swap-distance-decay"):
+    with pytest.raises(ValueError, match="schedule is"):
+        DocumentAnnealing(schedule=(1.0, 0.0))
+    with pytest.raises(ValueError, match="swap_distance_decay is"):
         Operations(swap_distance_decay=1.0)
     search = DocumentSearch(MODEL)
     arrays = search.start(DOCUMENT).to_arrays()
@@ -296,9 +299,9 @@ def test_what_is_missing_is_said() -> None:
 
 
 def test_schedules() -> None:
-    stepwise = Annealing(schedule=(3.0, 2.0, 1.0), every=10)
+    stepwise = DocumentAnnealing(schedule=(3.0, 2.0, 1.0), every=10)
     assert [stepwise.at(step, 99) for step in (0, 9, 10, 29, 30, 98)] == [3.0, 3.0, 2.0, 1.0, 1.0, 1.0]
-    falling = Annealing(4.0, 0.5)
+    falling = DocumentAnnealing(4.0, 0.5)
     steps, temperatures = 0, []
     while steps < 1000:
         temperatures.append(falling.at(steps, 1000))
@@ -318,6 +321,6 @@ def test_moses_derivations_have_moses_score(shared_folder: Path) -> None:
     state = search.start(document, derivation)
     assert search.run(state, 0).score == pytest.approx(-1979.17, abs=0.005)
     assert search.run(state).score == pytest.approx(-1979.17, abs=0.005)  # Docent's operations find nothing better
-    annealing = DocumentSettings(Annealing(1.0, 0.05), steps=1_000_000, start="random")
+    annealing = DocumentSettings(DocumentAnnealing(1.0, 0.05), steps=1_000_000, start="random")
     (result,) = DocumentSearch(model, annealing).search([document])
     assert result.score > -1979.17 - 0.2 * len(document.segments)  # Docent comes to about -2030 in as many steps

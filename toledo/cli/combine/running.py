@@ -33,6 +33,7 @@ from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
 from toledo.progress import Progress
 from toledo.reports.networks import Segment, columns_of
+from toledo.runs.checkpoint import Checkpoint
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 
@@ -50,9 +51,9 @@ class Work:
     threads: int
     progress: Progress
 
-    def file(self, entropy: float) -> Path:
+    def place(self, entropy: float) -> Path:
         """The stages of one tuning."""
-        return self.directory / f"entropy-{entropy:g}.toml"
+        return self.directory / f"entropy-{entropy:g}"
 
     def require_new(self) -> None:
         """Refuse to begin where an interrupted tuning is, before any work is done."""
@@ -65,8 +66,8 @@ class Work:
 
     def remove(self) -> None:
         """All is done."""
-        for file in self.directory.glob("entropy-*.toml"):
-            file.unlink()
+        for place in self.directory.glob("entropy-*"):
+            Checkpoint(place).remove()
         with suppress(OSError):  # somebody keeps other things there
             self.directory.rmdir()
 
@@ -141,7 +142,7 @@ def tune_each(
         own = replace(settings, entropy=entropy)
         combiner = Combiner.tune(
             words, references, systems, vocabulary, model, own,
-            work=work.file(entropy), resume=work.resume, threads=work.threads, progress=work.progress,
+            work=work.place(entropy), resume=work.resume, threads=work.threads, progress=work.progress,
         )  # fmt: skip
         found[combiner] = _bleu(
             [one.words for one in combiner.run(words, threads=work.threads)], references, work.threads

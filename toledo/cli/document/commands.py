@@ -59,11 +59,6 @@ def translate(
     max_rejected: options.MaxRejected = None,
     seconds: options.Seconds = None,
     seed: options.Seed = None,
-    temperature: options.Temperature = None,
-    start_temperature: options.StartTemperature = None,
-    end_temperature: options.EndTemperature = None,
-    schedule: options.Schedule = None,
-    every: options.Every = None,
     last: options.Last = False,
     record: options.Record = None,
     trace: options.TraceFile = None,
@@ -96,11 +91,10 @@ def translate(
     outputs.check()
     tables = option_tables(
         {
-            "start": start, "acceptance": accept, "steps": steps, "max_rejected": max_rejected, "seconds": seconds,
-            "seed": seed, "temperature": temperature, "start_temperature": start_temperature,
-            "end_temperature": end_temperature, "every": every,
+            "start": start, "accept": accept, "steps": steps, "max_rejected": max_rejected, "seconds": seconds,
+            "seed": seed,
         },
-        operation, document_model, schedule, record,
+        operation, document_model, record,
     )  # fmt: skip
     text = read_documents(source, reference or [], docids)
     loaded = _load(model)
@@ -155,7 +149,7 @@ def bleu_decode(
     outputs.check()
     tables = option_tables(
         {"start": start, "steps": steps, "max_rejected": max_rejected, "seconds": seconds, "seed": seed},
-        operation, None, None, record,
+        operation, None, record,
     )  # fmt: skip
     if bool(reference) == bool(pseudo_reference):
         raise InputError("one kind of reference is needed", remedy="give --reference FILE or --pseudo-reference FILE")
@@ -207,9 +201,10 @@ def _load(path: Path) -> Model:
 def _finish(run: Run, outputs: Outputs, resume: bool, threads: int, quiet: bool) -> None:
     """Search, write, tell; an interrupted search ends with the exit code of its signal."""
     from toledo.cli.document.outputs import summary, told_in_brief
+    from toledo.cli.document.running import STATES
 
-    saved = run.saved(outputs.output)
-    results, interrupted = run.results(saved, resume, threads, progress_for(quiet, told))
+    checkpoint = run.checkpoint(outputs.output, resume)
+    results, interrupted = run.results(checkpoint, threads, progress_for(quiet, told))
     outputs.write(run.text, results)
     if outputs.output != STANDARD_STREAM:
         run.write_configuration(outputs.output)
@@ -219,11 +214,15 @@ def _finish(run: Run, outputs: Outputs, resume: bool, threads: int, quiet: bool)
     if outputs.as_json:
         typer.echo(json.dumps({**found, "signature": run.signature, "interrupted": bool(interrupted)}, indent=2))
     if not interrupted:
-        saved.remove()
+        if checkpoint:
+            checkpoint.remove()
         return
-    place = saved.save(results)
+    if checkpoint:
+        checkpoint.save_states(STATES, [result.saved_arrays() for result in results])
     log.warning(
         "interrupted: the best translations so far were written; %s",
-        f"go on with the same command and --resume ({place})" if place else "name an --output to be able to go on",
+        f"go on with the same command and --resume ({checkpoint.directory})"
+        if checkpoint
+        else "name an --output to be able to go on",
     )
     sys.exit(SIGNALLED + interrupted)

@@ -13,7 +13,7 @@ from toledo.errors import InputError
 if TYPE_CHECKING:
     from toledo.search.document.settings import DocumentConfiguration
 
-SEARCH, TEMPERATURES, RECORDS = "Search", "Temperatures", "Looking closer"
+SEARCH, RECORDS = "Search", "Looking closer"
 
 
 class StartName(StrEnum):
@@ -21,14 +21,6 @@ class StartName(StrEnum):
 
     beam = "beam"
     random = "random"
-
-
-class AcceptName(StrEnum):
-    """Which changes are accepted."""
-
-    hill_climbing = "hill-climbing"
-    annealing = "annealing"
-    sampling = "sampling"
 
 
 ModelDirectory = Annotated[Path, typer.Argument(help="Model directory.", show_default=False)]
@@ -69,8 +61,14 @@ Segmentation = Annotated[
     typer.Option(help="Begin with these derivations: Moses' -report-segmentation.", rich_help_panel=SEARCH),
 ]
 Accept = Annotated[
-    AcceptName | None,
-    typer.Option("--accept", help="Which changes.", show_default="hill-climbing", rich_help_panel=SEARCH),
+    str | None,
+    typer.Option(
+        "--accept",
+        help="Changes to accept: hill-climbing, annealing:start=1,end=0.05, annealing:schedule=[4,2,1],every=1000, "
+        "sampling:temperature=1.",
+        show_default="hill-climbing",
+        rich_help_panel=SEARCH,
+    ),
 ]
 Operation = Annotated[
     list[str] | None,
@@ -93,16 +91,6 @@ Seconds = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Of random numbers.", min=0, show_default="1", rich_help_panel=SEARCH)
 ]
-Temperature = Annotated[
-    float | None, typer.Option(help="For sampling.", show_default="1", rich_help_panel=TEMPERATURES)
-]
-StartTemperature = Annotated[float | None, typer.Option(help="For annealing.", rich_help_panel=TEMPERATURES)]
-EndTemperature = Annotated[float | None, typer.Option(help="For annealing.", rich_help_panel=TEMPERATURES)]
-Schedule = Annotated[
-    str | None,
-    typer.Option(help="For annealing, instead: 4,2,1,0.5", rich_help_panel=TEMPERATURES),
-]
-Every = Annotated[int | None, typer.Option(help="Steps at each of these.", min=1, rich_help_panel=TEMPERATURES)]
 Record = Annotated[
     str | None,
     typer.Option(
@@ -116,7 +104,7 @@ TraceFile = Annotated[
 ]
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Plot them: .html or .svg.", rich_help_panel=RECORDS)]
 Last = Annotated[
-    bool, typer.Option("--last", help="Write the last state, not the best: a sample.", rich_help_panel=TEMPERATURES)
+    bool, typer.Option("--last", help="Write the last state, not the best: a sample.", rich_help_panel=SEARCH)
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")]
 
@@ -125,23 +113,18 @@ def option_tables(
     search: dict[str, Any],
     operations: list[str] | None,
     models: list[str] | None,
-    schedule: str | None,
     record: str | None,
 ) -> DocumentConfiguration:
     """What options say, as a configuration; values of None are not given."""
-    from toledo.search.document.settings import DocumentConfiguration, checked
+    from toledo.search.document.settings import DocumentConfiguration
 
     given = {name: value.value if isinstance(value, StrEnum) else value for name, value in search.items()}
-    if schedule is not None:
-        given["schedule"] = [_number(part, "--schedule") for part in schedule.replace(",", " ").split()]
     if record is not None:
         given["record"] = int(record) if record.isascii() and record.isdigit() else record
-    return checked(
-        DocumentConfiguration(
-            {name: value for name, value in given.items() if value is not None},
-            named_numbers(operations, "--operation"),
-            {feature_name(name): value for name, value in named_numbers(models, "--model").items()},
-        )
+    return DocumentConfiguration(
+        {name: value for name, value in given.items() if value is not None},
+        named_numbers(operations, "--operation"),
+        {feature_name(name): value for name, value in named_numbers(models, "--model").items()},
     )
 
 

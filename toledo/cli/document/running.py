@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from toledo.cli.document.runs import BLEU
-from toledo.cli.document.states import SavedStates, noticed_signals, with_records
-from toledo.cli.tune.runs import model_digest
 from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.documents import DocumentText
 from toledo.progress import Advance, Progress
-from toledo.resumption import digest
+from toledo.runs.checkpoint import DIGEST, Checkpoint, deferred_signals, digest
 from toledo.search.document.models.semantic import DESCRIPTION
 from toledo.search.document.search import Derivation, DocumentSearch
 from toledo.search.document.settings import DocumentConfiguration, configuration_of, write_configuration
 from toledo.search.document.state import DocumentResult, DocumentState
 from toledo.text.corpus import Document
+from toledo.tuning.loop import model_digest
 
 Derivations = Sequence[Derivation]
+STATES = "documents"  # the kind of what is kept
 
 
 def read_derivations(path: Path | None, documents: Sequence[Document]) -> Derivations | None:
@@ -94,19 +95,23 @@ class Run:
             "documents": len(documents),
             "segments": sum(len(document.segments) for document in documents),
             "start": "given" if self.derivations is not None else search["start"],
-            "accept": search["acceptance"],
+            "accept": self.search.settings.acceptance.name,
             "steps": search["steps"],
             "seed": search["seed"],
-            "search": digest(asdict(self.configuration))[:8],
-            "model": self.identity["model_files"][:8],
+            "search": digest(asdict(self.configuration)).removeprefix(DIGEST)[:8],
+            "model": self.identity["model_files"].removeprefix(DIGEST)[:8],
             "version": self.identity["version"],
         }
         return "|".join(f"{name}:{value}" for name, value in parts.items())
 
-    def saved(self, output: str) -> SavedStates:
-        """The place for states of this very run."""
-        marks = {name: [["", value]] for name, value in self.identity.items()}
-        return SavedStates(output, {**asdict(self.configuration), **marks})
+    def checkpoint(self, output: str, resume: bool) -> Checkpoint | None:
+        """The place for states of this very run, beside an output that is a file."""
+        if output == STANDARD_STREAM:
+            if resume:
+                raise InputError("nothing is kept for standard output", remedy="give the --output FILE of before")
+            return None
+        configuration = {**asdict(self.configuration), **self.identity}
+        return Checkpoint(Path(f"{output}.states"), configuration, resume)
 
     def write_configuration(self, output: str) -> None:
         """Write what was decided beside an output that is a file."""
@@ -114,16 +119,22 @@ class Run:
         write_configuration(f"{output}.toml", self.configuration, provenance)
 
     def results(
-        self, saved: SavedStates, resume: bool, threads: int, progress: Progress
+        self, checkpoint: Checkpoint | None, threads: int, progress: Progress
     ) -> tuple[list[DocumentResult], int]:
         """Search all documents, or go on with what was kept; and the signal that ended it early, or 0.
 
         Documents that were not begun when it came are in their first state.
         """
-        kept, documents = saved.begin(resume), self.text.documents
+        kept, documents = checkpoint.load_states(STATES) if checkpoint else None, self.text.documents
+        if checkpoint and checkpoint.resume and kept is None:
+            raise InputError(
+                "no interrupted search to go on with",
+                file=checkpoint.directory,
+                remedy="leave --resume out to begin anew",
+            )
         total = max(self.search.settings.steps * len(documents), 1)
         begun = threading.Event()
-        with noticed_signals(begun) as noticed, progress("searching", total) as advance:
+        with deferred_signals(begun) as noticed, progress("searching", total) as advance:
             watch = _Watch(noticed, advance, begun)
             if kept is None:
                 found = self.search.search(documents, self.derivations, threads, stop=watch)
@@ -135,9 +146,8 @@ class Run:
                     chunk=1,
                     threads=threads,
                 )
-                found = [
-                    with_records(one, old) for one, old in zip((r for part in runs for r in part), kept, strict=True)
-                ]
+                whole = (one for part in runs for one in part)
+                found = [one.with_saved_records(old) for one, old in zip(whole, kept, strict=True)]
         return found, noticed[0] if noticed else 0
 
 

@@ -8,29 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toledo.cli.known_weights import hint, known_features
 from toledo.errors import InputError
 from toledo.formats.documents import DocumentText, read_documents, with_reference, write_translations
 from toledo.model import Model
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.consistency import LexicalConsistency
+from toledo.search.document.models.readability import LIX, OVIX, LengthParity, TypeTokenRatio
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import (
     DocumentConfiguration,
     DocumentSettings,
     bleu_settings,
-    bleu_weights,
-    configuration_of,
     read_configuration,
 )
+from toledo.tuning.initial import hint, known_features
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
@@ -72,7 +64,11 @@ def _weighted(model: Model, configuration: DocumentConfiguration) -> Model:
 
 
 def _search(
-    model: Model, configuration: DocumentConfiguration, space: Path | None, text: DocumentText
+    model: Model,
+    configuration: DocumentConfiguration,
+    space: Path | None,
+    text: DocumentText,
+    base: DocumentSettings | None = None,
 ) -> DocumentSearch:
     weights, known = {**model.weights, **configuration.weights}, known_features(model)
     names = [name for name in configuration.weights if name not in known]
@@ -83,7 +79,7 @@ def _search(
     if BLEU in names and not referenced:
         raise InputError("BLEU without references", remedy="give --reference FILE, or leave its weight out")
     models = document_models(names, space, model)
-    return DocumentSearch(model, configuration.settings(), models, Weights(weights))
+    return DocumentSearch(model, configuration.settings(base), models, Weights(weights))
 
 
 def make_bleu_search(
@@ -92,8 +88,9 @@ def make_bleu_search(
     """A search for the references: BLEU decides alone; with `guided` the sentence model proposes."""
     weighted = _weighted(model, configuration)
     weights = bleu_weights(weighted.weights, guided)
-    usual = configuration_of(bleu_settings(DocumentSettings(), guided), {})
-    return _search(weighted, replace(usual.changed(configuration), weights=weights), None, text)
+    return _search(
+        weighted, replace(configuration, weights=weights), None, text, bleu_settings(DocumentSettings(), guided)
+    )
 
 
 def read_or_draw(

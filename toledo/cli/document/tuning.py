@@ -16,7 +16,8 @@ from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 
 if TYPE_CHECKING:
-    from toledo.cli.document.tuning_runs import Tuned
+    from toledo.tuning.documents.ranking import DocumentPRO
+    from toledo.tuning.documents.tune import DocumentGradient, DocumentTuning
 
 OF_RANKING = ("pairs", "decoding", "positive", "record", "start", "search_steps")
 OF_GRADIENTS = (
@@ -105,25 +106,47 @@ def tune(  # long because it has many options, a line each
     require_finite({**numbers, **{f"--model {name}": value for name, value in models.items()}})
     if BLEU in models:
         raise InputError("BLEU is no feature: it looks at the references", remedy="leave --model bleu out")
-    choices = Choices(
-        objective.value, initial, frozen, models, semantic_space, sparse,
-        sparse_features, rounds or ROUNDS[objective.value], l2, pairs.value, decoding.value, positive,
-        int(record) if record.isdigit() else record, start.value, search_steps, batch, steps, sharper, samples, every,
-        burn_in, annealing, coupled, match_length, seed,
+    method = _method(
+        objective, rounds or ROUNDS[objective.value], l2,
+        (pairs.value, decoding.value, positive, int(record) if record.isdigit() else record, search_steps, start.value),
+        (batch, steps, sharper, samples, every, burn_in, annealing, coupled, match_length), seed,
     )  # fmt: skip
+    leave = None if frozen is None else frozen.replace(",", " ").split()
+    templates = (sparse or "").replace(",", " ").split()
+    choices = Choices(method, initial, leave, models, semantic_space, templates, sparse_features, seed)
     held_out = (held_out_source, held_out_reference or [], held_out_docids) if held_out_source else None
-    tuned = run(
-        choices, model, (source, reference, docids), held_out, work or output.with_suffix(".tuning"), resume, threads,
+    tuned, tuned_model = run(
+        choices, model, ((source, reference, docids), held_out), work or output.with_suffix(".tuning"), resume, threads,
         progress_for(quiet, told),
     )  # fmt: skip
     tuned.weights.save(output)
     if output_model is not None:
-        names = {*tuned.model.feature_names, *(tuned.model.sparse.names if tuned.model.sparse else ())}
+        names = {*tuned_model.feature_names, *(tuned_model.sparse.names if tuned_model.sparse else ())}
         kept = {name: value for name, value in tuned.weights.items() if name in names}
-        tuned.model.with_weights(type(tuned.weights)(kept, tuned.weights.frozen)).save(output_model)
+        tuned_model.with_weights(type(tuned.weights)(kept, tuned.weights.frozen)).save(output_model)
     elif sparse is not None:
         log.warning("%s has weights of features that the model has not: --output-model writes one that has", output)
     _write(tuned, trace, report, as_json)
+
+
+def _method(
+    objective: DocumentObjective, rounds: int, l2: float | None, ranking: tuple[Any, ...], gradient: tuple[Any, ...],
+    seed: int,
+) -> DocumentPRO | DocumentGradient:  # fmt: skip
+    """Settings of ranking or of gradients, in the order of their options."""
+    from toledo.tuning.documents.ranking import DocumentPRO
+    from toledo.tuning.documents.tune import DocumentGradient
+
+    if objective is DocumentObjective.pro:
+        pairs, decoding, positive, record, search_steps, start = ranking
+        return DocumentPRO(
+            pairs, decoding, positive, record, rounds, search_steps, start, 1.0 if l2 is None else l2, seed
+        )
+    batch, steps, sharper, samples, every, burn_in, annealing, coupled, match_length = gradient
+    name: Any = objective.value
+    return DocumentGradient(
+        name, rounds, batch, steps, sharper, samples, every, burn_in, l2, annealing, coupled, match_length
+    )
 
 
 def _refuse_unused(context: typer.Context, objective: DocumentObjective, sparse: str | None) -> None:
@@ -136,7 +159,7 @@ def _refuse_unused(context: typer.Context, objective: DocumentObjective, sparse:
         refuse_named(context, "there is no --sparse", "sparse_features")
 
 
-def _write(tuned: Tuned, trace: Path | None, report: Path | None, as_json: bool) -> None:
+def _write(tuned: DocumentTuning, trace: Path | None, report: Path | None, as_json: bool) -> None:
     """The trace, the page, and the result in brief."""
     from toledo.files import atomic_writer
     from toledo.reports.tuning import write_report
@@ -163,14 +186,14 @@ def _write(tuned: Tuned, trace: Path | None, report: Path | None, as_json: bool)
     )
 
 
-def _written(tuned: Tuned) -> dict[str, Any]:
+def _written(tuned: DocumentTuning) -> dict[str, Any]:
     """Which weights were written, and their score."""
     if tuned.best:
         return {"best_round": tuned.rounds[0], "best": tuned.score}
     return {"mean_of_rounds": [tuned.rounds[0], tuned.rounds[-1]], "expected": tuned.score}
 
 
-def _rounds_text(tuned: Tuned) -> str:
+def _rounds_text(tuned: DocumentTuning) -> str:
     first, last, all_rounds = tuned.rounds[0], tuned.rounds[-1], len(tuned.history.rounds)
     if tuned.best:
         return f"after round {first} of {all_rounds}"
@@ -179,7 +202,7 @@ def _rounds_text(tuned: Tuned) -> str:
     )
 
 
-def _weights_text(tuned: Tuned) -> str:
+def _weights_text(tuned: DocumentTuning) -> str:
     first, last = tuned.rounds[0], tuned.rounds[-1]
     which = f"round {first}" if first == last else f"rounds {first} to {last}, averaged"
     return which + (", with the word penalty that gives texts the length of references" if tuned.matched else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -29,8 +29,8 @@ from toledo.errors import InputError
 from toledo.files import require_output_directory
 
 if TYPE_CHECKING:
-    from toledo.refinement.history import RefinementHistory
-    from toledo.refinement.loop import Settings
+    from toledo.refinement.settings import RefineSettings
+    from toledo.runs.history import History
 
 WIDE = 120  # columns where no terminal says how many there are
 
@@ -93,10 +93,13 @@ def refine(  # long because it has many options, a line each
         toledo refine model … --train phrase --method growth --tau 5e-5 --output refined
     """
     log = set_up_messages(quiet)
-    from toledo.cli.refine.running import named_settings, procedure_of, settings_name
-    from toledo.model import DESCRIPTION
-    from toledo.refinement.procedure import ListSettings
-    from toledo.refinement.training_lists import SampleSettings
+    from toledo.cli.tune.runs import read_text
+    from toledo.formats.alignments import read_alignments
+    from toledo.model import DESCRIPTION, Model
+    from toledo.refinement.procedure import Procedure
+    from toledo.refinement.settings import RefineSettings
+    from toledo.text.corpus import read_parallel
+    from toledo.tuning.loop import model_digest
 
     work = work or output.with_name(output.name + ".refining")
     _require_places(model, output, work, resume)
@@ -106,44 +109,33 @@ def refine(  # long because it has many options, a line each
     require_finite({"--tau": tau, "--lexicon-tau": lexicon_tau, "--scale": scale, "--density": density})
     if scale is not None:
         require_scale(scale)
-    settings = named_settings(
-        method is Method.growth,
-        on is Spaces.lattices,
-        steps,
-        schedule=train.value,
-        strength=tau,
-        lexicon_strength=lexicon_tau,
-        distance=distance and distance.value,
-        utility=utility and utility.value,
-        scale=scale,
-        iterations=iterations,
-        patience=patience,
-        tune_every=tune_every,
-        threads=threads,
-    )
-    procedure = procedure_of(
-        model,
-        (source, target, alignments),
-        (tune_source, tune_reference),
-        (validate_source, validate_reference),
-        tuner=named_tuner(objective),
-        lists=ListSettings(
-            n_best_size,
-            folds,
-            pop_limit,
-            processes,
-            density if on is Spaces.lattices else None,
-            SampleSettings(samples, settings.scale, seed=seed) if on is Spaces.samples else None,
-        ),
-        rounds=(rounds, rounds_again, seed, threads),
-        tune_baseline=not keep_weights,
-        work=work,
-        progress=progress_for(quiet, told),
+    where: Any = "forests" if on is Spaces.lattices else on.value
+    near: Any = distance and distance.value
+    level: Any = utility and utility.value
+    settings = RefineSettings(
+        train.value, method.value, tau, lexicon_tau, near, level, scale,
+        steps, iterations, patience, folds, where, n_best_size, density, samples, f"beam:pop_limit={pop_limit}",
+        objective.value, rounds, rounds_again, tune_every, keep_weights, processes,
+    )  # fmt: skip
+    loaded = Model.load(model)
+    corpus = read_parallel(source, target, (loaded.source_vocabulary, loaded.target_vocabulary))
+    procedure = Procedure(
+        loaded,
+        corpus,
+        read_text(tune_source, tune_reference),
+        read_text(validate_source, validate_reference),
+        named_tuner(objective),
+        work,
+        None if alignments is None else read_alignments(alignments, corpus),
+        {"model": model_digest(model)},
+        seed,
+        threads,
+        progress_for(quiet, told),
     )
     try:
-        refined = procedure.run(settings, settings_name(settings))
+        refined = procedure.run(settings)
     except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
-        log.warning("interrupted; to go on give the same command with --resume")
+        log.warning("interrupted; to continue give the same command with --resume")
         raise
     refined.model.save(output)
     _print(refined.history, settings, as_json)
@@ -195,7 +187,7 @@ def _refuse_unused(context: typer.Context) -> None:
         refuse_named(context, "with --folds 1 no other models are trained", "alignments")
 
 
-def _print(history: RefinementHistory, settings: Settings, as_json: bool) -> None:
+def _print(history: History, settings: RefineSettings, as_json: bool) -> None:
     """All iterations on standard output, the best one marked."""
     if as_json:
         typer.echo(json.dumps(history.to_json(), ensure_ascii=False))
@@ -205,18 +197,21 @@ def _print(history: RefinementHistory, settings: Settings, as_json: bool) -> Non
     table = Table("iteration", "trained", box=None, pad_edge=False, header_style="bold")
     for name in ("objective", "expected BLEU", "best of lists", "validation BLEU", "CPU s"):
         table.add_column(name, justify="right")
-    for one in history.iterations:
-        mark = " *" if one.number == history.best.number else ""
-        figures = ["–"] * 3
-        if one.objective and one.expected is not None and one.best is not None:
-            figures = [f"{one.objective[1]:.5f}", f"{100 * one.expected:.2f}", f"{one.best:.2f}"]
-        seconds = f"{one.seconds + one.tuning_seconds:.1f}"
-        trained = ", ".join(one.families) or "baseline"
-        table.add_row(f"{one.number}{mark}", trained, *figures, f"{one.validation:.2f}", seconds)
+    for one in history.all_rounds:
+        mark, figures = " *" if one.number == history.best else "", ["–"] * 3
+        if one.objective is not None:
+            details = one.details
+            figures = [f"{one.objective:.5f}", f"{100 * details['expected']:.2f}", f"{details['best_of_lists']:.2f}"]
+        trained = ", ".join(one.trained) or "baseline"
+        table.add_row(f"{one.number}{mark}", trained, *figures, f"{one.score:.2f}", f"{one.seconds:.1f}")
     console.print(table)
-    told = " and ".join(f"{one:g}" for one in dict.fromkeys(map(settings.strength_of, settings.families)))
+    settings = settings.resolved()
+    own = {"phrase": [settings.tau], "lexicon": [settings.lexicon_tau]}
+    told = " and ".join(
+        f"{one:g}" for one in dict.fromkeys(own.get(settings.parameters, [settings.tau, settings.lexicon_tau]))
+    )
     console.print(f"* this model was written; τ = {told}, {history.stopped}", highlight=False)
-    if not history.best.number:
+    if not history.best:
         console.print(
             "No iteration is better than the baseline: try another --tau, --scale or --method.", highlight=False
         )

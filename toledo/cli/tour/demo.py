@@ -73,7 +73,7 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
     from toledo.cli.tour.report_files import read_trace
     from toledo.formats.alignments import read_alignments
     from toledo.reports.demo import Findings, Tour, alignment_quality
-    from toledo.tuning.tuners.gradient import GradientTuner
+    from toledo.tuning.tuners.gradient import Gradient
     from toledo.tuning.tuners.mert import MERT
 
     output = demo.output
@@ -87,7 +87,7 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
     log.info("3. Weights by MERT: %s", output / "mert")
     tuned, mert = steps.tune_weights(demo, model, MERT(), "MERT")
     log.info("4. Weights by CoBLEU: %s", output / "cobleu")
-    _, cobleu = steps.tune_weights(demo, model, GradientTuner("cobleu"), "CoBLEU")
+    _, cobleu = steps.tune_weights(demo, model, Gradient("cobleu"), "CoBLEU")
     log.info("5. Decision rules, with the weights of MERT: %s", output / "rules")
     chosen = {**steps.choose(demo, tuned), **steps.choose_from_samples(demo, tuned)}
     log.info("6. Three systems, and their combination: %s", output / "combination")
@@ -108,8 +108,8 @@ def _run(demo: Demo, size: int, seed: int, ready: Callable[[], None]) -> Tour:
 def _pictures(demo: Demo, model: Model, chosen: Mapping[str, Ids]) -> tuple[list[Example], DrawnForest]:
     """Sentences that the rules are divided about, with their posteriors; and the forest of a short one."""
     from toledo.cli.tour.steps import worth_seeing
-    from toledo.cli.translate.sampling import default_scale
     from toledo.reports.posteriors import Example, shaded
+    from toledo.search.gibbs.search import default_scale
 
     texts = list(zip(*chosen.values(), strict=True))
     numbers = worth_seeing(demo.test, [float(len(set(own))) for own in texts])[:EXAMPLES]

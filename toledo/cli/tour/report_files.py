@@ -13,7 +13,7 @@ from typing import Any
 
 from toledo.cli.consensus.lists import ToForests
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
-from toledo.combination.stages import Stage
+from toledo.combination.stages import TunedStage
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
@@ -21,14 +21,14 @@ from toledo.files import display_name, read_lines
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
-from toledo.refinement.history import RefinementHistory
 from toledo.reports.documents import Course, Point
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Tuning
 from toledo.reports.scores import Scored, Scores
+from toledo.runs.checkpoint import read_run
+from toledo.runs.history import History
 from toledo.storage import read_toml
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.history import History
 
 KNOWN = (
     "give what toledo tune, document tune, refine or combine tune kept in their directories, a --trace of toledo"
@@ -136,10 +136,10 @@ def _json(text: str, file: Path) -> dict[str, Any]:
 def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
     """What one object tells of, by its keys."""
     try:
-        if {"tuner", "rounds", "start"} <= content.keys():
-            return Tuning(_place(name, file), (History.from_json(content, file),))
-        if {"iterations", "finished"} <= content.keys():
-            return Refining(_place(name, file), RefinementHistory.from_json(content))
+        if content.get("kind") == "tuning":
+            return Tuning(_place(name, file), (read_run(file, History),))
+        if content.get("kind") == "refinement":
+            return Refining(_place(name, file), read_run(file, History))
         if {"systems", "signatures"} <= content.keys():
             return scores_of(content, name)
         if {"shares", "weights", "bleu"} <= content.keys():
@@ -181,7 +181,7 @@ def _combination(file: Path, name: str) -> Combination:
     stages = read_toml(file).get("stages")
     if not isinstance(stages, list) or not stages:
         raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
-    weights = Stage.from_table(stages[-1], file).weights
+    weights = TunedStage.from_table(stages[-1], file).weights
     return Combination(_place(name, file), weights.shares, dict(weights.features), {})
 
 

@@ -17,7 +17,6 @@ from toledo.cli.document.outputs import Outputs
 from toledo.cli.evaluate import Scoring, score_systems
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
-from toledo.cli.translate.sampling import default_scale
 from toledo.combination.combiner import Combiner
 from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
 from toledo.combination.tuning import Settings as CombinationSettings
@@ -31,21 +30,23 @@ from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment.aligner import align
 from toledo.progress import Progress, silent
-from toledo.refinement.history import HISTORY, RefinementHistory
-from toledo.refinement.loop import Settings as RefinementSettings
-from toledo.refinement.procedure import ListSettings, Procedure
+from toledo.refinement.procedure import Procedure
+from toledo.refinement.settings import RefineSettings
 from toledo.reports.networks import Segment as NetworkSegment
 from toledo.reports.scores import Scores
+from toledo.runs.checkpoint import RUN
+from toledo.runs.history import History
 from toledo.sample.corpus import write_sample
-from toledo.search.beam.search import BeamSearch, BeamSettings
-from toledo.search.document.models.kinds import BLEUModel, LexicalConsistency
+from toledo.search.beam.search import BeamSearch
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import Annealing, DocumentSettings, Recording
-from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+from toledo.search.document.settings import DocumentSettings
+from toledo.search.gibbs.search import GibbsSearch, default_scale
+from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
 from toledo.text.vocabulary import Vocabulary
 from toledo.training import train
-from toledo.tuning.history import History
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.tuner import Tuner
 from toledo.tuning.tuners.mert import MERT
@@ -62,8 +63,8 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, Annealing(0.3, 0.02)
-LISTS = ListSettings(n_best=30, folds=2, pop_limit=30)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
+REFINING = RefineSettings("phrase", folds=2, nbest=30, search="beam:pop_limit=30", tune_every=0, keep_weights=True)
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,13 @@ class Demo:
 
     def translate(self, model: Model, segments: Sequence[Segment]) -> Texts:
         """The best translations of a text."""
-        search = BeamSearch(model, BeamSettings(POPS))
+        search = BeamSearch(model, Beam(POPS))
         found = search.translate([one.words for one in segments], self.threads, self.progress)
         return [one.words for one in found]
 
     def forests(self, model: Model, segments: Sequence[Segment]) -> list[Forest]:
         """The lattices of a text."""
-        search = BeamSearch(model, BeamSettings(POPS))
+        search = BeamSearch(model, Beam(POPS))
         return search.forests([one.words for one in segments], self.threads, self.progress)
 
     def note(self, what: str, texts: Texts, began: float, file: str) -> None:
@@ -225,7 +226,7 @@ def choose(demo: Demo, model: Model) -> dict[str, Ids]:
 def choose_from_samples(demo: Demo, model: Model) -> dict[str, Ids]:
     """What MBR chooses from samples of a Gibbs sampler."""
     began = working_seconds()
-    settings = GibbsSettings(SAMPLES, 1, BURN_IN, scale=default_scale(model))
+    settings = Gibbs(1, SAMPLES, BURN_IN, scale=default_scale(model))
     sentences = [one.words for one in demo.test]
     samples = GibbsSearch(model, settings).forests(sentences, demo.threads, demo.progress)
     rule = named_rule(RuleName.mbr, RuleSettings(size=HYPOTHESES), samples=True)
@@ -297,7 +298,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     began = working_seconds()
     references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
     text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
-    settings = DocumentSettings(COOLING, steps=STEPS, recording=Recording("logarithmic"))
+    settings = DocumentSettings(COOLING, steps=STEPS, record="logarithmic")
     weights = Weights({**model.weights, LexicalConsistency.name: CONSISTENCY, BLEUModel.name: 0.0})  # BLEU is watched
     search = DocumentSearch(model, settings, [LexicalConsistency(), BLEUModel()], weights)
     results = search.search(text.documents, threads=demo.threads, progress=demo.progress)
@@ -309,7 +310,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     return trace
 
 
-def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistory:
+def refine(demo: Demo, model: Model, alignments: Alignments) -> History:
     """The phrase table trained for expected BLEU, with the weights as they are."""
     began = working_seconds()
     directory = demo.output / "refined"
@@ -318,14 +319,13 @@ def refine(demo: Demo, model: Model, alignments: Alignments) -> RefinementHistor
             demo.sample / "train.src", demo.sample / "train.trg", (model.source_vocabulary, model.target_vocabulary)
         )
         procedure = Procedure(
-            model, corpus, demo.tuning, demo.tuning, MERT(), LoopSettings(threads=demo.threads), Path(work) / "steps",
-            LISTS, alignments, tune_baseline=False, progress=demo.progress,
+            model, corpus, demo.tuning, demo.tuning, MERT(), Path(work) / "steps", alignments, threads=demo.threads,
+            progress=demo.progress,
         )  # fmt: skip
-        settings = RefinementSettings(schedule="phrase", tune_every=0, threads=demo.threads)
-        refined = procedure.run(settings)
+        refined = procedure.run(REFINING)
         refined.model.save(directory)
         demo.note("refine, phrase table", demo.translate(refined.model, demo.test), began, "refined.out")
-    _write_json(demo.output / "refinement" / HISTORY, refined.history.to_json())
+    _write_json(demo.output / "refinement" / RUN, refined.history.to_json())
     return refined.history
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,17 +33,15 @@ from toledo.cli.rules import (
     named_rule,
     refuse_other_rules,
 )
-from toledo.cli.scales import ChooseScale, Reference, Scales, described, scale_table
+from toledo.cli.scales import ChooseScale, Reference, Scales, described, numbers_of, references_of, scale_table
 from toledo.cli.translate import options
 from toledo.cli.translate.sampling import (
     BurnIn,
     Chains,
     DiagnosticsFile,
     Iterations,
-    ObservedSearch,
     SamplingChoice,
     Seed,
-    default_scale,
 )
 from toledo.cli.translate.searches import (
     PopLimit,
@@ -60,10 +58,11 @@ from toledo.progress import silent
 
 if TYPE_CHECKING:
     from toledo.cli.translate.outputs import Wanted
-    from toledo.cli.translate.searches import Search
-    from toledo.cli.translate.translator import Choice, Translator
+    from toledo.consensus.rule import Rule
     from toledo.model import Model
     from toledo.progress import Progress
+    from toledo.search.search import Search
+    from toledo.translation import Translator
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +131,7 @@ def translate(  # long because it has many options, a line each
         toledo translate model test.de --force test.en > scores
     """
     from toledo.cli.translate.outputs import Wanted
-    from toledo.cli.translate.translator import Choice, Translator
+    from toledo.translation import ForcedTranslator, Translator
 
     set_up_messages(quiet)
     require_output_apart(context)
@@ -149,20 +148,28 @@ def translate(  # long because it has many options, a line each
     settings = RuleSettings(gain, hypotheses or (1000 if sampled else 200), precision, ratio, decide_density)
     loaded, progress = _load(model, weights), progress_for(quiet, told if sampled else silent)
     tell_of_joins(search, loaded)
-    if sampled and scale is None and not choose_scale:
-        scale = default_scale(loaded)
-    choice = Choice(decide, settings, lattice_scale(decide, scale), sampled)
-    if sampled:
-        chosen: Search = sampling.search(loaded, choice.scale)
+    rule = None if decide is RuleName.viterbi else named_rule(decide, settings, samples=sampled)
+    sampler = sampling.search(loaded, scale) if sampled else None
+    if sampler is not None:
+        chosen: Search[Any] = sampler
+        if scale is None and not choose_scale:
+            scale = sampler.scale
+            log.info("sampling at scale %g: 4 over the norm of the weights", scale)
     else:
         searching = SearchChoice(search, pop_limit, beam)
         searching.tell(loaded)
         chosen = searching.search(loaded)
     if choose_scale:
-        chooser = sampling if sampled else chosen
-        _choose_scale(chooser, loaded, choice, source, reference or [], scales, threads, progress, output)
+        _choose_scale(chosen, rule, source, reference or [], scales, threads, progress, output)
+        return
+    if force is not None:
+        translator: Translator = ForcedTranslator(chosen, force, threads=threads, progress=progress)
     else:
-        _write(Translator(chosen, choice, force, threads, progress, wanted.forests), chosen, source, wanted)
+        factor = lattice_scale(decide, scale)
+        translator = Translator(chosen, rule, factor, forests=wanted.forests, threads=threads, progress=progress)
+    _write(translator, source, wanted)
+    if sampler is not None:
+        sampling.report(sampler)
 
 
 def _refuse_unused(context: typer.Context) -> None:
@@ -177,6 +184,8 @@ def _refuse_unused(context: typer.Context) -> None:
     if given["force"] is not None:
         if search is not SearchName.beam:
             raise InputError("--force follows the rules of beam search", remedy="leave out --search")
+        if given["decide"] is not RuleName.viterbi:
+            raise InputError("--force scores translations, --decide chooses them", remedy="choose one of both")
         refuse_named(context, "--force does not search", "pop_limit")
     if given["n_best"] is None:
         refuse_named(context, "n-best lists without a place to write them: there is no --n-best FILE", *OF_LISTS)
@@ -188,28 +197,25 @@ def _refuse_unused(context: typer.Context) -> None:
         refuse_named(context, "only for --search gibbs", *OF_SAMPLES)
 
 
-def _write(translator: Translator, search: Search, source: str, wanted: Wanted) -> None:
+def _write(translator: Translator, source: str, wanted: Wanted) -> None:
     """Translate block by block, and say how it went."""
     from toledo.cli.speed import Speed
     from toledo.cli.translate.outputs import opened
 
     speed, lines, words = Speed(), 0, 0
-    with opened(wanted, search.model, translator.threads) as write:
+    with opened(wanted, translator.model, translator.threads) as write:
         for block in translator.blocks(source):
             write(lines, block)
             lines += len(block)
             words += sum(len(found.source) for found in block)
     speed_told = speed.told(lines, words)
     translator.report()
-    if isinstance(search, ObservedSearch):
-        search.report()
     log.info("%s", speed_told)
 
 
 def _choose_scale(
-    how: Search | SamplingChoice,
-    model: Model,
-    choice: Choice,
+    search: Search[Any],
+    rule: Rule | None,
     source: str,
     reference: list[str],
     scales: str | None,
@@ -218,23 +224,25 @@ def _choose_scale(
     output: str,
 ) -> None:
     """BLEU of a rule by its scale, on text with references."""
-    from toledo.cli.translate.sampled_scales import sampled_scale_table
+    from toledo.consensus.decide import Viterbi
+    from toledo.search.gibbs.search import GibbsSearch
     from toledo.text.vocabulary import split_words
+    from toledo.translation import sampled_scale_table
 
     sentences = [split_words(line) for line in read_lines(source)]
-    rule = named_rule(choice.rule, choice.settings)
-    if isinstance(how, SamplingChoice):
-        table = sampled_scale_table(model, how, choice, sentences, reference, scales, threads, progress)
+    if isinstance(search, GibbsSearch):
+        references, numbers = references_of(reference, len(sentences)), numbers_of(scales) if scales else None
+        table = sampled_scale_table(search, rule, sentences, references, numbers, threads=threads, progress=progress)
     else:
-        forests = how.forests(sentences, threads, progress)
-        table = scale_table(rule, forests, how.model.weights, reference, scales, threads, progress)
-    write_lines(output, described(table, rule, as_json=False))
+        forests = search.forests(sentences, threads, progress)
+        table = scale_table(rule or Viterbi(), forests, search.model.weights, reference, scales, threads, progress)
+    write_lines(output, described(table, rule or Viterbi(), as_json=False))
 
 
 def _load(path: Path, weights: Path | None) -> Model:
     """The model, with other weights if there are any."""
-    from toledo.cli.known_weights import load_weights
     from toledo.model import Model
+    from toledo.tuning.initial import load_weights
 
     model = Model.load(path)
     return model if weights is None else load_weights(model, weights)

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from toledo.cli.translate.translator import Found
 from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
@@ -26,10 +25,11 @@ from toledo.formats.nbest import links_text, marked_text, nbest_writer
 from toledo.model import Model
 from toledo.reports.scores import trace
 from toledo.search.steps import word_links
+from toledo.translation import TranslatedLine
 
 SEGMENTS_AT_ONCE = 4
 
-Write = Callable[[int, Sequence[Found]], None]
+Write = Callable[[int, Sequence[TranslatedLine]], None]
 
 
 @dataclass(frozen=True)
@@ -121,19 +121,19 @@ def lattice_format(path: str) -> str:
 
 
 @contextmanager
-def opened(wanted: Wanted, model: Model, threads: int) -> Iterator[Write]:
+def opened(wanted: Wanted, model: Model, threads: int | None) -> Iterator[Write]:
     """Takes blocks of what was found, with the number of their first segment. An error or Ctrl-C leaves no file."""
     with ExitStack() as stack:
         writers = list(_writers(stack, wanted, model, threads))
 
-        def write(first: int, block: Sequence[Found]) -> None:
+        def write(first: int, block: Sequence[TranslatedLine]) -> None:
             for one in writers:
                 one(first, block)
 
         yield write
 
 
-def _writers(stack: ExitStack, wanted: Wanted, model: Model, threads: int) -> Iterator[Write]:
+def _writers(stack: ExitStack, wanted: Wanted, model: Model, threads: int | None) -> Iterator[Write]:
     yield _text(stack, wanted)
     if wanted.alignments is not None:
         yield _alignments(stack, wanted.alignments, model)
@@ -158,7 +158,7 @@ def _text(stack: ExitStack, wanted: Wanted) -> Write:
     stream = stack.enter_context(atomic_writer(wanted.output))
     marked = wanted.segmentation and not wanted.forced
 
-    def write(_: int, block: Sequence[Found]) -> None:
+    def write(_: int, block: Sequence[TranslatedLine]) -> None:
         for found in block:
             entry = Entry([word for step in found.steps for word in step.words], phrases=phrase_spans(found.steps))
             stream.write((marked_text(entry) if marked else found.line) + "\n")
@@ -170,18 +170,18 @@ def _text(stack: ExitStack, wanted: Wanted) -> Write:
 def _alignments(stack: ExitStack, path: Path, model: Model) -> Write:
     stream = stack.enter_context(atomic_writer(path))
 
-    def write(_: int, block: Sequence[Found]) -> None:
+    def write(_: int, block: Sequence[TranslatedLine]) -> None:
         stream.writelines(links_text(word_links(model.table, found.steps)) + "\n" for found in block)
 
     return write
 
 
-def _lists(stack: ExitStack, wanted: Wanted, path: Path, model: Model, threads: int) -> Write:
+def _lists(stack: ExitStack, wanted: Wanted, path: Path, model: Model, threads: int | None) -> Write:
     as_json = is_json(path)
     add = stack.enter_context(jsonl_writer(path) if as_json else nbest_writer(path, marked=wanted.segmentation))
     table = model.table if as_json or wanted.n_best_alignments or wanted.segmentation else None
 
-    def write(first: int, block: Sequence[Found]) -> None:
+    def write(first: int, block: Sequence[TranslatedLine]) -> None:
         def work(begin: int, end: int) -> list[NBestList]:
             return [
                 nbest_list(
@@ -199,7 +199,7 @@ def _lists(stack: ExitStack, wanted: Wanted, path: Path, model: Model, threads: 
 
 
 def _graphs(graphs: Sequence[WriteForest], density: float | None, model: Model) -> Write:
-    def write(_: int, block: Sequence[Found]) -> None:
+    def write(_: int, block: Sequence[TranslatedLine]) -> None:
         for found in block:
             if found.forest is not None:
                 forest = found.forest
@@ -223,7 +223,7 @@ def _with_empty_ones(write: WriteForest) -> WriteForest:
 def _traces(stack: ExitStack, path: str, model: Model) -> Write:
     stream = sys.stderr if path == STANDARD_STREAM else stack.enter_context(atomic_writer(path))
 
-    def write(first: int, block: Sequence[Found]) -> None:
+    def write(first: int, block: Sequence[TranslatedLine]) -> None:
         for number, found in enumerate(block, start=first):
             if found.forest is not None:
                 (best,) = viterbi(found.forest, found.forest.scores(model.weights))

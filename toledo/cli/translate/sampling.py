@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,20 +14,14 @@ import typer
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, require_output
-from toledo.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from toledo.forest.forest import Forest
     from toledo.model import Model
-    from toledo.search.beam.search import SearchResult, Translation
-    from toledo.search.gibbs.diagnostics import Diagnostics
-    from toledo.search.gibbs.samples import Samples
-    from toledo.search.gibbs.search import GibbsSearch
+    from toledo.search.gibbs.diagnostics import ObservedGibbs
 
 log = logging.getLogger(__name__)
 
 SAMPLING = "Sampling (--search gibbs)"
-SHARPNESS = 4.0  # scale × norm of the weights: docs/sampling.md
 LONGER = 5  # times as many iterations are worth a try where chains disagree
 
 Chains = Annotated[int, typer.Option(metavar="N", help="Runs of the sampler.", min=1, rich_help_panel=SAMPLING)]
@@ -40,16 +34,6 @@ DiagnosticsFile = Annotated[
         "--diagnostics", metavar="FILE", help="How well it sampled: .json or .html.", rich_help_panel=SAMPLING
     ),
 ]
-
-
-def default_scale(model: Model) -> float:
-    """The scale for weights of any norm: twice the weights at half the scale are the same distribution."""
-    from toledo.consensus.scale import norm_of
-
-    norm = norm_of(model.weights, model.feature_names)
-    scale = float(f"{SHARPNESS / norm:.3g}") if norm else SHARPNESS
-    log.info("sampling at scale %g: %g over the norm of the weights, %.3g", scale, SHARPNESS, norm)
-    return scale
 
 
 @dataclass(frozen=True)
@@ -69,87 +53,41 @@ class SamplingChoice:
                 raise InputError("is no name for diagnostics", file=self.diagnostics, remedy="name it .json or .html")
             require_output(self.diagnostics)
 
-    def search(self, model: Model, scale: float) -> ObservedSearch:
+    def search(self, model: Model, scale: float | None) -> ObservedGibbs:
         """The sampler of the distribution ∝ exp(scale · score)."""
-        from toledo.search.gibbs.search import GibbsSearch, GibbsSettings
+        from toledo.search.gibbs.diagnostics import ObservedGibbs
+        from toledo.search.settings import Gibbs
 
-        settings = GibbsSettings(self.iterations, self.chains, self.burn_in, scale=scale, seed=self.seed)
-        return ObservedSearch(GibbsSearch(model, settings), self.diagnostics)
+        settings = Gibbs(self.chains, self.iterations, self.burn_in, scale=scale)
+        return ObservedGibbs(model, settings, self.seed, complete=self.diagnostics is not None)
 
-
-@dataclass
-class ObservedSearch:
-    """A sampler that takes notes of all it finds: R-hats, and everything if there is a file for it."""
-
-    sampler: GibbsSearch
-    path: Path | None
-    notes: list[Diagnostics] = field(default_factory=list)
-    r_hats: list[float] = field(default_factory=list)
-
-    @property
-    def model(self) -> Model:
-        """The model."""
-        return self.sampler.model
-
-    @model.setter
-    def model(self, model: Model) -> None:
-        raise AttributeError("a sampler has one model")
-
-    def translate(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[Translation]:
-        """The sampled derivation with the best model score."""
-        return [found.translation(found.best) for found in self._samples(sentences, threads, progress)]
-
-    def results(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[SearchResult]:
-        """The same with all samples."""
-        from toledo.search.gibbs.search import result_of
-
-        return [result_of(found) for found in self._samples(sentences, threads, progress)]
-
-    def forests(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[Forest]:
-        """All samples."""
-        return [found.forest for found in self._samples(sentences, threads, progress)]
-
-    def report(self) -> None:
-        """Write the notes, and say in brief what they are."""
-        self._tell()
-        if self.path is None:
+    def report(self, search: ObservedGibbs) -> None:
+        """Write how well a sampler sampled, and say it in brief."""
+        _warn_of_disagreement(search.r_hats, search.settings.iterations)
+        if self.diagnostics is None:
             return
-        if self.path.suffix == ".html":
+        if self.diagnostics.suffix == ".html":
             from toledo.reports.sampling import write_report
 
-            write_report(self.path, self.notes)
+            write_report(self.diagnostics, search.notes)
             return
         from toledo.reports.sampling import summary
 
-        content = {"summary": summary(self.notes), "segments": [note.to_json() for note in self.notes]}
-        with atomic_writer(self.path) as stream:
+        content = {"summary": summary(search.notes), "segments": [note.to_json() for note in search.notes]}
+        with atomic_writer(self.diagnostics) as stream:
             stream.write(json.dumps(content, indent=1) + "\n")
 
-    def _tell(self) -> None:
-        from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS
 
-        longer = f"try --iterations {LONGER * self.sampler.settings.iterations}"
-        if any(isnan(one) for one in self.r_hats):
-            log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
-            return
-        bad, stuck = (sum(one > limit for one in self.r_hats) for limit in (SUSPICIOUS, STUCK))
-        told = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(self.r_hats)} segments"
-        if not bad:
-            log.info("%s", told)
-            return
-        log.warning("%s%s: their chains disagree; %s", told, f", {stuck} of them stuck" if stuck else "", longer)
+def _warn_of_disagreement(r_hats: Sequence[float], iterations: int) -> None:
+    from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS
 
-    def _samples(self, sentences: Sequence[Sequence[str]], threads: int | None, progress: Progress) -> list[Samples]:
-        from toledo.search.gibbs.diagnostics import diagnose, split_r_hat
-
-        found = self.sampler.samples(sentences, threads, progress)
-        self.r_hats += [split_r_hat(samples.trace) for samples in found]
-        if self.path is not None:
-            self.notes += [diagnose(samples) for samples in found]
-        return found
+    longer = f"try --iterations {LONGER * iterations}"
+    if any(isnan(one) for one in r_hats):
+        log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
+        return
+    bad, stuck = (sum(one > limit for one in r_hats) for limit in (SUSPICIOUS, STUCK))
+    told = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(r_hats)} segments"
+    if not bad:
+        log.info("%s", told)
+        return
+    log.warning("%s%s: their chains disagree; %s", told, f", {stuck} of them stuck" if stuck else "", longer)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from toledo.cli.common import refuse_named
 
 if TYPE_CHECKING:
-    from toledo.forest.forest import Forest
     from toledo.model import Model
-    from toledo.progress import Progress
-    from toledo.search.beam.search import SearchResult, Translation
+    from toledo.search.search import Search
 
 log = logging.getLogger(__name__)
 
@@ -79,30 +76,6 @@ def tell_of_joins(search: SearchName, model: Model) -> None:
     )
 
 
-class Search(Protocol):
-    """What all searches can do. `model` has a weight for every feature of the search."""
-
-    model: Model
-
-    def translate(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
-    ) -> list[Translation]:
-        """The best translation of each sentence."""
-        ...
-
-    def results(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
-    ) -> list[SearchResult]:
-        """The same with search spaces, and how much work it was."""
-        ...
-
-    def forests(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
-    ) -> list[Forest]:
-        """Search spaces."""
-        ...
-
-
 @dataclass(frozen=True)
 class SearchChoice:
     """Which search, and how hard."""
@@ -132,12 +105,9 @@ class SearchChoice:
         if self.name is SearchName.itg and model.table.reordering is not None:
             log.warning("ITG search does not use the reordering table of the model, nor the weights of its features")
 
-    def search(self, model: Model) -> Search:
+    def search(self, model: Model) -> Search[Any]:
         """The search itself."""
-        if self.name is SearchName.itg:
-            from toledo.search.itg import ITGSearch, ITGSettings
+        from toledo.search.settings import ITG, Beam
 
-            return ITGSearch(model, ITGSettings(self.beam))
-        from toledo.search.beam.search import BeamSearch, BeamSettings
-
-        return BeamSearch(model, BeamSettings(self.pop_limit))
+        settings = ITG(self.beam) if self.name is SearchName.itg else Beam(self.pop_limit)
+        return settings.search(model)

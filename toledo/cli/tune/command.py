@@ -25,7 +25,7 @@ from toledo.progress import silent
 if TYPE_CHECKING:
     from toledo.consensus.rule import Rule
 
-UNTIL_COLD = 1_000_000  # rounds: it ends by itself
+UNTIL_ANNEALED = 1_000_000  # rounds: it ends by itself
 
 
 def tune(  # long because it has many options, a line each
@@ -87,12 +87,12 @@ def tune(  # long because it has many options, a line each
 
         toledo tune --n-best-lists val.100best.gz --reference val.en --objective pro --output tuned.toml
     """
-    set_up_messages(quiet)
+    log = set_up_messages(quiet)
     from toledo.cli.tune.outputs import TuningOutputs, best_run, print_runs, summarise
-    from toledo.cli.tune.runs import load_model, read_texts, task_of_lists, task_of_model
-    from toledo.cli.tune.sampled_training import named_trainer, sampled_task
-    from toledo.cli.tune.start_weights import Start
-    from toledo.tuning.loop import LoopSettings
+    from toledo.cli.tune.runs import named_trainer, read_texts, task_of_lists, task_of_model, task_of_samples
+    from toledo.model import Model
+    from toledo.tuning.initial import Initial, with_sparse
+    from toledo.tuning.loop import LoopSettings, model_digest
 
     outputs = TuningOutputs(output, report, output_model, work or output.with_suffix(".tuning"))
     outputs.check()
@@ -102,12 +102,12 @@ def tune(  # long because it has many options, a line each
     tuner, progress = named_tuner(objective, given), progress_for(quiet, told if sampled else silent)
     require_scale(scale)
     settings = LoopSettings(
-        rounds or (UNTIL_COLD if sampled and annealing else 10), n_best_size, density or 50.0, patience=patience,
+        rounds or (UNTIL_ANNEALED if sampled and annealing else 10), n_best_size, density or 50.0, patience=patience,
         metric=named_metric(metric, objective, on), rule=_rule(decide, n_best_size, sampled), scale=scale,
         threads=threads,
     )  # fmt: skip
     _refuse_unused(context, settings.rule, None if trainer else tuner.wants)
-    start, loaded = Start(initial, frozen), None
+    start, loaded = Initial(initial, _names(frozen)), None
     if n_best_lists:
         if model or source or held_out_source or held_out_reference or sparse or output_model:
             raise InputError(
@@ -117,21 +117,30 @@ def tune(  # long because it has many options, a line each
     else:
         if model is None or source is None:
             raise InputError("nothing to tune", remedy="give MODEL, --source and --reference; or --n-best-lists")
-        loaded = load_model(model, sparse, sparse_features)
+        loaded = with_sparse(Model.load(model), _names(sparse) or (), sparse_features)
         texts = read_texts(source, reference or [], held_out_source, held_out_reference or [])
         if trainer:
             sampling = SamplingChoice(chains, iterations, burn_in, 1, None)
-            task = sampled_task(loaded, texts, trainer, settings, start, sampling, progress).of_files(model)
+            task = task_of_samples(loaded, texts, trainer, settings, start, sampling, progress)
         else:
             choice = SearchChoice(search, pop_limit, beam)
-            task = task_of_model(loaded, texts, tuner, settings, start, choice, progress).of_files(model)
+            task = task_of_model(loaded, texts, tuner, settings, start, choice, progress)
+        task.configuration["model"] = model_digest(model)
     tell_if_new(outputs.work, resume)
-    results = task.run(range(seed, seed + seeds), outputs.work, resume, progress)
+    try:
+        results = task.run(range(seed, seed + seeds), outputs.work, resume, progress)
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
+        log.warning("interrupted; to continue after the last complete round give the same command with --resume")
+        raise
     best = best_run(results)
     outputs.write(results, loaded)
     print_runs(summarise([result.history for result in results]), best.history.seed, as_json)
     if model and sparse:
         outputs.tell_of_sparse(best.weights, model)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else text.replace(",", " ").split()
 
 
 def _rule(name: RuleName | None, n_best: int, sampled: bool) -> Rule:
@@ -148,7 +157,7 @@ def _refuse_unused(context: typer.Context, rule: Rule, wants: str | None) -> Non
         refuse_named(context, "not for --search gibbs", "n_best_size", "density", "pop_limit", "beam")
         refuse_named(context, "weights trained by samples have the scale 1", "scale")
         if given["annealing"]:
-            refuse_named(context, "annealing with --search gibbs goes on until it is cold", "patience")
+            refuse_named(context, "annealing with --search gibbs continues until annealing has finished", "patience")
     if rule.name == "viterbi":
         refuse_named(context, "no scale changes which derivation is best; it is for another --decide", "scale")
     if given["n_best_lists"]:

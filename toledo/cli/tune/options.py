@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from toledo.cli.rules import RuleName
-from toledo.cli.tune.tuners import MetricName, ObjectiveName, OnName, OptimiserName
+from toledo.cli.tune.tuners import MetricName, ObjectiveName, OnName, OptimizerName
 
 HELD_OUT, TUNER, WORK = "A held-out set", "The tuner", "Runs and results"  # panels of `--help`
 
@@ -35,7 +35,7 @@ Rounds = Annotated[
     typer.Option(
         help="Search and tune at most so often.",
         min=1,
-        show_default="10; gibbs with --annealing: until it is cold",
+        show_default="10; gibbs with --annealing: until annealing has finished",
         rich_help_panel=TUNER,
     ),
 ]
@@ -52,7 +52,7 @@ Density = Annotated[
 On = Annotated[OnName | None, typer.Option(help="Lists or lattices.", rich_help_panel=TUNER)]
 Restarts = Annotated[int | None, typer.Option(help="Random starts (mert).", min=0, rich_help_panel=TUNER)]
 L2 = Annotated[float | None, typer.Option(help="Keep weights small.", min=0, rich_help_panel=TUNER)]
-Optimiser = Annotated[OptimiserName | None, typer.Option(help="For gradients.", rich_help_panel=TUNER)]
+Optimiser = Annotated[OptimizerName | None, typer.Option(help="For gradients.", rich_help_panel=TUNER)]
 AnnealingFlag = Annotated[
     bool, typer.Option("--annealing", help="From flat distributions to sharp ones.", rich_help_panel=TUNER)
 ]

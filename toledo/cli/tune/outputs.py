@@ -13,12 +13,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from toledo.cli.known_weights import known_features
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
 from toledo.model import DESCRIPTION, Model
 from toledo.reports.tuning import write_report
-from toledo.tuning.history import History, spread
+from toledo.runs.history import History, spread
+from toledo.tuning.initial import known_features
 from toledo.tuning.loop import TuningResult
 from toledo.weights import Weights
 
@@ -87,16 +87,16 @@ def summarise(histories: Sequence[History]) -> dict[str, Any]:
             "seed": one.seed,
             "rounds": len(one.rounds),
             "best_round": one.best,
-            "start": one.start_score,
-            "tuning": _tuning_score(one),
-            "held_out": None if one.start_held_out is None else one.best_score,
+            "start": one.start.score,
+            "tuning": one.best_round.score,
+            "held_out": None if one.start.dev_score is None else one.best_score,
             "cpu_seconds": one.seconds,
             "stopped": one.stopped,
         }
         for one in histories
     ]
-    spreads = {"tuning": spread([_tuning_score(one) for one in histories])}
-    if histories[0].start_held_out is not None:
+    spreads = {"tuning": spread([one.best_round.score for one in histories])}
+    if histories[0].start.dev_score is not None:
         spreads["held_out"] = spread([one.best_score for one in histories])
     return {
         "tuner": histories[0].tuner,
@@ -105,10 +105,6 @@ def summarise(histories: Sequence[History]) -> dict[str, Any]:
         "spread": {name: asdict(one) for name, one in spreads.items()},
         "deviation": "of a sample (n - 1)",
     }
-
-
-def _tuning_score(history: History) -> float:
-    return history.rounds[history.best - 1].after if history.best else history.start_score
 
 
 def summary_json(summary: Mapping[str, Any], indent: int | None = None) -> str:

@@ -1,100 +1,63 @@
-"""What `toledo tune` runs: from files and names to tuning sets, and several seeds in a row."""
+"""What `toledo tune` runs: from files and names to tuning sets."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from toledo.cli.translate.sampling import SamplingChoice
 from toledo.cli.translate.searches import SearchChoice
-from toledo.cli.tune.start_weights import Start
+from toledo.cli.tune.tuners import OF_LISTS, ObjectiveName, TunerOptions
 from toledo.errors import InputError
 from toledo.files import display_name, read_segment_lines
-from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import feature_names, to_forest
 from toledo.formats.list_files import guess_format, read_outputs
-from toledo.model import DESCRIPTION, Model
-from toledo.phrases.sparse import TEMPLATES, sparse_features
+from toledo.model import Model
 from toledo.progress import Progress
-from toledo.resumption import Marks, digest, mark, plain
+from toledo.runs.checkpoint import KIND, digest, plain
+from toledo.search.gibbs.search import GibbsSettings
 from toledo.text.corpus import Segment, read_segments
 from toledo.text.vocabulary import Vocabulary, split_words
-from toledo.tuning.checkpoint import Checkpoint
-from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
+from toledo.tuning.initial import Initial
+from toledo.tuning.loop import LoopSettings, TuningSet, TuningTask, configuration_of, digest_segments, tune
+from toledo.tuning.minimum_risk.trainer import COOLING, MinimumRisk
+from toledo.tuning.minimum_risk.training import SegmentSource, train
 from toledo.tuning.tuner import Tuner
 from toledo.weights import Weights
-
-log = logging.getLogger(__name__)
 
 NO_REFERENCE, ONE_REFERENCE = "there is no reference to tune for", "give --reference FILE, once for each reference"
 MOSES_FEATURES = "0 ||| text ||| lm= -3.5"
 JSON_FEATURES = '{"id": 0, "text": "text", "features": {"lm": -3.5}}'
 
-
-@dataclass(frozen=True)
-class Task:
-    """Everything about a tuning but the seed; `tune` is one that needs only settings, a checkpoint and progress."""
-
-    tune: Callable[..., TuningResult]
-    settings: LoopSettings
-    configuration: Mapping[str, Any]
-
-    def of_files(self, model: Path) -> Task:
-        """The same task for this very model."""
-        return replace(self, configuration={**self.configuration, "MODEL": [[str(model), model_digest(model)]]})
-
-    def run(self, seeds: Sequence[int], work: Path, resume: bool, progress: Progress) -> list[TuningResult]:
-        """A run for each seed, kept in a directory of its own."""
-        try:
-            return [self._run(seed, work / f"seed-{seed}", resume, progress) for seed in seeds]
-        except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
-            log.warning("interrupted; go on after the last complete round: give the same command with --resume")
-            raise
-
-    def _run(self, seed: int, directory: Path, resume: bool, progress: Progress) -> TuningResult:
-        checkpoint = Checkpoint(directory, {**self.configuration, "seed": seed}, resume)
-        return self.tune(replace(self.settings, seed=seed), checkpoint=checkpoint, progress=progress)
+Texts = tuple[Sequence[Segment], Sequence[Segment] | None]  # to tune on, and to choose the best round by
 
 
-@dataclass(frozen=True)
-class Text:
-    """Lines to translate with their references, and the files that they are from."""
-
-    segments: Sequence[Segment]
-    source: Path
-    references: Sequence[Path]
-
-    def marks(self, prefix: str = "--") -> dict[str, Marks]:
-        """Of the files, by the options that name them."""
-        texts = zip(*(segment.references for segment in self.segments), strict=True)
-        pairs = zip(self.references, texts, strict=False)  # no text has no references
-        return {
-            f"{prefix}source": mark(self.source, [segment.words for segment in self.segments]),
-            f"{prefix}reference": [one for file, text in pairs for one in mark(file, text)],
-        }
-
-    def searched(self, model: Model, choice: SearchChoice, threads: int | None, progress: Progress) -> TuningSet:
-        """A tuning set for a search."""
-        sentences = [segment.words for segment in self.segments]
-
-        def search(weights: Weights) -> Sequence[Forest]:
-            return choice.search(model.with_weights(weights)).forests(sentences, threads, progress)
-
-        return TuningSet(search, [segment.references for segment in self.segments], str(choice))
+def named_trainer(name: ObjectiveName, options: TunerOptions) -> MinimumRisk:
+    """The trainer for one of the two expected BLEUs; nothing else can be trained by samples."""
+    if name not in OF_LISTS:
+        listed = " or ".join(sorted(one.value for one in OF_LISTS))
+        raise InputError(
+            f"{name.value} does not work by samples", remedy=f"with --search gibbs give --objective {listed}"
+        )
+    given = options.given(name)
+    if "optimiser" in given:
+        raise InputError(
+            "--optimiser: samples are noisy, so they have an optimiser of their own", remedy="leave --optimiser out"
+        )
+    if "annealing" in given:
+        given["annealing"] = COOLING
+    objective: Any = name.value
+    return MinimumRisk(objective, **given)
 
 
-Texts = tuple[Text, Text | None]  # to tune on, and to choose the best round by
-
-
-def read_text(source: Path, references: Sequence[Path]) -> Text:
+def read_text(source: Path, references: Sequence[Path]) -> Sequence[Segment]:
     """A text with at least one reference."""
     if not references:
         raise InputError(NO_REFERENCE, remedy=ONE_REFERENCE)
-    return Text(read_segments(source, references), source, references)
+    return read_segments(source, references)
 
 
 def read_texts(
@@ -108,24 +71,9 @@ def read_texts(
     return read_text(source, references), read_text(held_out, held_out_references) if held_out else None
 
 
-def load_model(directory: Path, templates: str | None, most: int) -> Model:
-    """The model to tune, with sparse features if any are named."""
-    return with_sparse(Model.load(directory), templates, most)
-
-
-def with_sparse(model: Model, templates: str | None, most: int) -> Model:
-    """The model with sparse features of the most frequent phrase pairs, words, …, if any are named."""
-    if templates is None:
-        return model
-    names = templates.replace(",", " ").split()
-    if unknown := [name for name in names if name not in TEMPLATES]:
-        raise InputError(f"no sparse features {unknown[0]!r}", remedy=f"choose from {', '.join(TEMPLATES)}")
-    return replace(model, sparse=sparse_features(model.table, [TEMPLATES[name] for name in names], most))
-
-
 def task_of_lists(
-    files: Sequence[str], references: Sequence[Path], tuner: Tuner, settings: LoopSettings, start: Start
-) -> Task:
+    files: Sequence[str], references: Sequence[Path], tuner: Tuner, settings: LoopSettings, start: Initial
+) -> TuningTask:
     """Tune on n-best lists of some system: a search that always finds the same, so there is one round."""
     form = guess_format(files[0])  # standard input cannot be looked at afterwards
     lists = list(read_outputs(files))
@@ -139,64 +87,58 @@ def task_of_lists(
     weights = start.weights(names, None)
     found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in lists]
     configuration = {
-        **configuration_of(tuner, settings, start, weights),
-        "--n-best-lists": mark(", ".join(files), found),
-        "--reference": [one for file, text in zip(references, texts, strict=True) for one in mark(file, text)],
+        **configuration_of(tuner, settings, weights),
+        "lists": digest(found),
+        "references": digest(texts),
     }
     tuning = TuningSet(lambda _: forests, list(zip(*texts, strict=True)))
-    return Task(partial(tune, tuner, weights, tuning), replace(settings, rounds=1), configuration)
+    return TuningTask(partial(tune, tuner, weights, tuning), replace(settings, rounds=1), configuration)
 
 
 def task_of_model(
-    model: Model,
-    texts: Texts,
-    tuner: Tuner,
-    settings: LoopSettings,
-    start: Start,
-    choice: SearchChoice,
+    model: Model, texts: Texts, tuner: Tuner, settings: LoopSettings, start: Initial, choice: SearchChoice,
     progress: Progress,
-) -> Task:
+) -> TuningTask:  # fmt: skip
     """Tune a model with a search."""
     choice.tell(model)
-    text, held_out = texts
     sparse = model.sparse.names if model.sparse else ()
     weights = start.weights(
         model.feature_names, model.weights, lambda some: choice.with_weights(model.with_weights(some)).weights, sparse
     )
-    tuning = text.searched(model, choice, settings.threads, progress)
-    other = None if held_out is None else held_out.searched(model, choice, settings.threads, progress)
-    configuration = {
-        **configuration_of_model(model, plain(choice), texts),
-        **configuration_of(tuner, settings, start, weights),
-    }
-    return Task(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
+
+    def search(own: Weights) -> Any:
+        return choice.search(model.with_weights(own))
+
+    def searched(some: Sequence[Segment]) -> TuningSet:
+        return TuningSet.searched(some, search, str(choice), settings.threads, progress)
+
+    tuning, other = searched(texts[0]), None if texts[1] is None else searched(texts[1])
+    configuration = {**_configuration(model, plain(choice), texts), **configuration_of(tuner, settings, weights)}
+    return TuningTask(partial(tune, tuner, weights, tuning, held_out=other), settings, configuration)
 
 
-def configuration_of_model(model: Model, search: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
+def task_of_samples(
+    model: Model, texts: Texts, trainer: MinimumRisk, settings: LoopSettings, start: Initial, sampling: SamplingChoice,
+    progress: Progress,
+) -> TuningTask:  # fmt: skip
+    """Train a model by samples; the scale is 1, for sharpness is learnt."""
+    weights = start.weights(model.feature_names, model.weights, sparse=model.sparse.names if model.sparse else ())
+    gibbs = GibbsSettings(sampling.iterations, sampling.chains, sampling.burn_in, seed=sampling.seed)
+    how = {name: getattr(sampling, name) for name in ("chains", "iterations", "burn_in")}
+    search = {KIND: "gibbs", **how}
+    configuration = {**_configuration(model, search, texts), **configuration_of(trainer, settings, weights)}
+    source = SegmentSource.gibbs(model, texts[0], gibbs, texts[1], settings.threads, progress)
+    return TuningTask(partial(train, trainer, weights, source), settings, configuration)
+
+
+def _configuration(model: Model, search: dict[str, Any], texts: Texts) -> dict[str, Any]:
     """What a result depends on where a model is searched."""
-    text, held_out = texts
-    names = model.sparse.names if model.sparse else ()
     return {
-        "--sparse": mark(f"{len(names)} features", names),
-        "--search": search,
-        **text.marks(),
-        **(held_out.marks("--held-out-") if held_out else {}),
-    }
-
-
-def configuration_of(tuner: object, settings: LoopSettings, start: Start, weights: Weights) -> dict[str, Any]:
-    """What a result depends on, whatever is tuned; the number of rounds may grow and threads do not matter."""
-    return {
-        "--objective": plain(tuner),
-        "--metric": settings.metric.name,
-        "--decide": plain(settings.rule),
-        "--scale": settings.scale,
-        "--n-best-size": settings.n_best,
-        "--density": settings.density,
-        "--patience": settings.patience,
-        "--frozen": ", ".join(sorted(weights.frozen)),
-        "--initial": mark(start.initial, weights.to_table()),
-        "version of Toledo": version("toledo-mt"),
+        "model": model.signature,
+        "features": digest(model.sparse.names if model.sparse else ()),
+        "search": search,
+        **digest_segments(texts[0]),
+        **(digest_segments(texts[1], "dev_") if texts[1] else {}),
     }
 
 
@@ -204,8 +146,3 @@ def _reference_texts(files: Sequence[Path], segments: int) -> list[list[tuple[st
     if not files:
         raise InputError(NO_REFERENCE, remedy=ONE_REFERENCE)
     return [[tuple(split_words(line)) for line in read_segment_lines(file, segments)] for file in files]
-
-
-def model_digest(model: Path) -> str:
-    """A short name for a model directory: its description lists the digests of all its arrays."""
-    return digest((model / DESCRIPTION).read_text(encoding="utf-8"))

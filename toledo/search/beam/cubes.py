@@ -1,4 +1,4 @@
-"""Groups of hypotheses and the spans that may come next: the cubes of a stack.
+"""StackGroups of hypotheses and the spans that may come next: the cubes of a stack.
 
 The arrays that beam search works on, and how they grow.
 """
@@ -10,32 +10,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.heap import ENTRY, grown
+from toledo.compiled.heap import ENTRY, grown, power_of_two
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
-from toledo.language_model.automaton import Automaton
-from toledo.search.options import ONE, WINDOW, SentenceOptions, leaves_gap, span_mask
+from toledo.search.options import (
+    DISCONTINUOUS,
+    MONOTONE,
+    NONE,
+    ONE,
+    SWAP,
+    WINDOW,
+    Scoring,
+    SentenceOptions,
+    leaves_gap,
+    span_mask,
+)
 
-NONE = -1
 MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
-class Limits(NamedTuple):
+class BeamLimits(NamedTuple):
     """Pops per stack, and the longest jump."""
 
     pops: int
     distortion: int
-
-
-class Scoring(NamedTuple):
-    """What else a step scores: jumps, language models, and reordering by pair if there is a reordering model.
-
-    `reordering[pair, 3 * side + orientation]` is weighted; side 0 looks at the previous phrase, 1 at the following one.
-    """
-
-    models: tuple[Automaton, ...]
-    model_weights: NDArray[np.float64]
-    distortion_weight: float
-    reordering: NDArray[np.float32]
 
 
 NODE = np.dtype(
@@ -100,7 +97,7 @@ class Queue(NamedTuple):
     heap: NDArray[Any]  # ENTRY
 
 
-class Groups(NamedTuple):
+class StackGroups(NamedTuple):
     """Room for sorting the hypotheses of a stack into groups."""
 
     table: NDArray[np.int32]
@@ -110,25 +107,14 @@ class Groups(NamedTuple):
     leaders: NDArray[np.int32]
 
 
-class Lattice(NamedTuple):
+class SearchLattice(NamedTuple):
     """The result: edges in the order of their making; the last node is the goal, its edges end the sentence."""
 
     nodes: int
     edges: EdgeArrays
     best_edge: NDArray[np.int32]
-    node_end: NDArray[np.int32]
-    node_begin: NDArray[np.int32]
     node_option: NDArray[np.int32]
     score: float
-
-
-@kernel
-def power_of_two(least: int) -> int:
-    """The smallest power of two that is at least so large."""
-    size = 1
-    while size < least:
-        size *= 2
-    return size
 
 
 @kernel
@@ -154,9 +140,9 @@ def room_for_queue(size: int, models: int) -> Queue:
 
 
 @kernel
-def room_for_groups(size: int) -> Groups:
+def room_for_groups(size: int) -> StackGroups:
     """Room for so many hypotheses."""
-    return Groups(
+    return StackGroups(
         np.empty(power_of_two(2 * size + 2), np.int32), np.empty(size + 1, np.int32), np.empty(size + 1, np.int32),
         np.empty(size, np.int32), np.empty(size, np.int32),
     )  # fmt: skip
@@ -192,15 +178,12 @@ def same_group(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
     )
 
 
-MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
-
-
 @inner_kernel
 def make_cubes(
     options: SentenceOptions,
     future: NDArray[np.float64],
     scoring: Scoring,
-    limits: Limits,
+    limits: BeamLimits,
     nodes: Nodes,
     ranked: NDArray[np.int32],
     first: int,
@@ -238,7 +221,7 @@ def _pair_with_spans(
     options: SentenceOptions,
     future: NDArray[np.float64],
     scoring: Scoring,
-    limits: Limits,
+    limits: BeamLimits,
     nodes: Nodes,
     leader: int,
     first: int,
@@ -276,7 +259,7 @@ def _pair_with_spans(
 
 @inner_kernel
 def rank_by_group(
-    nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int, groups: Groups, reordering: bool
+    nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int, groups: StackGroups, reordering: bool
 ) -> None:
     """Nodes of one group side by side, best first; they come nearly in order, so insertion is quick."""
     table, counts, starts, group, leaders = groups

@@ -21,11 +21,12 @@ from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice
+from toledo.search.beam.cubes import EdgeArrays, SearchLattice
 from toledo.search.beam.forced_paths import PathScoring, Placed, find_paths, place_phrases, prefix_scores
 from toledo.search.beam.search import to_forest
-from toledo.search.options import UNKNOWN_WORD, SentenceOptions
-from toledo.search.weighted_model import harmless, weigh
+from toledo.search.options import NONE, UNKNOWN_WORD, SentenceOptions
+from toledo.search.search import Sentences
+from toledo.search.weighted_model import EncodedSentence, harmless, weigh
 from toledo.text.vocabulary import UNKNOWN
 
 log = logging.getLogger(__name__)
@@ -69,9 +70,13 @@ class ForcedDecoder:
             raise ValueError("a path without a derivation")
         return best
 
+    def encode(self, sentences: Sentences) -> list[EncodedSentence]:
+        """Return sentences as ids, once for any number of calls. New words are added: not for threads."""
+        return [self._weighted.encode(sentence) for sentence in sentences]
+
     def forests(
         self,
-        sentences: Sequence[Words],
+        sentences: Sentences,
         targets: Sequence[Words],
         threads: int | None = None,
         progress: Progress = silent,
@@ -79,11 +84,11 @@ class ForcedDecoder:
         """For each sentence the lattice of all derivations of its target; one without edges where there is none."""
         if len(sentences) != len(targets):
             raise ValueError(f"{len(sentences)} sentences with {len(targets)} targets")
-        encoded = [self._weighted.encode(words) for words in sentences]
+        encoded = self.encode(sentences)
         wanted = [self.model.target_vocabulary.ids(words) for words in targets]
 
         def work(first: int, last: int) -> list[Forest]:
-            return [self._forest(*encoded[i], wanted[i]) for i in range(first, last)]
+            return [self._forest(encoded[i], wanted[i]) for i in range(first, last)]
 
         parts = map_chunks(
             work, len(encoded), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="forcing"
@@ -92,7 +97,7 @@ class ForcedDecoder:
 
     def why_not(self, words: Words, target: Words) -> str:
         """Why a target cannot be reached."""
-        placed = self._placed(*self._weighted.encode(words), self.model.target_vocabulary.ids(target))
+        placed = self._placed(self._weighted.encode(words), self.model.target_vocabulary.ids(target))
         written, used = np.zeros(len(target), np.bool_), np.zeros(len(words), np.bool_)
         for begin, end, place, length in zip(placed.begin, placed.end, placed.place, placed.length, strict=True):
             written[place : place + length], used[begin:end] = True, True
@@ -102,20 +107,20 @@ class ForcedDecoder:
             return f"no phrase for {_listed(words, ~used)} stands in the translation"
         return "the phrases that stand in the translation do not fit together within the distortion limit"
 
-    def _forest(self, source: NDArray[np.int32], copies: NDArray[np.int32], target: NDArray[np.int32]) -> Forest:
-        placed = self._placed(source, copies, target)
+    def _forest(self, sentence: EncodedSentence, target: NDArray[np.int32]) -> Forest:
+        placed = self._placed(sentence, target)
         options = self._options(placed.begin, placed.end, placed.pairs, placed.place, placed.length, target)
         scoring, jump = self._weighted.scoring, self._weighted.longest_jump
         prefix = prefix_scores(scoring, target)
         weights = PathScoring(scoring.model_weights, scoring.distortion_weight, scoring.reordering)
-        lattice, all_kept = find_paths(options, placed, source.size, prefix, weights, jump, self.most)
+        lattice, all_kept = find_paths(options, placed, sentence.source.size, prefix, weights, jump, self.most)
         if not all_kept:
             log.warning("too many derivations of one translation: the best %d for each word are kept", self.most)
         return to_forest(self.model, options, lattice)
 
-    def _placed(self, source: NDArray[np.int32], copies: NDArray[np.int32], target: NDArray[np.int32]) -> Placed:
+    def _placed(self, sentence: EncodedSentence, target: NDArray[np.int32]) -> Placed:
         table = self.model.table
-        copied = ~self._weighted.has_option[source]
+        copied = ~self._weighted.has_option[sentence.source]
         wanted = np.where(target == UNKNOWN, -1, target).astype(np.int32)  # unknown words are not all the same
         return place_phrases(
             table.trie,
@@ -124,8 +129,8 @@ class ForcedDecoder:
             table.pairs.target,
             table.pairs.targets.offsets,
             table.pairs.targets.words,
-            source,
-            copies,
+            sentence.source,
+            sentence.copies,
             copied,
             wanted,
         )
@@ -148,7 +153,7 @@ class ForcedDecoder:
             lengths=lengths, first=nothing, stop=nothing,
         )  # fmt: skip
 
-    def _path(self, options: SentenceOptions) -> Lattice:
+    def _path(self, options: SentenceOptions) -> SearchLattice:
         """The lattice of one derivation: one node after each phrase, and the goal."""
         size = options.begin.size
         ends = np.cumsum(options.lengths)
@@ -161,13 +166,10 @@ class ForcedDecoder:
             options=np.concatenate([numbers[:size], [NONE]]).astype(np.int32),
             model_scores=np.diff(prefix[bounds], axis=0).astype(np.float32),
         )
-        start, goal = np.zeros(1, np.int32), np.zeros(1, np.int32)
-        return Lattice(
+        return SearchLattice(
             nodes=size + 2,
             edges=edges,
             best_edge=numbers - 1,
-            node_end=np.concatenate([start, options.end, goal]),
-            node_begin=np.concatenate([start, options.begin, goal]),
             node_option=np.concatenate([[NONE], numbers[:size], [NONE]]).astype(np.int32),
             score=0.0,
         )

@@ -18,18 +18,20 @@ from toledo.compiled.heap import grown
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
-from toledo.search.beam.cubes import (
+from toledo.search.beam.cubes import MIX, EdgeArrays, SearchLattice, edges_with_room
+from toledo.search.options import (
     DISCONTINUOUS,
-    MIX,
+    LN10,
     MONOTONE,
     NONE,
     SWAP,
-    EdgeArrays,
-    Lattice,
+    UNKNOWN_WORD,
     Scoring,
-    edges_with_room,
+    SentenceOptions,
+    after_span,
+    may_follow,
+    span_mask,
 )
-from toledo.search.options import LN10, UNKNOWN_WORD, SentenceOptions, after_span, may_follow, span_mask
 from toledo.text.vocabulary import END
 
 
@@ -138,7 +140,7 @@ class PathScoring(NamedTuple):
     reordering: NDArray[np.float32]
 
 
-class Hypotheses(NamedTuple):
+class ForcedHypotheses(NamedTuple):
     """Source words done (`gap`, `mask`), the last span and phrase; `following`: the next one at the place."""
 
     place: NDArray[np.int32]
@@ -161,7 +163,7 @@ def find_paths(
     scoring: PathScoring,
     jump: int,
     most: int,
-) -> tuple[Lattice, bool]:
+) -> tuple[SearchLattice, bool]:
     """The lattice of all derivations, and whether that is all: of each target position the best `most` are kept."""
     reordering = scoring.reordering.shape[0] > 0
     models, size = scoring.model_weights.size, prefix.shape[0] - 2
@@ -216,8 +218,8 @@ def find_paths(
 
 
 @kernel
-def _room(size: int) -> Hypotheses:
-    return Hypotheses(
+def _room(size: int) -> ForcedHypotheses:
+    return ForcedHypotheses(
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.uint64), np.empty(size, np.int32),
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size),
         np.empty(size, np.int32),
@@ -225,10 +227,10 @@ def _room(size: int) -> Hypotheses:
 
 
 @kernel
-def _with_room(nodes: Hypotheses, needed: int) -> Hypotheses:
+def _with_room(nodes: ForcedHypotheses, needed: int) -> ForcedHypotheses:
     if needed <= nodes.gap.size:
         return nodes
-    return Hypotheses(
+    return ForcedHypotheses(
         grown(nodes.place, needed), grown(nodes.gap, needed), grown(nodes.mask, needed), grown(nodes.begin, needed),
         grown(nodes.end, needed), grown(nodes.option, needed), grown(nodes.following, needed),
         grown(nodes.score, needed), grown(nodes.best_edge, needed),
@@ -236,7 +238,7 @@ def _with_room(nodes: Hypotheses, needed: int) -> Hypotheses:
 
 
 @kernel
-def _lowest_kept(nodes: Hypotheses, first: int, count: int, most: int) -> float:
+def _lowest_kept(nodes: ForcedHypotheses, first: int, count: int, most: int) -> float:
     """The score of the last hypothesis that is kept at a place."""
     scores, size = np.empty(count), 0
     while first != NONE:
@@ -255,7 +257,9 @@ def _may_follow(gap: int, mask: np.uint64, last: int, b: int, e: int, jump: int)
 
 
 @inner_kernel
-def _orientation_score(options: SentenceOptions, scoring: PathScoring, nodes: Hypotheses, v: int, option: int) -> float:
+def _orientation_score(
+    options: SentenceOptions, scoring: PathScoring, nodes: ForcedHypotheses, v: int, option: int
+) -> float:
     orientation, score = DISCONTINUOUS, 0.0
     if options.begin[option] == nodes.end[v]:
         orientation = MONOTONE
@@ -269,7 +273,7 @@ def _orientation_score(options: SentenceOptions, scoring: PathScoring, nodes: Hy
 
 
 @inner_kernel
-def _slot_of(nodes: Hypotheses, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
+def _slot_of(nodes: ForcedHypotheses, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
     """The slot of the hypothesis equal to v, or the empty one where v goes."""
     mixed = nodes.mask[v] ^ (np.uint64(nodes.gap[v]) << np.uint64(40)) ^ (np.uint64(nodes.end[v]) << np.uint64(52))
     mixed = (mixed * MIX) ^ (np.uint64(nodes.place[v]) << np.uint64(20))
@@ -291,7 +295,7 @@ def _slot_of(nodes: Hypotheses, v: int, slots: NDArray[np.int32], reordering: bo
 
 
 @kernel
-def _larger_slots(nodes: Hypotheses, count: int, size: int, reordering: bool) -> NDArray[np.int32]:
+def _larger_slots(nodes: ForcedHypotheses, count: int, size: int, reordering: bool) -> NDArray[np.int32]:
     slots = np.full(size, NONE, np.int32)
     for v in range(count):
         slots[_slot_of(nodes, v, slots, reordering)] = v
@@ -300,7 +304,7 @@ def _larger_slots(nodes: Hypotheses, count: int, size: int, reordering: bool) ->
 
 @kernel
 def _finish(
-    nodes: Hypotheses,
+    nodes: ForcedHypotheses,
     edges: EdgeArrays,
     scoring: PathScoring,
     prefix: NDArray[np.float64],
@@ -308,7 +312,7 @@ def _finish(
     last: int,
     node_count: int,
     edge_count: int,
-) -> Lattice:
+) -> SearchLattice:
     """End the hypotheses that have all source words."""
     nodes, goal, size = _with_room(nodes, node_count + 1), node_count, prefix.shape[0] - 2
     nodes.score[goal], nodes.best_edge[goal], nodes.option[goal] = -math.inf, NONE, NONE
@@ -328,7 +332,4 @@ def _finish(
     kept = EdgeArrays(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
-    return Lattice(
-        goal + 1, kept, nodes.best_edge[: goal + 1], nodes.end[: goal + 1], nodes.begin[: goal + 1],
-        nodes.option[: goal + 1], nodes.score[goal],
-    )  # fmt: skip
+    return SearchLattice(goal + 1, kept, nodes.best_edge[: goal + 1], nodes.option[: goal + 1], nodes.score[goal])

@@ -21,24 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.heap import add_entry, grown, remove_first, replace_first, second_key
+from toledo.compiled.heap import add_entry, grown, power_of_two, remove_first, replace_first, second_key
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
 from toledo.search.beam.cubes import (
     CUBE,
     MIX,
-    NONE,
+    BeamLimits,
     EdgeArrays,
-    Lattice,
-    Limits,
     Nodes,
     Queue,
-    Scoring,
+    SearchLattice,
     cubes_of_group,
     edges_with_room,
     make_cubes,
     nodes_with_room,
-    power_of_two,
     rank_by_group,
     room_for_edges,
     room_for_groups,
@@ -46,12 +43,14 @@ from toledo.search.beam.cubes import (
     room_for_queue,
     same_group,
 )
-from toledo.search.options import LN10, SentenceOptions, after_span
+from toledo.search.options import LN10, NONE, Scoring, SentenceOptions, after_span
 from toledo.text.vocabulary import END
 
 
 @kernel
-def search_sentence(options: SentenceOptions, future: NDArray[np.float64], scoring: Scoring, limits: Limits) -> Lattice:
+def search_sentence(
+    options: SentenceOptions, future: NDArray[np.float64], scoring: Scoring, limits: BeamLimits
+) -> SearchLattice:
     """Fill the stacks one after the other."""
     length, models, reordering = options.first.shape[0], len(scoring.models), scoring.reordering.shape[0] > 0
     room = 2 + min(limits.pops, 256) * max(length, 1)
@@ -114,7 +113,7 @@ def _count_cubes(cubes: NDArray[Any], cube: int) -> int:
 def _fill_stack(
     options: SentenceOptions,
     scoring: Scoring,
-    limits: Limits,
+    limits: BeamLimits,
     cubes: NDArray[Any],
     cube: int,
     nodes: Nodes,
@@ -282,7 +281,9 @@ def _equal(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
 
 
 @kernel
-def _finish(nodes: Nodes, edges: EdgeArrays, scoring: Scoring, begin: int, node_count: int, edge_count: int) -> Lattice:
+def _finish(
+    nodes: Nodes, edges: EdgeArrays, scoring: Scoring, begin: int, node_count: int, edge_count: int
+) -> SearchLattice:
     """End every complete hypothesis."""
     edges = edges_with_room(edges, edge_count + node_count - begin)
     nodes = nodes_with_room(nodes, node_count + 1)
@@ -303,12 +304,10 @@ def _finish(nodes: Nodes, edges: EdgeArrays, scoring: Scoring, begin: int, node_
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
     records = nodes.records[: goal + 1]
-    return Lattice(
+    return SearchLattice(
         goal + 1,
         kept,
         records["best_edge"].copy(),
-        records["end"].copy(),
-        records["begin"].copy(),
         records["option"].copy(),
         records[goal]["score"],
     )

@@ -31,8 +31,8 @@ from toledo.search.document.arrays import (
     chain_at,
     sentence_at,
 )
-from toledo.search.document.models.counts import Measures
-from toledo.search.document.models.scoring import (
+from toledo.search.document.models.counts import (
+    Measures,
     any_active,
     consider,
     count_document,
@@ -54,6 +54,7 @@ from toledo.search.document.operations import (
     retranslate,
     swap_phrases,
 )
+from toledo.search.document.settings import OPERATIONS, DocumentSettings
 
 
 @inner_kernel
@@ -107,7 +108,6 @@ def sum_scores(state: State) -> None:
     state.totals[SENTENCES] = total
 
 
-OPERATIONS = ("change", "swap", "move", "resegment", "retranslate", "regroup", "reposition")
 CHANGE, SWAP, MOVE, RESEGMENT, RETRANSLATE, REGROUP, REPOSITION = range(7)
 START, PROPOSE, ACCEPT, REJECT = range(4)  # what users' models are told
 RISE = 1e-9  # less is rounding
@@ -124,6 +124,16 @@ class Plan(NamedTuple):
     temperature: float
     max_rejected: int
     visit: int
+
+
+def plan_of(settings: DocumentSettings, step: int = 0, visit: int = 0) -> Plan:
+    """Return what compiled code needs to know of settings at a step."""
+    operations = settings.weighted_operations
+    weights = np.array([getattr(operations, name) for name in OPERATIONS], np.float64)
+    most = np.iinfo(np.int64).max if settings.max_rejected is None else settings.max_rejected
+    habits = Habits(*(float(getattr(operations, name)) for name in Habits._fields))
+    temperature = settings.acceptance.at(step, settings.steps)
+    return Plan(np.cumsum(weights / weights.sum()), habits, temperature, int(most), visit)
 
 
 class Trial(NamedTuple):

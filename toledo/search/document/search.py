@@ -1,6 +1,6 @@
 """Search for translations of whole documents (Hardmeier, Nivre and Tiedemann 2012; Smith 2015).
 
-    search = DocumentSearch(model, DocumentSettings(Annealing(), steps=1_000_000), [LexicalConsistency()])
+    search = DocumentSearch(model, DocumentSettings("annealing", steps=1_000_000), [LexicalConsistency()])
     for result in search.search(documents):
         print(result.score, *result.translations, sep="\n")
 
@@ -26,11 +26,9 @@ from toledo.compiled.random import random_state, text_seed
 from toledo.errors import InputError
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.search import Translation
 from toledo.search.document.arrays import ACCEPTED, BEST, POSSIBLE, PROPOSED, REJECTED, TAKEN, USERS
 from toledo.search.document.loop import (
     ACCEPT,
-    OPERATIONS,
     PROPOSE,
     REJECT,
     START,
@@ -38,41 +36,19 @@ from toledo.search.document.loop import (
     Trial,
     first_half,
     keep_if_best,
+    plan_of,
     run_steps,
     score_of,
     second_half,
     set_phrases,
     sum_scores,
 )
-from toledo.search.document.models.counts import BLEU, FEATURES, HYPOTHESIS, NGRAMS, ORDER, Known
-from toledo.search.document.models.kinds import (
-    LIX,
-    OVIX,
-    BLEUModel,
-    DocumentModel,
-    LengthParity,
-    LexicalConsistency,
-    SemanticModel,
-    TypeTokenRatio,
-)
-from toledo.search.document.models.readability import document_score
-from toledo.search.document.models.scoring import build_measures
-from toledo.search.document.models.semantic import SemanticSpace
+from toledo.search.document.models.counts import BLEU, FEATURES, build_measures, document_score
+from toledo.search.document.models.model import DocumentModel, Known
 from toledo.search.document.models.user import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
-from toledo.search.document.settings import (
-    DOCENT,
-    Annealing,
-    DocumentSettings,
-    HillClimbing,
-    Operations,
-    Recording,
-    Sampling,
-    bleu_settings,
-    bleu_weights,
-)
+from toledo.search.document.settings import OPERATIONS, DocumentSettings
 from toledo.search.document.start import (
     GivenPhrase,
-    Phrases,
     beam_phrases,
     given_phrases,
     phrases_of_pairs,
@@ -83,17 +59,16 @@ from toledo.search.document.state import (
     FEW_ANSWERS,
     DocumentResult,
     DocumentState,
-    Encoded,
     Record,
     Snapshot,
     Tally,
     build_text,
     new_arrays,
-    sentence_parts,
 )
-from toledo.search.features import sentence_features
-from toledo.search.options import PreparedTable
-from toledo.search.weighted_model import weigh
+from toledo.search.features import Derivations, read_steps
+from toledo.search.options import PreparedTable, SentenceOptions
+from toledo.search.search import Translation
+from toledo.search.weighted_model import EncodedSentence, weigh
 from toledo.text.corpus import Document
 from toledo.weights import Weights
 
@@ -122,7 +97,7 @@ class Runner:
         """Whether a model needs the interpreter at each step."""
         return bool(self._python)
 
-    def put(self, state: DocumentState, phrases: Phrases) -> None:
+    def put(self, state: DocumentState, phrases: Derivations) -> None:
         """Bring a document into its first state."""
         set_phrases(state.known.text, state.arrays, state.measures, phrases.offsets, phrases.chosen)
         self.begin(state)
@@ -137,7 +112,7 @@ class Runner:
     def run(self, state: DocumentState, steps: int | None, stop: Stop) -> DocumentResult:
         """Take steps until it is time to stop."""
         goal = self._settings.steps if steps is None else state.step + steps
-        records = [self._record(state)] if state.step == 0 and self._settings.recording.due(0) else []
+        records = [self._record(state)] if state.step == 0 and self._settings.records_at(0) else []
         deadline = time.monotonic() + (self._settings.seconds or math.inf)
         if self._python:
             state.arrays.totals[USERS] = self._weighted(self._user_values(state))
@@ -146,20 +121,20 @@ class Runner:
         visit = self._settings.visit(int(words[-1]), words.size - 1)
         while state.step < goal and words[-1] and time.monotonic() < deadline and not stop(state):
             until = self._next_stop(state.step, goal)
-            plan = self._settings.plan(state.step, visit)
+            plan = plan_of(self._settings, state.step, visit)
             self._take_steps(state, plan, until - state.step)
             if state.step % BLOCK == 0:
                 sum_scores(state.arrays)
             if state.step < until:
                 break
-            if self._settings.recording.due(state.step):
+            if self._settings.records_at(state.step):
                 records.append(self._record(state))
         return self._result(state, records)
 
     def _next_stop(self, step: int, goal: int) -> int:
         """The next step at which something is to be done."""
         settings = self._settings
-        level, record = settings.acceptance.next_level(step, settings.steps), settings.recording.following(step)
+        level, record = settings.acceptance.next_level(step, settings.steps), settings.next_record(step)
         return int(min(goal, record, (step // BLOCK + 1) * BLOCK, level if level > step else goal))
 
     def _take_steps(self, state: DocumentState, plan: Plan, steps: int) -> None:
@@ -206,30 +181,29 @@ class Runner:
         """The values of users' models of a whole state, counted anew."""
         found = self._tell_compiled(state, NO_TRIAL, START)
         if self._python:
-            translations = state.translations_of(state.present)
+            translations = [state.present.steps(s) for s in range(len(state.known.sources))]
             found |= {one.name: float(one.start(translations)) for one in self._python}
         return found
 
     def _snapshot(self, state: DocumentState) -> Snapshot:
         """The present state: features of sentences and of users' models from scratch, all else as it was kept."""
-        text, phrases = state.known.text, state.present
-        features = sentence_features(self._model, text.options, text.scoring, phrases.offsets, phrases.chosen)
+        phrases = state.present
+        features = phrases.totals()
         document_score(state.measures)
         active = state.measures.active
         features |= {name: float(state.measures.values[k]) for k, name in enumerate(FEATURES) if active[k]}
         counted = replace(state, memories=self._new_memories(state))  # the present ones are in use
         features |= self._user_values(counted)
         scores = state.arrays.scores.tolist()
-        translations = zip(state.translations_of(phrases), scores, strict=True)
         return Snapshot(
-            tuple(Translation(steps, score) for steps, score in translations),
+            tuple(Translation(phrases.steps(s), score) for s, score in enumerate(scores)),
             float(score_of(state.arrays)),
             features,
-            state.measures.totals[HYPOTHESIS : NGRAMS + ORDER].copy() if active[BLEU] else None,
+            state.measures.references.totals.copy() if active[BLEU] else None,
         )
 
     def _record(self, state: DocumentState) -> Record:
-        now, texts = self._snapshot(state), self._settings.recording.texts
+        now, texts = self._snapshot(state), self._settings.record_texts
         words = tuple(translation.words for translation in now.translations) if texts else None
         return Record(state.step, now.score, now.features, now.bleu, words)
 
@@ -252,16 +226,9 @@ def _change_of(state: DocumentState, trial: Trial) -> Change:
     first = int(state.known.text.places[trial.sentence]) + trial.first
     old = state.arrays.phrases.chosen[first : first + trial.old].tolist()
     new = state.arrays.phrases.new[: trial.new].tolist()
-    return Change(trial.sentence, trial.first - 1, state.steps_of(old), state.steps_of(new))
+    before, after = (read_steps(state.known.model, state.known.text.options, some) for some in (old, new))
+    return Change(trial.sentence, trial.first - 1, before, after)
 
-
-__all__ = [
-    "ACCEPT", "DOCENT", "LIX", "OPERATIONS", "OVIX", "PROPOSE", "REJECT", "START", "Annealing", "BLEUModel", "Change",
-    "CompiledModel", "DocumentModel", "DocumentResult", "DocumentSearch", "DocumentSettings", "DocumentState",
-    "GivenPhrase", "HillClimbing", "LengthParity", "LexicalConsistency", "Operations", "PythonModel", "Record",
-    "Recording", "Sampling", "SemanticModel", "SemanticSpace", "Snapshot", "Tally", "TypeTokenRatio", "bleu_settings",
-    "bleu_weights",
-]  # fmt: skip
 
 Derivation = Sequence[Sequence[GivenPhrase]]
 
@@ -319,7 +286,7 @@ class DocumentSearch:
                 f"derivations of {len(derivations)} documents for {len(documents)}", remedy="give one for each document"
             )
         encoded = [self._encode(document) for document in documents]
-        table = self._chooser.prepare([source for sentences in encoded for source, _ in sentences])
+        table = self._chooser.prepare([sentence for sentences in encoded for sentence in sentences])
 
         def work(first: int, last: int) -> list[DocumentResult]:
             results = []
@@ -336,7 +303,7 @@ class DocumentSearch:
     def start(self, document: Document, derivation: Derivation | None = None) -> DocumentState:
         """The state of a document before the first step."""
         encoded = self._encode(document)
-        return self._start(document, encoded, self._chooser.prepare([source for source, _ in encoded]), derivation)
+        return self._start(document, encoded, self._chooser.prepare(encoded), derivation)
 
     def run(self, state: DocumentState, steps: int | None = None, stop: Stop = never) -> DocumentResult:
         """Go on for so many steps, or up to the settings' number; in one run or in several, the result is the same."""
@@ -345,8 +312,8 @@ class DocumentSearch:
     def resume(self, document: Document, arrays: Mapping[str, NDArray[Any]]) -> DocumentState:
         """The state that `DocumentState.to_arrays` gave."""
         encoded = self._encode(document)
-        table = self._chooser.prepare([source for source, _ in encoded])
-        state = self._empty(document, encoded, table)
+        table = self._chooser.prepare(encoded)
+        state = self._empty(document, encoded, [self._chooser.options(table, sentence) for sentence in encoded])
         present, best = (
             phrases_of_pairs(state.known, arrays[f"{name}_offsets"], arrays[f"{name}_phrases"])
             for name in ("present", "best")
@@ -355,12 +322,13 @@ class DocumentSearch:
         self._runner.begin(state)
         return state
 
-    def _encode(self, document: Document) -> list[Encoded]:
-        # Unknown words are copied, so they need ids of the target language; here, where there is one thread.
+    def _encode(self, document: Document) -> list[EncodedSentence]:
         return [self._chooser.encode(segment.words) for segment in document.segments]
 
-    def _empty(self, document: Document, encoded: Sequence[Encoded], table: PreparedTable) -> DocumentState:
-        parts = sentence_parts(self._chooser, table, encoded)
+    def _empty(
+        self, document: Document, encoded: Sequence[EncodedSentence], parts: Sequence[SentenceOptions]
+    ) -> DocumentState:
+        """Return a state without phrases; the parts are the options of each sentence."""
         text = build_text(self._scorer, parts, encoded, rescore=self._scorer is not self._chooser)
         sources = [segment.words for segment in document.segments]
         known = Known(self.model, text, sources, [segment.references for segment in document.segments])
@@ -369,21 +337,19 @@ class DocumentSearch:
         return DocumentState(document, known, new_arrays(known, random_state(seed)), measures)
 
     def _start(
-        self, document: Document, encoded: Sequence[Encoded], table: PreparedTable, derivation: Derivation | None
-    ) -> DocumentState:
-        state = self._empty(document, encoded, table)
-        self._runner.put(state, self._first_phrases(state, encoded, table, derivation))
-        return state
-
-    def _first_phrases(
         self,
-        state: DocumentState,
-        encoded: Sequence[Encoded],
+        document: Document,
+        encoded: Sequence[EncodedSentence],
         table: PreparedTable,
         derivation: Derivation | None,
-    ) -> Phrases:
+    ) -> DocumentState:
+        parts = [self._chooser.options(table, sentence) for sentence in encoded]
+        state = self._empty(document, encoded, parts)
         if derivation is not None:
-            return given_phrases(state.known, derivation)
-        if self.settings.start == "random":
-            return random_phrases(state.known.text, state.arrays)
-        return beam_phrases(self._chooser, sentence_parts(self._chooser, table, encoded), state.known)
+            phrases = given_phrases(state.known, derivation)
+        elif self.settings.start == "random":
+            phrases = random_phrases(state.known, state.arrays)
+        else:
+            phrases = beam_phrases(self._chooser, parts, state.known)
+        self._runner.put(state, phrases)
+        return state

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
-from toledo.search.beam.search import BeamSettings
+from toledo.search.beam.search import beam_lattice, best_options
+from toledo.search.chain import random_derivation
 from toledo.search.document.arrays import State, Text, chain_at, sentence_at
-from toledo.search.document.models.counts import Known
-from toledo.search.gibbs.running import random_derivation
-from toledo.search.gibbs.search import beam_derivation
+from toledo.search.document.models.model import Known
+from toledo.search.features import Derivations
 from toledo.search.options import SentenceOptions, after_span, may_follow
+from toledo.search.settings import Beam
 from toledo.search.weighted_model import WeightedModel
 
 
@@ -37,23 +36,10 @@ class GivenPhrase(Protocol):
         """The target words."""
 
 
-@dataclass(frozen=True, eq=False)
-class Phrases:
-    """The options of each sentence in target order: those of sentence s are `chosen[offsets[s]:offsets[s + 1]]`."""
-
-    offsets: NDArray[np.int64]
-    chosen: NDArray[np.int32]
-
-    @classmethod
-    def joined(cls, parts: Sequence[NDArray[np.int32]]) -> Phrases:
-        """One part for each sentence."""
-        offsets = offsets_of([part.size for part in parts])
-        return cls(offsets, np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32))
-
-
-def random_phrases(text: Text, state: State) -> Phrases:
-    """Phrases in source order that have nothing to do with the scores."""
-    return Phrases.joined([_random_sentence(text, state, s) for s in range(text.words.size - 1)])
+def random_phrases(known: Known, state: State) -> Derivations:
+    """Choose phrases in source order, whatever they score."""
+    parts = [_random_sentence(known.text, state, s) for s in range(len(known.sources))]
+    return Derivations.joined(known.model, known.text.options, parts)
 
 
 @kernel
@@ -61,24 +47,27 @@ def _random_sentence(text: Text, state: State, s: int) -> NDArray[np.int32]:
     return random_derivation(sentence_at(text, s), chain_at(text, state, s))
 
 
-def beam_phrases(chooser: WeightedModel, parts: Sequence[SentenceOptions], known: Known) -> Phrases:
-    """The best derivation that beam search finds for each sentence."""
-    pops, found = BeamSettings().pop_limit, []
-    for s, options in enumerate(parts):
-        first = known.options_of(s).start
-        local = beam_derivation(chooser, options, pops) if options.begin.size else np.empty(0, np.int32)
-        found.append((local + first).astype(np.int32))
-    return Phrases.joined(found)
+def beam_phrases(chooser: WeightedModel, parts: Sequence[SentenceOptions], known: Known) -> Derivations:
+    """Choose the best derivation that beam search finds for each sentence, whose options are the parts."""
+    found, first = [], 0
+    for options in parts:
+        if options.begin.size:
+            found.append(best_options(beam_lattice(chooser, options, Beam().pop_limit)) + np.int32(first))
+        else:
+            found.append(np.empty(0, np.int32))
+        first += options.begin.size
+    return Derivations.joined(known.model, known.text.options, found)
 
 
-def given_phrases(known: Known, derivation: Sequence[Sequence[GivenPhrase]]) -> Phrases:
+def given_phrases(known: Known, derivation: Sequence[Sequence[GivenPhrase]]) -> Derivations:
     """Derivations from outside; they must translate each word once, with options of the model, within the limit."""
     if len(derivation) != len(known.sources):
         raise InputError(
             f"derivations of {len(derivation)} sentences for a document of {len(known.sources)}",
             remedy="give one derivation for each segment",
         )
-    return Phrases.joined([_given_sentence(known, s, phrases) for s, phrases in enumerate(derivation)])
+    parts = [_given_sentence(known, s, phrases) for s, phrases in enumerate(derivation)]
+    return Derivations.joined(known.model, known.text.options, parts)
 
 
 def _given_sentence(known: Known, s: int, phrases: Sequence[GivenPhrase]) -> NDArray[np.int32]:
@@ -120,7 +109,7 @@ def require_derivation(known: Known, s: int, chosen: NDArray[np.int32]) -> None:
         raise InputError(f"segment {s + 1}: not all words are translated", remedy="give complete derivations")
 
 
-def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.int32]) -> Phrases:
+def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.int32]) -> Derivations:
     """Phrases from rows of begin, end and pair: what a state was saved as."""
     options, parts = known.text.options, []
     if offsets.size != len(known.sources) + 1 or offsets[-1] != rows.shape[0]:
@@ -138,4 +127,4 @@ def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.
             ) from None
         parts.append(np.array(found, np.int32))
         require_derivation(known, s, parts[-1])
-    return Phrases.joined(parts)
+    return Derivations.joined(known.model, options, parts)

@@ -7,43 +7,34 @@ What a search found: the best state and the last one, and what was recorded on t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of
-from toledo.search.beam.search import Translation
 from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, Text, room_for_state
-from toledo.search.document.loop import OPERATIONS, set_phrases
-from toledo.search.document.models.counts import Known, Measures
+from toledo.search.document.loop import set_phrases
+from toledo.search.document.models.counts import Measures
+from toledo.search.document.models.model import Known
 from toledo.search.document.models.user import Memories
-from toledo.search.document.start import Phrases
-from toledo.search.options import WINDOW, PreparedTable, SentenceOptions
+from toledo.search.document.settings import OPERATIONS
+from toledo.search.features import Derivations
+from toledo.search.options import WINDOW, SentenceOptions
 from toledo.search.phrase_scores import ANSWER, NO_STATE, PhraseScores
-from toledo.search.steps import Step
-from toledo.search.weighted_model import WeightedModel
+from toledo.search.search import Translation
+from toledo.search.weighted_model import EncodedSentence, WeightedModel
 from toledo.text.corpus import Document
-
-if TYPE_CHECKING:
-    pass
-
 
 FEWEST, MOST = 1 << 12, 1 << 22  # answers that are remembered
 
-Encoded = tuple[NDArray[np.int32], NDArray[np.int32]]
-
-
-def sentence_parts(chooser: WeightedModel, table: PreparedTable, encoded: Sequence[Encoded]) -> list[SentenceOptions]:
-    """The options of each sentence, the best by the weights of the model."""
-    return [chooser.options(table, *sentence) for sentence in encoded]
-
 
 def build_text(
-    scorer: WeightedModel, parts: Sequence[SentenceOptions], encoded: Sequence[Encoded], rescore: bool
+    scorer: WeightedModel, parts: Sequence[SentenceOptions], encoded: Sequence[EncodedSentence], rescore: bool
 ) -> Text:
     """The options of all sentences; with `rescore`, they were chosen by other weights than they are to be scored by."""
     options = _joined(parts)
@@ -51,7 +42,7 @@ def build_text(
         known = options.pairs >= 0
         options.static[known] = scorer.pair_scores[options.pairs[known]]
         options.static[~known] = scorer.copy_score
-    lengths = np.array([source.size for source, _ in encoded], np.int64)
+    lengths = np.array([sentence.source.size for sentence in encoded], np.int64)
     widest = int((options.stop - options.first).max(initial=1))
     return Text(
         options,
@@ -133,37 +124,22 @@ class DocumentState:
         return int(self.arrays.counters[STEPS])
 
     @property
-    def present(self) -> Phrases:
+    def present(self) -> Derivations:
         """The phrases of the present state."""
         return self._phrases(self.arrays.phrases.size, self.arrays.phrases.chosen)
 
     @property
-    def best(self) -> Phrases:
+    def best(self) -> Derivations:
         """The phrases of the best state so far, which may be the present one."""
         sizes, chosen = self.arrays.best_size.copy(), self.arrays.best_chosen.copy()
         return self._phrases(sizes, chosen)
 
-    def _phrases(self, sizes: NDArray[np.int64], chosen: NDArray[np.int32]) -> Phrases:
+    def _phrases(self, sizes: NDArray[np.int64], chosen: NDArray[np.int32]) -> Derivations:
         places = self.known.text.places[:-1].tolist()
         parts = [chosen[place + 1 : place + 1 + size] for place, size in zip(places, sizes.tolist(), strict=True)]
-        return Phrases.joined(parts)
+        return Derivations.joined(self.known.model, self.known.text.options, parts)
 
-    def steps_of(self, options: Sequence[int]) -> tuple[Step, ...]:
-        """Phrases to read."""
-        found, arrays = [], self.known.text.options
-        for option in options:
-            begin = int(arrays.word_begin[option])
-            words = arrays.words[begin : begin + int(arrays.lengths[option])].tolist()
-            place = int(arrays.begin[option]), int(arrays.end[option]), int(arrays.pairs[option])
-            found.append(Step(*place, tuple(self.known.model.target_vocabulary.words(words))))
-        return tuple(found)
-
-    def translations_of(self, phrases: Phrases) -> list[tuple[Step, ...]]:
-        """The phrases of each sentence."""
-        chosen = phrases.chosen.tolist()
-        return [self.steps_of(chosen[begin:end]) for begin, end in pairwise(phrases.offsets.tolist())]
-
-    def elsewhere(self, phrases: Phrases) -> DocumentState:
+    def elsewhere(self, phrases: Derivations) -> DocumentState:
         """Another state of the same document, which knows nothing of this one."""
         arrays = new_arrays(self.known, np.zeros(1, np.uint64), self.arrays.phrases.known)
         other = DocumentState(self.document, self.known, arrays, cast(Measures, _copied(self.measures)))
@@ -187,7 +163,7 @@ class DocumentState:
             found[f"{name}_phrases"] = np.column_stack(columns)
         return found
 
-    def put(self, arrays: Mapping[str, NDArray[Any]], present: Phrases, best: Phrases) -> None:
+    def put(self, arrays: Mapping[str, NDArray[Any]], present: Derivations, best: Derivations) -> None:
         """Continue with what `to_arrays` gave."""
         state, text = self.arrays, self.known.text
         set_phrases(text, state, self.measures, present.offsets, present.chosen)
@@ -283,3 +259,29 @@ class DocumentResult:
     def features(self) -> Mapping[str, float]:
         """Those of the best state."""
         return self.best.features
+
+    def saved_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state to continue from and the recorded states, their texts left out."""
+        records = self.records
+        names = [*dict.fromkeys(name for one in records for name in one.features)]  # sparse ones are not in all
+        bleu = [one.bleu for one in records if one.bleu is not None]
+        values = [[one.features.get(name, 0.0) for name in names] for one in records]
+        return {
+            **self.state.to_arrays(),
+            "record_names": np.frombuffer(json.dumps(names).encode(), np.uint8),
+            "record_steps": np.array([one.step for one in records], np.int64),
+            "record_scores": np.array([one.score for one in records], np.float64),
+            "record_features": np.array(values, np.float64),
+            "record_bleu": np.array(bleu, np.int64),
+        }
+
+    def with_saved_records(self, arrays: Mapping[str, NDArray[Any]]) -> DocumentResult:
+        """Return the result with the records that were made before an interruption."""
+        names, bleu = json.loads(arrays["record_names"].tobytes()), arrays["record_bleu"]
+        columns = (arrays[f"record_{name}"].tolist() for name in ("steps", "scores", "features"))
+        records = tuple(
+            Record(step, score, dict(zip(names, values, strict=True)), bleu[place] if bleu.size else None, None)
+            for place, (step, score, values) in enumerate(zip(*columns, strict=True))
+        )
+        known = {one.step for one in records}  # a document that was not begun has recorded its start twice
+        return replace(self, records=(*records, *(one for one in self.records if one.step not in known)))

@@ -8,18 +8,26 @@ samples whose mean would be as certain, from autocorrelations up to where their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.search.chain import MOVED, OPEN, OPERATORS
+from toledo.model import Model
+from toledo.progress import Progress
+from toledo.search.chain import MOVED, OPEN
 from toledo.search.gibbs.samples import Samples
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.search import Sentences
+from toledo.search.settings import OPERATORS, Gibbs
 
 MOST_POINTS = 400  # of a chain in a plot
 SUSPICIOUS = 1.05  # an R-hat above it says that the chains disagree
 STUCK = 10.0  # above it, each half has stayed where it was, and how large R-hat is says nothing more
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,27 @@ class Diagnostics:
         found = asdict(self)
         del found["trace"]
         return {**{name: _plain(value) for name, value in found.items()}, "r_hat": shown_r_hat(self.r_hat)}
+
+
+class ObservedGibbs(GibbsSearch):
+    """A sampler that takes notes: the R-hat of each sentence and, if `complete`, everything else about its samples."""
+
+    def __init__(self, model: Model, settings: Gibbs, seed: int = 1, complete: bool = False) -> None:
+        super().__init__(model, settings, seed)
+        self.complete = complete
+        self.r_hats: list[float] = []
+        self.notes: list[Diagnostics] = []
+
+    def _run(
+        self, sentences: Sentences, threads: int | None, progress: Progress, finish: Callable[[Samples], Result]
+    ) -> list[Result]:
+        def observe(samples: Samples) -> tuple[Result, float, Diagnostics | None]:
+            return finish(samples), split_r_hat(samples.trace), diagnose(samples) if self.complete else None
+
+        found = super()._run(sentences, threads, progress, observe)
+        self.r_hats += [r_hat for _, r_hat, _ in found]
+        self.notes += [note for _, _, note in found if note is not None]
+        return [result for result, _, _ in found]
 
 
 def diagnose(samples: Samples) -> Diagnostics:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.ragged import offsets_of
 from toledo.compiled.random import random_state
 from toledo.forest.assemble import Edges, from_edges
-from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.forest import Forest
 from toledo.forest.ngram_index import (
     NO_NGRAM,
     NGramIndex,
@@ -37,19 +37,24 @@ from toledo.forest.ngram_index import (
     with_room_for_counts,
     words_of,
 )
-from toledo.language_model.automaton import advance, begin_state
 from toledo.model import Model
-from toledo.search.beam.cubes import NONE, EdgeArrays, Lattice, Scoring
-from toledo.search.beam.search import Translation, edge_features, option_sparse
 from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation, to_probabilities
 from toledo.search.chain_operators import weigh_options
-from toledo.search.gibbs.running import Visits
-from toledo.search.options import LN10, SentenceOptions
+from toledo.search.features import Derivations
+from toledo.search.options import SentenceOptions
 from toledo.search.phrase_scores import room_for_answers
-from toledo.search.steps import Step
-from toledo.text.vocabulary import END
+from toledo.search.search import Translation
 
 NEGLIGIBLE = 1e-9
+
+
+class Visits(NamedTuple):
+    """Distinct derivations `options[offsets[d]:offsets[d + 1]]`; `visited[c, t]` is what chain c saw in sample t."""
+
+    offsets: NDArray[np.int64]
+    options: NDArray[np.int32]
+    visited: NDArray[np.int32]
+    scores: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,15 +232,14 @@ class Samples:
         """The derivation with the highest model score."""
         return int(np.argmax(self.scores))
 
+    @property
+    def derivations(self) -> Derivations:
+        """The distinct derivations."""
+        return Derivations(self.model, self.options, self.offsets, self.chosen)
+
     def translation(self, derivation: int) -> Translation:
-        """The phrases and the score of a derivation."""
-        options, steps = self.options, []
-        for option in self.chosen[self.offsets[derivation] : self.offsets[derivation + 1]].tolist():
-            first = int(options.word_begin[option])
-            words = self.model.target_vocabulary.words(options.words[first : first + options.lengths[option]].tolist())
-            begin, end, pair = (int(array[option]) for array in (options.begin, options.end, options.pairs))
-            steps.append(Step(begin, end, pair, tuple(words)))
-        return Translation(tuple(steps), float(self.scores[derivation]))
+        """Return the phrases and the score of a derivation."""
+        return Translation(self.derivations.steps(derivation), float(self.scores[derivation]))
 
     @cached_property
     def forest(self) -> Forest:
@@ -245,17 +249,10 @@ class Samples:
         other weights derivations count by count · exp(scale · (score − old score)): importance sampling, whose gradient
         at the old weights is the covariance of the samples. `translation` knows their phrases.
         """
-        lattice = self._lattice()
-        edges, ends = lattice.edges, self.offsets[1:] + np.arange(1, len(self) + 1)
-        starts = np.concatenate([[0], ends[:-1]])
-        features = np.add.reduceat(edge_features(self.model, self.options, lattice).astype(np.float64), starts)
-        names, sparse = option_sparse(self.model, self.options, edges.options)
-        if sparse is not None:
-            rows = np.concatenate([[0], ends])
-            sparse = SparseArrays(sparse.offsets[rows], sparse.ids, sparse.values)
-        none = np.zeros(len(self) + 1, np.int32)
-        yields = _yields(self.offsets, self.chosen, self.options)
-        given = Edges(none[1:], none, none[:0], yields, features.astype(np.float32), sparse=sparse)
+        derivations, none = self.derivations, np.zeros(len(self) + 1, np.int32)
+        names, sparse = derivations.sparse()
+        features = derivations.features(single=True).astype(np.float32)
+        given = Edges(none[1:], none, none[:0], derivations.yields(), features, sparse=sparse)
         plain = from_edges(given, 0, self.model.feature_names, self.model.target_vocabulary, names)
         return replace(plain, base=np.log(self.counts) / self.scale - plain.scores(self.model.weights, threads=1))
 
@@ -263,21 +260,6 @@ class Samples:
         """Expected counts of n-grams; smoothed ones use all translations that each phrase could have had instead."""
         shares = self.counts / self.size
         return count_ngrams(self.sentence, self.offsets, self.chosen, shares, order, self.scale if smoothed else None)
-
-    def _lattice(self) -> Lattice:
-        """All derivations one after the other, each edge with a node of its own before it."""
-        size = len(self)
-        last = self.offsets[1:] + np.arange(size)  # the edges that end sentences
-        steps = np.ones(self.chosen.size + size, np.bool_)
-        steps[last] = False
-        chosen = np.full(steps.size, NONE, np.int32)
-        chosen[steps] = self.chosen
-        previous = np.concatenate([np.array([NONE], np.int32), chosen[:-1]])  # NONE where a derivation begins
-        begin, end = (np.append(array, 0)[previous] for array in (self.options.begin, self.options.end))
-        scores = _model_scores(self.offsets, self.chosen, self.options, self.sentence.scoring)
-        numbers = np.arange(steps.size, dtype=np.int32)
-        edges = EdgeArrays(numbers, numbers, chosen, scores)
-        return Lattice(steps.size, edges, numbers, end, begin, previous, 0.0)
 
 
 def collect(
@@ -300,39 +282,3 @@ def collect(
         model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
         number[visits.visited].astype(np.int32), tally, asked,
     )  # fmt: skip
-
-
-@kernel
-def _yields(offsets: NDArray[np.int64], chosen: NDArray[np.int32], options: SentenceOptions) -> Yields:
-    """The words of each derivation."""
-    ends = np.zeros(offsets.size, np.int32)
-    for d in range(offsets.size - 1):
-        ends[d + 1] = ends[d]
-        for i in range(offsets[d], offsets[d + 1]):
-            ends[d + 1] += options.lengths[chosen[i]]
-    words, place = np.empty(ends[-1], np.int32), 0
-    for option in chosen:
-        for k in range(options.lengths[option]):
-            words[place] = options.words[options.word_begin[option] + k]
-            place += 1
-    return Yields(ends, words)
-
-
-@kernel
-def _model_scores(
-    offsets: NDArray[np.int64], chosen: NDArray[np.int32], options: SentenceOptions, scoring: Scoring
-) -> NDArray[np.float32]:
-    """The natural log probability of each phrase, and of the end of the sentence after those of each derivation."""
-    scores, place = np.empty((chosen.size + offsets.size - 1, len(scoring.models)), np.float32), 0
-    for d in range(offsets.size - 1):
-        for m in range(len(scoring.models)):
-            place, state = offsets[d] + d, begin_state(scoring.models[m])
-            for i in range(offsets[d], offsets[d + 1]):
-                begin, total = options.word_begin[chosen[i]], 0.0
-                for k in range(begin, begin + options.lengths[chosen[i]]):
-                    score, state = advance(scoring.models[m], state, options.words[k])
-                    total += score
-                scores[place, m] = total * LN10
-                place += 1
-            scores[place, m] = advance(scoring.models[m], state, END)[0] * LN10
-    return scores

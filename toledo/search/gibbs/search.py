@@ -1,186 +1,203 @@
 """Gibbs sampling of phrase-based derivations (Arun et al. 2009; Arun, Haddow and Koehn 2010).
 
-    search = GibbsSearch(model, GibbsSettings(iterations=5000))
+    search = GibbsSearch(model, Gibbs(iterations=5000))
     (samples,) = search.samples(["das haus ist klein".split()])
 
 A chain holds one derivation. Each iteration lets every operator pass over the sentence; each draw is from the exact
 conditional distribution, so the derivations after many iterations are samples of p(e, a | f) ∝ exp(scale · θ·h), with
 nothing pruned but the options of the phrase table. What comes out is a list with counts, on which every decision rule
 and objective works.
-
-How to sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import map_chunks
+from toledo.compiled.hashing import MULTIPLIER
+from toledo.compiled.heap import grown, power_of_two
+from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.random import random_state, text_seed
 from toledo.forest.forest import Forest
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.beam.cubes import NONE, Lattice, Limits
-from toledo.search.beam.search import SearchResult, Translation
-from toledo.search.beam.stacks import search_sentence
-from toledo.search.chain import OPERATORS, Sentence, room_for_chain, set_derivation
-from toledo.search.chain_resegment import room_for_candidates
-from toledo.search.gibbs.diagnostics import Diagnostics, diagnose
-from toledo.search.gibbs.running import NOTHING_KEPT, Plan, random_derivation, run
-from toledo.search.gibbs.samples import Samples, collect
-from toledo.search.options import WINDOW, SentenceOptions, future_scores
+from toledo.search.beam.search import beam_lattice, best_options
+from toledo.search.chain import (
+    MERGE_SPLIT,
+    MOVE,
+    REORDER,
+    RESEGMENT,
+    RETRANS,
+    Chain,
+    Sentence,
+    random_derivation,
+    room_for_chain,
+    set_derivation,
+    total_score,
+)
+from toledo.search.chain_operators import merge_split, move, reorder, retrans
+from toledo.search.chain_resegment import SegmentCandidates, resegment, room_for_candidates, spread_candidates
+from toledo.search.gibbs.samples import Samples, Visits, collect
+from toledo.search.options import NONE, SentenceOptions
 from toledo.search.phrase_scores import room_for_answers
-from toledo.search.weighted_model import WeightedModel, weigh
+from toledo.search.search import Search, SearchResult, Sentences, Translation
+from toledo.search.settings import OPERATORS, Gibbs
 
-STARTS = ("beam", "random")
 RANDOM_SWEEPS = 10  # without any sharpness, after a random start
-REHEATING = (2.0, 4.0, 6.0, 8.0, 10.0, 8.0, 6.0, 4.0, 2.0)
-
-
-@dataclass(frozen=True)
-class GibbsSettings:
-    """Samples are kept from `chains` runs of so many `iterations`, every `thinning`-th, after a `burn_in` each.
-
-    p(derivation) ∝ exp(scale · score). Temperatures divide the scale: `annealing` has those of iterations before the
-    first chain, `reheating` those between chains, which start where the last one ended; nothing is kept of them. The
-    first chain starts with what a beam search finds, or at random. Without all `operators` a chain may not reach all
-    derivations.
-    """
-
-    iterations: int = 1000
-    chains: int = 2
-    burn_in: int = 100
-    thinning: int = 1
-    scale: float = 1.0
-    annealing: tuple[float, ...] = ()
-    reheating: tuple[float, ...] = REHEATING
-    start: str = "beam"
-    seed: int = 1
-    operators: tuple[str, ...] = OPERATORS
-
-    def __post_init__(self) -> None:
-        if min(self.iterations, self.chains, self.thinning) < 1 or self.burn_in < 0:
-            raise ValueError("a sampler needs at least one chain, iteration and step, and no negative burn-in")
-        if self.thinning > self.iterations:
-            raise ValueError(f"of {self.iterations} iterations none is kept with a thinning of {self.thinning}")
-        if not 0.0 < self.scale < np.inf:
-            raise ValueError(f"a scale is a positive number, not {self.scale}")
-        if not all(0.0 < temperature < np.inf for temperature in (*self.annealing, *self.reheating)):
-            raise ValueError("temperatures are positive numbers")
-        if self.start not in STARTS:
-            raise ValueError(f"no start {self.start!r}: choose from {', '.join(STARTS)}")
-        if unknown := set(self.operators) - set(OPERATORS):
-            raise ValueError(f"no operator {min(unknown)!r}: choose from {', '.join(OPERATORS)}")
-
-    def plan(self) -> Plan:
-        """What to do in each iteration, for compiled code."""
-        samples = self.iterations // self.thinning
-        heat = [self.scale / temperature for temperature in self.annealing]
-        reheat = [self.scale / temperature for temperature in self.reheating]
-        sharpness = [0.0] * (RANDOM_SWEEPS if self.start == "random" else 0)
-        chain: list[int] = []
-        for number in range(self.chains):
-            sharpness += [*(reheat if number else heat), *[self.scale] * (self.burn_in + self.thinning * samples)]
-            chain += [NOTHING_KEPT] * (len(sharpness) - len(chain) - self.thinning * samples)
-            chain += ([NOTHING_KEPT] * (self.thinning - 1) + [number]) * samples
-        operators = np.array([name in self.operators for name in OPERATORS])
-        return Plan(np.array(sharpness), np.array(chain, np.int32), self.chains, samples, operators)
-
-
-__all__ = ["OPERATORS", "Diagnostics", "GibbsSearch", "GibbsSettings", "Samples", "diagnose", "result_of"]
-
+SHARPNESS = 4.0  # scale × norm of the weights: docs/sampling.md
 START_POPS = 50
+NOTHING_KEPT = -1
 
-Result = TypeVar("Result")
+
+class ChainPlan(NamedTuple):
+    """The sharpness (scale / temperature) of each iteration, and for which chain its derivation is kept, if any."""
+
+    sharpness: NDArray[np.float64]
+    chain: NDArray[np.int32]
+    chains: int
+    samples: int
+    operators: NDArray[np.bool_]
 
 
-class GibbsSearch:
+class GibbsSearch(Search[Samples]):
     """A sampler with one model and its weights. The same sentence gets the same samples, wherever it stands."""
 
-    def __init__(self, model: Model, settings: GibbsSettings = GibbsSettings()) -> None:
-        self.model, self.settings = model, settings
-        self._weighted = weigh(model)
+    label = "sampling"
 
-    def samples(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[Samples]:
-        """All that was found for each sentence."""
+    def __init__(self, model: Model, settings: Gibbs = Gibbs(), seed: int = 1) -> None:
+        super().__init__(model, seed)
+        self.settings = settings
+
+    @property
+    def scale(self) -> float:
+        """The factor of model scores."""
+        return default_scale(self.model) if self.settings.scale is None else self.settings.scale
+
+    def samples(self, sentences: Sentences, threads: int | None = None, progress: Progress = silent) -> list[Samples]:
+        """Return all samples of each sentence."""
         return self._run(sentences, threads, progress, lambda found: found)
 
-    def forests(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[Forest]:
-        """For each sentence its distinct derivations with their counts: see `Samples.forest`."""
-        return self._run(sentences, threads, progress, lambda found: found.forest)
-
-    def results(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[SearchResult]:
-        """For each sentence the sampled derivation with the best model score, and the forest of all."""
-        return self._run(sentences, threads, progress, result_of)
-
-    def translate(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = silent
-    ) -> list[Translation]:
-        """For each sentence the sampled derivation with the best model score."""
-        return self._run(sentences, threads, progress, lambda found: found.translation(found.best))
-
-    def _run(
-        self,
-        sentences: Sequence[Sequence[str]],
-        threads: int | None,
-        progress: Progress,
-        finish: Callable[[Samples], Result],
-    ) -> list[Result]:
-        # Unknown words are copied, so they need ids of the target language; here, where there is one thread.
-        encoded = [self._weighted.encode(words) for words in sentences]
-        table = self._weighted.prepare([source for source, _ in encoded])
-
-        def work(first: int, last: int) -> list[Result]:
-            found = []
-            for i in range(first, last):
-                options = self._weighted.options(table, *encoded[i])
-                found.append(finish(self._sample(options, text_seed(self.settings.seed, sentences[i]))))
-            return found
-
-        parts = map_chunks(work, len(encoded), chunk=1, threads=threads, progress=progress, label="sampling")
-        return [result for part in parts for result in part]
-
-    def _sample(self, options: SentenceOptions, seed: int) -> Samples:
-        weighted, plan, models = self._weighted, self.settings.plan(), len(self.model.language_models)
-        sentence = sentence_of(weighted, options)
+    def _search(self, options: SentenceOptions, words: Sequence[str]) -> Samples:
+        sentence, models = self._weighted.sentence(options), len(self.model.language_models)
         candidates, known = room_for_candidates(options, models), room_for_answers(options, models)
-        chain = room_for_chain(sentence, known, random_state(seed))
-        beam = self.settings.start == "beam"
-        start = beam_derivation(weighted, options, START_POPS) if beam else random_derivation(sentence, chain)
+        chain = room_for_chain(sentence, known, random_state(text_seed(self.seed, words)))
+        if self.settings.start == "beam":
+            start = best_options(beam_lattice(self._weighted, options, START_POPS))
+        else:
+            start = random_derivation(sentence, chain)
         set_derivation(sentence, chain, start)
-        visits = run(sentence, chain, candidates, plan)
-        return collect(self.model, sentence, self.settings.scale, visits, chain.tally, int(known.missed[0]))
+        visits = run(sentence, chain, candidates, plan_chains(self.settings, self.scale))
+        return collect(self.model, sentence, self.scale, visits, chain.tally, int(known.missed[0]))
+
+    def _translation(self, found: Samples) -> Translation:
+        return found.translation(found.best)
+
+    def _forest(self, found: Samples) -> Forest:
+        return found.forest
+
+    def _result(self, found: Samples) -> SearchResult:
+        """Return the best derivation and the forest; the work is the number of draws and of distinct derivations."""
+        draws = int(found.tally[:, 0].sum())
+        return SearchResult(self._translation(found), found.forest, found.options.begin.size, draws, len(found))
 
 
-def sentence_of(weighted: WeightedModel, options: SentenceOptions) -> Sentence:
-    """A sentence as chains see it."""
-    return Sentence(options, weighted.scoring, weighted.longest_jump, min(options.first.shape[1], WINDOW))
+def default_scale(model: Model) -> float:
+    """Return the scale for weights of any norm: twice the weights at half the scale are the same distribution."""
+    norm = model.weights.norm(model.feature_names)
+    return float(f"{SHARPNESS / norm:.3g}") if norm else SHARPNESS
 
 
-def beam_derivation(weighted: WeightedModel, options: SentenceOptions, pops: int) -> NDArray[np.int32]:
-    """The options of the best derivation that a beam search finds."""
-    limits = Limits(pops, weighted.longest_jump)
-    lattice: Lattice = search_sentence(options, future_scores(options, WINDOW), weighted.scoring, limits)
-    found, edge = [], int(lattice.best_edge[lattice.nodes - 1])
-    while edge != NONE:
-        if lattice.edges.options[edge] != NONE:
-            found.append(int(lattice.edges.options[edge]))
-        edge = int(lattice.best_edge[lattice.edges.tails[edge]])
-    return np.array(found[::-1], np.int32)
+def plan_chains(settings: Gibbs, scale: float) -> ChainPlan:
+    """Return what to do in each iteration, for compiled code."""
+    samples = settings.iterations // settings.thinning
+    heat, reheat = ([scale / one for one in some] for some in (settings.annealing, settings.reheating))
+    sharpness = [0.0] * (RANDOM_SWEEPS if settings.start == "random" else 0)
+    chain: list[int] = []
+    for number in range(settings.chains):
+        sharpness += [*(reheat if number else heat), *[scale] * (settings.burn_in + settings.thinning * samples)]
+        chain += [NOTHING_KEPT] * (len(sharpness) - len(chain) - settings.thinning * samples)
+        chain += ([NOTHING_KEPT] * (settings.thinning - 1) + [number]) * samples
+    operators = np.array([name in settings.operators for name in OPERATORS])
+    return ChainPlan(np.array(sharpness), np.array(chain, np.int32), settings.chains, samples, operators)
 
 
-def result_of(found: Samples) -> SearchResult:
-    """The best derivation and the forest; the work done is the number of draws and of distinct derivations."""
-    draws = int(found.tally[:, 0].sum())
-    return SearchResult(found.translation(found.best), found.forest, found.options.begin.size, draws, len(found))
+@inner_kernel
+def sweep(
+    sentence: Sentence, chain: Chain, candidates: SegmentCandidates, operators: NDArray[np.bool_], sharpness: float
+) -> None:
+    """One iteration: each operator once over the sentence.
+
+    Where an operator goes does not depend on what it draws on the way, so each leaves the distribution invariant.
+    """
+    length = chain.place.size
+    if operators[RETRANS]:
+        for place in range(1, chain.size[0] + 1):
+            retrans(sentence, chain, place, sharpness)
+    if operators[MERGE_SPLIT]:
+        for middle in range(1, length):
+            merge_split(sentence, chain, middle, sharpness)
+    if operators[REORDER]:
+        for i in range(1, chain.size[0]):
+            for j in range(i + 1, chain.size[0] + 1):
+                reorder(sentence, chain, i, j, sharpness)
+    if operators[MOVE]:
+        for s in range(length):
+            if sentence.options.begin[chain.chosen[chain.place[s]]] == s:
+                move(sentence, chain, chain.place[s], sharpness)
+    if operators[RESEGMENT]:
+        place = int(np.int64(1))  # not a literal, for which all would be compiled once more
+        while place <= chain.size[0]:
+            place = resegment(sentence, chain, candidates, place, sharpness)
+
+
+@kernel
+def run(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, plan: ChainPlan) -> Visits:
+    """Run all chains one after the other, each from where the last one ended."""
+    visited, kept = np.empty((plan.chains, plan.samples), np.int32), np.zeros(plan.chains, np.int64)
+    offsets, scores, count = np.zeros(visited.size + 1, np.int64), np.empty(visited.size), 0
+    options, slots = np.empty(1024, np.int32), np.full(power_of_two(2 * visited.size + 2), NONE, np.int32)
+    for t in range(plan.sharpness.size):
+        if t == 0 or plan.sharpness[t] != plan.sharpness[t - 1]:
+            spread_candidates(sentence.options, candidates, plan.sharpness[t])
+        sweep(sentence, chain, candidates, plan.operators, plan.sharpness[t])
+        c = plan.chain[t]
+        if c == NOTHING_KEPT:
+            continue
+        slot = _slot_of(chain, offsets, options, slots)
+        if slots[slot] == NONE:
+            slots[slot] = count
+            scores[count] = total_score(sentence, chain)
+            size = chain.size[0]
+            offsets[count + 1] = offsets[count] + size
+            options = grown(options, offsets[count + 1])
+            for i in range(size):
+                options[offsets[count] + i] = chain.chosen[1 + i]
+            count += 1
+        visited[c, kept[c]] = slots[slot]
+        kept[c] += 1
+    return Visits(offsets[: count + 1], options[: offsets[count]], visited, scores[:count])
+
+
+@inner_kernel
+def _slot_of(chain: Chain, offsets: NDArray[np.int64], options: NDArray[np.int32], slots: NDArray[np.int32]) -> int:
+    """The slot of the derivation that is equal to the state, or the empty one where it goes."""
+    size, mixed = chain.size[0], np.uint64(0)
+    for i in range(1, size + 1):
+        mixed = (mixed ^ np.uint64(chain.chosen[i] + 1)) * MULTIPLIER
+        mixed ^= mixed >> np.uint64(29)
+    slot = np.int64(mixed & np.uint64(slots.size - 1))
+    while slots[slot] != NONE:
+        first = offsets[slots[slot]]
+        same = offsets[slots[slot] + 1] - first == size
+        if same:
+            for i in range(size):
+                if options[first + i] != chain.chosen[1 + i]:
+                    same = False
+                    break
+        if same:
+            break
+        slot = (slot + 1) & (slots.size - 1)
+    return int(slot)

@@ -25,57 +25,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
-from toledo.compiled.ragged import Sequences, offsets_of
+from toledo.compiled.ragged import Sequences
 from toledo.consensus.mbr import mbr
 from toledo.consensus.rule import GAINS
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import SparseArrays
+from toledo.forest.linear import Rows, SparseArrays
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.document.arrays import BEST, Text
-from toledo.search.document.loop import run_steps, set_phrases
-from toledo.search.document.models.counts import FEATURES
-from toledo.search.document.models.kinds import DocumentModel
-from toledo.search.document.models.readability import document_score
+from toledo.search.document.arrays import BEST
+from toledo.search.document.loop import plan_of, run_steps, set_phrases
+from toledo.search.document.models.counts import FEATURES, document_score
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, Operations, Sampling
-from toledo.search.document.start import Phrases
+from toledo.search.document.settings import DocumentSampling, DocumentSettings, Operations
 from toledo.search.document.state import DocumentState
-from toledo.search.features import sentence_columns
-from toledo.search.options import SentenceOptions
+from toledo.search.features import Derivations
 from toledo.text.corpus import Document
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import TuningSet
-from toledo.tuning.rows import Rows
 from toledo.weights import Weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def sentence_rows(model: Model, text: Text, phrases: Phrases, first_sparse: int) -> Rows:
+def sentence_rows(derivations: Derivations, first_sparse: int) -> Rows:
     """A row for each sentence with the features of the sentence model; sparse ones are columns from `first_sparse` on.
 
-    `phrases` may have any number of sentences, such as those of many states one after the other.
+    There may be any number of sentences, such as those of many states one after the other.
     """
-    options, chosen, offsets = text.options, phrases.chosen, phrases.offsets
-    columns = sentence_columns(model, options, text.scoring, offsets, chosen)
-    dense = np.column_stack([columns[name] for name in model.feature_names]).astype(np.float32)
+    model, offsets = derivations.model, derivations.offsets
+    dense = derivations.features().astype(np.float32)
     if model.sparse is None:
         return Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-    starts, ids, values = model.sparse.rows(options.pairs[chosen].astype(np.int64))
+    starts, ids, values = model.sparse.rows(derivations.options.pairs[derivations.chosen].astype(np.int64))
     return Rows(np.empty(0), dense, starts[offsets], ids + np.int32(first_sparse), values)
-
-
-def texts_of(options: SentenceOptions, phrases: Phrases) -> tuple[NDArray[np.int32], Ints]:
-    """The words of each sentence one after the other, and where each begins."""
-    lengths = options.lengths[phrases.chosen].astype(np.int64)
-    ends = offsets_of(lengths)
-    places = np.arange(ends[-1]) + np.repeat(options.word_begin[phrases.chosen] - ends[:-1], lengths)
-    return options.words[places], ends[phrases.offsets]
 
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -183,7 +170,7 @@ class Chains:
 
     def _search(self, weights: Weights) -> DocumentSearch:
         settings = self.settings
-        how = DocumentSettings(Sampling(), settings.operations, start=settings.start, seed=settings.seed)
+        how = DocumentSettings(DocumentSampling(), settings.operations, start=settings.start, seed=settings.seed)
         return DocumentSearch(self.model, how, self.models, weights)
 
     def _begun(self, search: DocumentSearch, number: int) -> DocumentState:
@@ -211,7 +198,7 @@ class Chains:
         self, search: DocumentSearch, state: DocumentState, number: int, references: PreparedReferences
     ) -> DocumentSamples:
         settings, text = self.settings, state.known.text
-        words, plan = int(text.words[-1]), search.settings.plan()
+        words, plan = int(text.words[-1]), plan_of(search.settings)
         burn_in = settings.again if number in self._arrays else settings.first
         between = max(round(settings.every * words), min(words, 1))  # no word, no step
         pauses = [round(burn_in * words), *[between] * (settings.states - 1)]
@@ -223,18 +210,20 @@ class Chains:
                 document_score(state.measures)
                 totals[t] = state.measures.values[self._active]
         phrases = by_sentence(found)
-        rows = sentence_rows(self.model, text, phrases, len(self.model.feature_names) + len(self.models))
-        target, offsets = texts_of(text.options, phrases)
+        rows = sentence_rows(phrases, len(self.model.feature_names) + len(self.models))
+        yields = phrases.yields()
+        target, offsets = yields.words, yields.offsets.astype(np.int64)
         segments = self.firsts[number] + np.repeat(np.arange(text.words.size - 1), settings.states)
         statistics = references.statistics(target, offsets, segments, threads=1)
         pairs = text.options.pairs[phrases.chosen]
         return DocumentSamples(settings.states, rows, statistics, totals, target, offsets, pairs, phrases.offsets)
 
 
-def by_sentence(states: Sequence[Phrases]) -> Phrases:
+def by_sentence(states: Sequence[Derivations]) -> Derivations:
     """The phrases of all states: those of sentence 0 in each state, then those of sentence 1, and so on."""
     sentences = states[0].offsets.size - 1
-    return Phrases.joined([one.chosen[one.offsets[s] : one.offsets[s + 1]] for s in range(sentences) for one in states])
+    parts = [one.chosen[one.offsets[s] : one.offsets[s + 1]] for s in range(sentences) for one in states]
+    return Derivations.joined(states[0].model, states[0].options, parts)
 
 
 def chain_lists(model: Model, samples: DocumentSamples) -> list[Forest]:

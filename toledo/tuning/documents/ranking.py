@@ -4,18 +4,16 @@ A search that climbs from a bad translation to a good one passes states on its w
 with the higher BLEU is the better one; a logistic classifier without a constant learns from the differences of their
 features, a pair and its mirror image saying the same (`toledo.tuning.tuners.pro`).
 
-Rounds of ranking with a history: search, fit, score, again (Smith 2015, section 4.7), also after an interruption.
-
-Random numbers depend on the seed and the number of the round alone, and a search on the weights alone, so the history
-is all that a run goes on from.
+Rounds search, fit, score, and search again (Smith 2015, section 4.7).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,43 +21,46 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
+from toledo.forest.linear import Rows
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.search.document.models.kinds import BLEUModel, DocumentModel
+from toledo.runs.checkpoint import Checkpoint
+from toledo.runs.history import History, Round
+from toledo.runs.rounds import Loop, all_done, change, run
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, HillClimbing, Recording, bleu_settings, bleu_weights
+from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu_settings
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
-from toledo.tuning.checkpoint import HISTORY, Checkpoint
 from toledo.tuning.documents.chains import Floats
-from toledo.tuning.documents.training import Judge
-from toledo.tuning.history import History, Round
 from toledo.tuning.loop import TuningResult
-from toledo.tuning.rounds import all_done, change, require_no_more, round_text
-from toledo.tuning.rows import Parameters, Rows
 from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
+from toledo.tuning.weight_space import WeightSpace
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 Which = Literal["consecutive", "all"]
 Source = Literal["model", "bleu"]
+Judge = Callable[[Weights], float]
 MAY_BE_NEGATIVE = ("word.penalty", "phrase.penalty")
 
 
 @dataclass(frozen=True)
 class DocumentPRO:
-    """`pairs`: each state with the next one, or with all later ones. `states` of a search by the model, or for BLEU.
+    """Pairs of each state with the next one, or with all later ones.
 
-    `positive` sets negative weights to zero, but for penalties, which may be bonuses. Records are made as `every` says
-    (see `Recording`). A round searches with the weights of the round before.
+    States are those of a search by the model or for BLEU (`decoding`), recorded as `record` says (see `Recording`).
+    `positive` sets negative weights to zero except for penalties, which may be bonuses. A round searches with the
+    weights of the round before.
     """
 
     pairs: Which = "all"
-    states: Source = "model"
+    decoding: Source = "model"
     positive: bool = True
-    every: int | str = "logarithmic"
+    record: int | str = "logarithmic"
     rounds: int = 1
     steps: int = 100_000
     start: str = "random"
@@ -67,7 +68,7 @@ class DocumentPRO:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.pairs not in get_args(Which) or self.states not in get_args(Source):
+        if self.pairs not in get_args(Which) or self.decoding not in get_args(Source):
             raise ValueError("pairs are consecutive or all; states those of the model's search or of one for bleu")
         if self.rounds < 1 or not self.l2 >= 0.0:
             raise ValueError("PRO makes at least one round, and l2 is not negative")
@@ -93,20 +94,21 @@ class RankingRound:
     bleu: float = 0.0
 
 
+Ranking = Callable[[Weights, int], RankingRound]
+
+
 def rank_documents(
     pro: DocumentPRO,
     model: Model,
     documents: Sequence[Document],
-    models: Sequence[DocumentModel] = (),
-    *,
-    start: Weights | None = None,
-    done: Sequence[RankingRound] = (),
+    models: Sequence[DocumentModel],
+    weights: Weights,
+    number: int = 0,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> RankingRound:
-    """One round more: search with the weights so far, fit. Those of the first round are the `start`, or the model's."""
-    weights = done[-1].weights if done else start or model.weights
-    results = search_states(pro, model, documents, models, weights, len(done), threads, progress)
+    """Search with some weights and fit others to the recorded states; `number` counts rounds from 0."""
+    results = search_states(pro, model, documents, models, weights, number, threads, progress)
     names = (*model.feature_names, *(one.name for one in models))
     bleu = BLEU(smooth_method="none").score(
         sum((statistics_of(one.best) for one in results), np.zeros(BLEU(smooth_method="none").size))
@@ -142,10 +144,10 @@ def search_states(
 ) -> list[DocumentResult]:
     """Search with records: by weights, or for BLEU alone."""
     settings = DocumentSettings(
-        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, recording=Recording(pro.every)
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.record
     )
     scorer = Weights({**weights, BLEUModel.name: 0.0})
-    if pro.states == "bleu":
+    if pro.decoding == "bleu":
         settings, scorer = bleu_settings(settings), bleu_weights(scorer)
     own = model.with_weights(weights)
     return DocumentSearch(own, settings, (*models, BLEUModel()), scorer).search(documents, None, threads, progress)
@@ -197,7 +199,7 @@ def fit_states(
     dense = np.where(frozen, 0.0, states.features).astype(np.float32)
     rows = Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     unlimited = np.full(size, np.inf)
-    parameters = Parameters(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
+    parameters = WeightSpace(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
     fitted, loss = fit_pairs(logistic_loss, pairs, rows, parameters, np.zeros(size), l2)
     return np.where(frozen, weights.array(names), fitted), loss
 
@@ -205,54 +207,63 @@ def fit_states(
 def tune_by_ranking(
     pro: DocumentPRO,
     start: Weights,
-    model: Model,
-    documents: Sequence[Document],
-    models: Sequence[DocumentModel] = (),
-    *,
+    ranking: Ranking,
     judge: Judge,
     held_out: Judge | None = None,
     checkpoint: Checkpoint | None = None,
-    threads: int | None = None,
-    progress: Progress = silent,
 ) -> TuningResult:
-    """Make `pro.rounds` rounds; the weights of the best one by `judge`, or by that of the held-out documents."""
-    history = checkpoint.load() if checkpoint else None
-    if history is None:
-        if checkpoint:
-            checkpoint.begin()
-        configuration = checkpoint.configuration if checkpoint else {}
-        history = History(
-            "document pro", "BLEU", True, pro.seed, start, judge(start), held_out(start) if held_out else None, 0,
-            configuration=configuration,
-        )  # fmt: skip
-    elif history.stopped:
-        require_no_more(history, pro.rounds)
-    while not history.stopped:
-        done = [RankingRound(history.weights(number), 0, 0, 0.0) for number in range(1, len(history.rounds) + 1)]
-        began = time.process_time()
-        found = rank_documents(
-            pro, model, documents, models, start=start, done=done, threads=threads, progress=progress
-        )
-        history = history.with_round(_round(history, found, began, judge, held_out))
-        if len(history.rounds) >= pro.rounds:
-            history = history.with_stop(all_done(history))
-        log.info("%s", round_text(history))
-        if checkpoint:
-            history.save(checkpoint.directory / HISTORY)
+    """Run `pro.rounds` rounds; return the weights of the best one.
+
+    `ranking` makes a round of weights and its number, such as `rank_documents` of some documents. `judge` gives BLEU of
+    the documents with some weights, `held_out` that of other documents, if there are any.
+    """
+    history, _ = run(RankingLoop(pro, start, ranking, judge, held_out), checkpoint)
     if not history.best:
         log.warning("document pro: no round is better than the start, whose weights are kept")
     return TuningResult(history.weights(history.best), history)
 
 
-def _round(history: History, found: RankingRound, began: float, judge: Judge, held_out: Judge | None) -> Round:
-    searched = time.process_time()
-    number = len(history.rounds)
-    after, other = judge(found.weights), held_out(found.weights) if held_out else None
-    return Round(
-        number=number + 1, weights=dict(found.weights), objective=-found.loss,
-        before=history.rounds[-1].after if number else history.start_score, after=after, held_out=other,
-        hypotheses=found.states, new=found.states, empty=0,
-        change=change(history.weights(number), found.weights),
-        search_seconds=time.process_time() - searched, tuning_seconds=searched - began,
-        details={"pairs": float(found.pairs), "states": float(found.states)},
-    )  # fmt: skip
+@dataclass(eq=False)
+class RankingLoop(Loop[None]):
+    """Rounds of searching, fitting and scoring; the history is all that a run is resumed from."""
+
+    pro: DocumentPRO
+    start: Weights
+    ranking: Ranking
+    judge: Judge
+    held_out: Judge | None
+
+    def first(self) -> tuple[History, None]:
+        """Score the initial weights."""
+        one = self._judged(self.start)
+        return History("tuning", "document pro", "BLEU", True, self.pro.seed, one).from_weights(self.start), None
+
+    def round(self, history: History, state: None) -> tuple[History, None]:
+        """Search with the weights so far, fit, and score."""
+        number, began = len(history.rounds), time.process_time()
+        weights = history.weights(number)
+        found = self.ranking(weights, number)
+        searched = time.process_time()
+        done = replace(
+            self._judged(found.weights),
+            number=number + 1,
+            objective=-found.loss,
+            hypotheses=found.states,
+            new=found.states,
+            change=change(weights, found.weights),
+            search_seconds=time.process_time() - searched,
+            tuning_seconds=searched - began,
+            details={"pairs": float(found.pairs), "states": float(found.states)},
+        )
+        return history.with_round(done), None
+
+    def stop(self, history: History) -> str:
+        """Return whether all rounds are done."""
+        return all_done(history, self.pro.rounds)
+
+    def restore(self, history: History, place: Callable[[int], Path]) -> None:
+        """Need nothing but the history."""
+
+    def _judged(self, weights: Weights) -> Round:
+        dev_score = self.held_out(weights) if self.held_out else None
+        return Round(0, dict(weights), self.judge(weights), dev_score)

@@ -1,34 +1,58 @@
-"""The right length for what a search finds: the word penalty is matched by decoding.
+"""Tuning of whole documents in one call: by ranking recorded states, or for expected BLEU, and then the length.
 
 Weights that are trained for expectations give samples of the right length. The best translations of the same
-distribution are shorter as a rule: long ones are many, and each has a small probability. BLEU punishes that, so the
-last word on length has what a search really finds.
+distribution are shorter as a rule: long ones are many, and each has a small probability. BLEU penalizes that, so the
+word penalty is adjusted at the end until what a search finds is as long as the references.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from toledo.metrics.bleu import BLEU
-from toledo.tuning.documents.chains import Floats
+from toledo.model import Model
+from toledo.progress import Progress, silent
+from toledo.runs.checkpoint import Checkpoint, digest, plain
+from toledo.runs.history import History
+from toledo.search.document.models.bleu import BLEUModel
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.settings import DocumentSettings, HillClimbing
+from toledo.settings import Meta, Settings
+from toledo.text.corpus import Document
+from toledo.tuning.documents.chains import Chains, ChainSettings, Floats
+from toledo.tuning.documents.ranking import DocumentPRO, rank_documents, tune_by_ranking
+from toledo.tuning.loop import LoopSettings
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation
+from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.training import DocumentSource, last_rounds, train
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
+UNTIL_ANNEALED = 1000  # rounds: annealing ends before
+L2_OF_SPARSE, STEP_OF_SPARSE = 1e-4, 0.03  # what a step knows of each of many features is mostly noise
+JUDGING_STEPS = 30_000
+LENGTH = "word.penalty"
 FIRST_CHANGE, MOST_CHANGE = 0.1, 0.5  # of the weight, as a part of it
 CLOSE = 0.001  # to the length of the references, as a part of it
 
 Decode = Callable[[Weights], Floats]
 
 
-def match_length(decode: Decode, weights: Weights, tries: int = 4, name: str = "word.penalty") -> Weights:
-    """Another weight of `name`, so that texts are as long as references; of all that were tried, the best by BLEU.
+def match_length(decode: Decode, weights: Weights, tries: int = 4, name: str = LENGTH) -> Weights:
+    """Return the weights with another weight of `name`: of those tried, the one with the best BLEU.
 
-    `decode` gives the BLEU statistics of what is found with some weights. The secant method looks for a ratio of 1.
+    `decode` gives the BLEU statistics of what is found with some weights. The secant method looks for texts that are as
+    long as the references.
     """
     point = weights[name]
     change, found = FIRST_CHANGE * abs(point) or FIRST_CHANGE, list[tuple[float, float, float]]()
@@ -44,7 +68,7 @@ def match_length(decode: Decode, weights: Weights, tries: int = 4, name: str = "
 
 
 def _next(found: list[tuple[float, float, float]], change: float) -> float:
-    """Where the length should be right, by the last two points; at first some way in the right direction.
+    """Return where the length should be right, by the last two points; at first some way in the right direction.
 
     Less weight makes texts longer: the feature counts words below 0.
     """
@@ -55,3 +79,149 @@ def _next(found: list[tuple[float, float, float]], change: float) -> float:
             farthest = max(MOST_CHANGE * abs(point), change)  # a point may be 0
             return point + float(np.clip(-ratio * (point - before) / (ratio - other), -farthest, farthest))
     return point + math.copysign(change, ratio)
+
+
+@dataclass(frozen=True)
+class DocumentGradient(Settings):
+    """Stochastic gradients of expected BLEU, from samples of document chains."""
+
+    objective: Literal["expected-bleu", "corpus-expected-bleu"] = "corpus-expected-bleu"
+    rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 12
+    batch: Annotated[int, Meta(ge=1, description="Number of documents for each step.")] = 15
+    steps: Annotated[int, Meta(ge=1, description="Number of gradient steps in a round.")] = 8
+    initial_factor: Annotated[float, Meta(description="Multiply the initial weights by this factor.")] = 3.0
+    num_samples: Annotated[int, Meta(ge=2, description="Number of samples of each document for a step.")] = 20
+    every: Annotated[float, Meta(gt=0, description="Steps of the sampler per source word between samples.")] = 1.0
+    burn_in: Annotated[float, Meta(ge=0, description="Steps of the sampler per source word before samples.")] = 5.0
+    l2: Annotated[float | None, Meta(description="L2 penalty; by default 0.0001 with sparse features, else 0.")] = None
+    annealing: Annotated[bool, Meta(description="Lower the temperature from step to step.")] = False
+    coupled: Annotated[bool, Meta(description="Use covariances over whole documents.")] = False
+    match_length: Annotated[
+        bool, Meta(description="After training, adjust the word penalty until output length matches the references.")
+    ] = True
+
+    def trainer(self, sparse: bool) -> MinimumRisk:
+        """Return the trainer; many sparse features take smaller steps."""
+        return replace(
+            DOCUMENT_RISK,
+            objective=self.objective,
+            batch=self.batch,
+            steps=self.steps,
+            annealing=COOLING if self.annealing else None,
+            l2=(L2_OF_SPARSE if sparse else 0.0) if self.l2 is None else self.l2,
+            coupled=self.coupled,
+            adaptation=GainAdaptation(step=STEP_OF_SPARSE) if sparse else GainAdaptation(),
+        )
+
+    def chains(self, seed: int) -> ChainSettings:
+        """Return how documents are sampled; the first burn-in of a chain is longer."""
+        return ChainSettings(self.num_samples, self.every, max(6.0 * self.burn_in, 1.0), self.burn_in, seed=seed)
+
+
+@dataclass(frozen=True)
+class DocumentTask:
+    """A model with document models, the documents to tune on, and those that select the best round, if any."""
+
+    model: Model
+    documents: Sequence[Document]
+    models: Sequence[DocumentModel] = ()
+    dev: Sequence[Document] | None = None
+    seed: int = 1
+    threads: int | None = None
+
+    def configuration(self, method: DocumentPRO | DocumentGradient, start: Weights) -> dict[str, Any]:
+        """Return what the result depends on; more rounds may be added to the same run."""
+        own = {name: value for name, value in plain(method).items() if name not in ("rounds", "seed")}
+        return {
+            "objective": own,
+            "features": digest(self.model.sparse.names if self.model.sparse else ()),
+            "frozen": ", ".join(sorted(start.frozen)),
+            "initial": digest(start.to_table()),
+            **_digests(self.documents),
+            **(_digests(self.dev, "dev_") if self.dev else {}),
+            "version": version("toledo-mt"),
+        }
+
+    def statistics(self, documents: Sequence[Document], weights: Weights) -> Floats:
+        """Return the BLEU statistics of what hill climbing from beam search finds."""
+        own = self.model.with_weights(Weights({**weights, BLEUModel.name: 0.0}))
+        settings = DocumentSettings(HillClimbing(), steps=JUDGING_STEPS, seed=self.seed)
+        search = DocumentSearch(own, settings, (*self.models, BLEUModel()))
+        rows = [result.best.bleu for result in search.search(documents, threads=self.threads)]
+        total: Floats = np.sum([row for row in rows if row is not None], axis=0).astype(np.float64)
+        return total
+
+    def score(self, documents: Sequence[Document], weights: Weights) -> float:
+        """Return the BLEU of what a search finds."""
+        return BLEU(smooth_method="none").score(self.statistics(documents, weights))
+
+    def start(self, method: DocumentPRO | DocumentGradient, weights: Weights, added: Sequence[str]) -> Weights:
+        """Return the weights to start from: gradients begin with a sharper distribution, except for `added` models."""
+        if isinstance(method, DocumentPRO):
+            return weights
+        values = {
+            name: value if name in weights.frozen or name in added else method.initial_factor * value
+            for name, value in weights.items()
+        }
+        return replace(weights, values_by_name=values, bounds={})
+
+
+def _digests(documents: Sequence[Document], prefix: str = "") -> dict[str, str]:
+    segments = [part for document in documents for part in document.segments]
+    return {
+        f"{prefix}sources": digest([part.words for part in segments]),
+        f"{prefix}document_ids": digest([[one.identifier, len(one.segments)] for one in documents]),
+        f"{prefix}references": digest([part.references for part in segments]),
+    }
+
+
+@dataclass(frozen=True)
+class DocumentTuning:
+    """The weights of the best round, or the mean of some `rounds`.
+
+    `matched` says that the word penalty was adjusted after that.
+    """
+
+    weights: Weights
+    history: History
+    rounds: range
+    best: bool
+    matched: bool = False
+
+    @property
+    def score(self) -> float:
+        """Return the mean score of these rounds; without dev documents it is expected BLEU, except for ranking."""
+        return float(np.mean([self.history.scores[number] for number in self.rounds]))
+
+
+def tune_documents(
+    task: DocumentTask,
+    start: Weights,
+    method: DocumentPRO | DocumentGradient,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress = silent,
+) -> DocumentTuning:
+    """Tune the weights of a model and of document models."""
+    dev = None if task.dev is None else partial(task.score, task.dev)
+    if isinstance(method, DocumentPRO):
+        model = task.model.with_weights(start)
+
+        def ranking(weights: Weights, number: int) -> Any:
+            return rank_documents(method, model, task.documents, task.models, weights, number, task.threads, progress)
+
+        ranked = tune_by_ranking(method, start, ranking, partial(task.score, task.documents), dev, checkpoint)
+        best = ranked.history.best
+        return DocumentTuning(ranked.weights, ranked.history, range(best, best + 1), best=True)
+    source = DocumentSource(Chains(task.model, task.documents, task.models, method.chains(task.seed)), dev)
+    rounds = UNTIL_ANNEALED if method.annealing else method.rounds
+    settings = LoopSettings(rounds, seed=task.seed, threads=task.threads)
+    average = 0 if dev else max(method.rounds // 2, 1)
+    trainer = method.trainer(sparse=task.model.sparse is not None)
+    found = train(trainer, start, source, settings, average=average, checkpoint=checkpoint, progress=progress)
+    best = found.history.best
+    own = last_rounds(found.history, average) if average else range(best, best + 1)
+    tuned = DocumentTuning(found.weights, found.history, own, dev is not None)
+    if not method.match_length or LENGTH in found.weights.frozen:
+        return tuned
+    weights = match_length(partial(task.statistics, task.documents), found.weights)
+    return replace(tuned, weights=weights, matched=True)

@@ -1,32 +1,85 @@
-"""One step of minimum-risk training: from samples of a batch to other weights."""
+"""One step of minimum-risk training: from samples of a batch of segments or documents to other weights.
+
+The gradient of expected BLEU is the covariance of BLEU and features over samples. Over whole documents that is very
+noisy: each sentence adds its noise to both. But BLEU is nearly linear in the statistics of sentences, and where no
+document model ties them together, sentences are independent. Then
+
+    cov(Σ_s r_s, Σ_s h_s) = Σ_s cov(r_s, h_s)
+
+with rewards r and features h: all terms between different sentences are nothing but noise, and are left out. Features
+of document models belong to the document, so theirs is the covariance with the rewards of the whole document. With
+document models, sentences are not quite independent; `coupled` then takes the covariance over whole documents for all
+features: exact, and noisy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from toledo.compiled.ragged import sum_of_products
+from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.forest.forest import Forest
+from toledo.forest.linear import Rows, Vector, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
+from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.examples import Examples, sign
-from toledo.tuning.maximise import Annealing, Cooling, dot
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.advantages import SampledBatch, corpus_advantages, sentence_advantages, smoothed
-from toledo.tuning.minimum_risk.state import TrainingState
-from toledo.tuning.rows import Rows, Vector, parameters, rows_of, weighted_sum
+from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
+from toledo.tuning.minimum_risk.adaptation import GainAdaptation, Gains
+from toledo.tuning.minimum_risk.advantages import (
+    CORPUS_SMOOTHING,
+    SampledBatch,
+    corpus_advantages,
+    sentence_advantages,
+    smoothed,
+)
+from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
-Name = Literal["expected-bleu", "corpus-expected-bleu"]
+RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
 
-COOLING = Annealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
+COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
+FIELDS = ("first", "values", "means", "squares")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingState:
+    """The number of steps done, the `weights` they led to (None: the start), and the gains of the weights `names`."""
+
+    step: int = 0
+    weights: Mapping[str, float] | None = None
+    names: tuple[str, ...] = ()
+    gains: Gains = Gains.none(0)  # noqa: RUF009 (frozen)
+
+    def gains_of(self, names: tuple[str, ...]) -> Gains:
+        """Return the gains of some weights; those never seen have none yet."""
+        if names == self.names:
+            return self.gains
+        place = {name: number for number, name in enumerate(self.names)}
+        places = np.array([place.get(name, len(self.names)) for name in names], np.int64)
+        return self.gains.mapped(lambda array: np.append(array, 0.0)[places])
+
+    def after(self, weights: Mapping[str, float], names: tuple[str, ...], gains: Gains) -> TrainingState:
+        """Return the state after one more step, with new gains of some weights."""
+        if names == self.names or not self.names:
+            return TrainingState(self.step + 1, weights, names, gains)
+        known = set(self.names)
+        everything = (*self.names, *(name for name in names if name not in known))
+        own = replace(self.gains_of(everything).mapped(np.copy), steepness=gains.steepness)
+        place = {name: number for number, name in enumerate(everything)}
+        places = np.array([place[name] for name in names], np.int64)
+        for one in FIELDS:
+            getattr(own, one)[places] = getattr(gains, one)
+        return TrainingState(self.step + 1, weights, everything, own)
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """What a step led to, and what it saw: expected gain (minus the penalty), and the entropy by counts."""
 
     weights: Weights
@@ -37,73 +90,190 @@ class Step:
 
 
 @dataclass(frozen=True)
-class SamplingTrainer(Cooling):
-    """Expected BLEU of sentences (`expected-bleu`) or of batches as small corpora (`corpus-expected-bleu`).
+class MinimumRisk(Cooling):
+    """Expected BLEU of units (`expected-bleu`), or of batches of them as small corpora (`corpus-expected-bleu`).
 
-    A step takes a `batch` of segments, a round has `steps` of them. The gain of a sentence is BLEU with `smoothing`
-    added to the counts of n-grams with n > 1; the paper adds 0.01. Of each batch so many `lines` are drawn for corpus
-    BLEU. With `annealing`, temperature times the mean entropy of a segment (in nats) is added to a gain between 0 and
-    1, whether of sentences or of the corpus; training ends when it is cold. L2 is compared with the same gain.
+    Units are segments or documents. A step takes a `batch` of them, a round has `steps` steps. The gain of a segment is
+    BLEU with `smoothing` added to the counts of n-grams with n > 1; the paper adds 0.01. So many `lines` are drawn for
+    what corpus BLEU has beyond its linear part. With `annealing`, temperature times the mean entropy of a segment (in
+    nats) is added to a gain between 0 and 1; training ends when annealing does. L2 is compared with the same gain.
+    `coupled` is for documents alone.
     """
 
-    objective: Name = "expected-bleu"
+    objective: RiskObjective = "expected-bleu"
     batch: int = 100
     steps: int = 20
-    annealing: Annealing | None = None
+    annealing: DeterministicAnnealing | None = None
     l2: float = 0.0
     smoothing: float = 1.0
     lines: int = 2000
+    coupled: bool = False
     adaptation: GainAdaptation = field(default_factory=GainAdaptation)
 
     def __post_init__(self) -> None:
-        if self.objective not in get_args(Name):
-            raise ValueError(f"no objective {self.objective!r}: choose from {', '.join(get_args(Name))}")
-        if min(self.batch, self.steps) < 1 or self.lines < 2 or self.l2 < 0.0 or self.smoothing < 0.0:
-            raise ValueError("batches and rounds have at least a segment and a step, corpora 2 lines; no penalty < 0")
+        if self.objective not in get_args(RiskObjective):
+            raise ValueError(f"no objective {self.objective!r}: choose from {', '.join(get_args(RiskObjective))}")
+        if min(self.batch, self.steps) < 1 or self.lines < 2 or not self.l2 >= 0.0 or not self.smoothing >= 0.0:
+            raise ValueError("batch and steps are at least 1, lines at least 2, l2 and smoothing not negative")
 
     @property
     def name(self) -> str:
-        """The objective is what the command line calls it."""
+        """Return the name of the objective."""
         return self.objective
 
+    @property
+    def for_corpus(self) -> bool:
+        """Return whether a batch is one corpus."""
+        return self.objective == "corpus-expected-bleu"
+
     def step(
+        self, batch: SampleBatch, weights: Weights, state: TrainingState, random: np.random.Generator
+    ) -> TrainingStep:
+        """Follow the gradient of samples that were drawn with these weights."""
+        names, point, free = batch.names, batch.point, batch.free
+        value, slopes = batch.gradient(self, self.temperature(state.step), random)
+        slopes = np.where(free, slopes - self.l2 * point, 0.0)
+        value -= 0.5 * self.l2 * dot(point[free], point[free])
+        move, gains = self.adaptation.move(state.gains_of(names), slopes, batch.variances)
+        after = weights.updated(names, point + move)
+        return TrainingStep(after, state.after(after, names, gains), value, batch.entropy, batch.derivations)
+
+
+DOCUMENT_RISK = MinimumRisk("corpus-expected-bleu", batch=15, lines=1000)
+
+
+class SampleBatch(ABC):
+    """Samples of a batch at the weights they were drawn with: values of the weights, and which of them are free."""
+
+    names: tuple[str, ...]
+    point: Vector
+    free: NDArray[np.bool_]
+    rows: Rows
+    sentences: SampledBatch
+    derivations: int
+
+    @property
+    def entropy(self) -> float:
+        """Return the mean entropy of a sentence by counts."""
+        return self.sentences.entropy
+
+    @property
+    def variances(self) -> Vector:
+        """Return the mean variance of each feature within a sentence."""
+        return feature_variances(self.rows, self.sentences, self.point.size)
+
+    @abstractmethod
+    def gradient(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return the expected gain, and the derivative of gain and entropy by each weight."""
+
+
+class SegmentBatch(SampleBatch):
+    """Samples of segments, as lists whose scores are logarithms of counts."""
+
+    def __init__(
         self,
         forests: Sequence[Forest],
         references: Sequence[References],
         metric: Metric,
         weights: Weights,
-        state: TrainingState,
-        random: np.random.Generator,
         threads: int | None = None,
-    ) -> Step:
-        """Go along the gradient of samples that were drawn with these weights."""
+    ) -> None:
+        self.forests, self.references, self.metric, self.threads = forests, references, metric, threads
         lists = Examples(forests, references, metric).lists
-        given = parameters(lists.forest, weights)
-        rows = rows_of(lists.forest, given.names)
+        given = weight_space(lists.forest, weights)
+        self.names, self.point, self.free = given.names, given.start, given.free
+        self.rows = finite_rows(lists.forest)
         totals = lists.forest.scores(weights, threads)  # logarithms of counts
-        scores = totals - rows.base if rows.base.size else totals
-        batch = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, scores)
-        value, advantages = self.advantages(batch, metric, self.temperature(state.step), random)
-        point = given.start
-        slopes = weighted_sum(rows, advantages, point.size, threads) - self.l2 * point
-        value -= 0.5 * self.l2 * dot(point[given.free], point[given.free])
-        spread = feature_variances(rows, batch, point.size)
-        move, gains = self.adaptation.move(state.gains_of(given.names), np.where(given.free, slopes, 0.0), spread)
-        after = weights.updated(given.names, point + move)
-        return Step(after, state.after(after, given.names, gains), value, batch.entropy, batch.counts.size)
+        scores = totals - self.rows.base if self.rows.base.size else totals
+        self.sentences = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, scores)
+        self.derivations = self.sentences.counts.size
 
-    def advantages(
-        self, batch: SampledBatch, metric: Metric, temperature: float, random: np.random.Generator
-    ) -> tuple[float, Vector]:
-        """The expected gain, and the derivative of the objective by the score of each derivation."""
-        if self.objective == "corpus-expected-bleu":
-            return corpus_advantages(batch, metric, self.lines, random, temperature)
-        gains = sign(metric) / 100.0 * smoothed(metric, self.smoothing).scores(batch.statistics)
+    def gradient(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return the expected gain, and the derivative of gain and entropy by each weight."""
+        value, advantages = self.advantages(trainer, temperature, random)
+        return value, weighted_sum(self.rows, advantages, self.point.size, self.threads)
+
+    def advantages(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return the expected gain, and the derivative of the objective by the score of each derivation."""
+        batch, metric = self.sentences, self.metric
+        if trainer.for_corpus:
+            return corpus_advantages(batch, metric, trainer.lines, random, temperature)
+        gains = sign(metric) / 100.0 * smoothed(metric, trainer.smoothing).scores(batch.statistics)
         return sentence_advantages(batch, gains, temperature)
 
 
+class DocumentBatch(SampleBatch):
+    """Samples of some documents with scores at a point: as a batch of sentences, and as one of documents."""
+
+    def __init__(
+        self, samples: Sequence[DocumentSamples], names: tuple[str, ...], metric: Metric, weights: Weights
+    ) -> None:
+        self.samples, self.names, self.metric, self.weights = samples, names, metric, weights
+        self.point = point = np.array([weights.get(name, 0.0) for name in names])
+        self.free = np.array([name not in weights.frozen for name in names])
+        self.rows = joined_rows([one.rows for one in samples])
+        self.totals = np.concatenate([one.totals for one in samples])
+        dense = self.rows.dense.shape[1]
+        self.places = np.arange(dense, dense + self.totals.shape[1])
+        states = samples[0].states
+        statistics = np.concatenate([one.statistics for one in samples])
+        scores = row_scores(self.rows, point, threads=1)
+        self.sentences = _batch(states, statistics, scores)
+        sizes = np.cumsum([one.sentences for one in samples])[:-1]
+        parts = np.split(statistics.reshape(-1, states, statistics.shape[1]), sizes)
+        scored = np.split(scores.reshape(-1, states), sizes)
+        own = np.concatenate([part.sum(axis=0) for part in scored]) + row_products(self.totals, point[self.places])
+        self.documents = _batch(states, np.concatenate([part.sum(axis=0) for part in parts]), own)
+        self.derivations = self.documents.counts.size
+
+    def gradient(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return the expected gain, and the derivative of gain and entropy by each weight."""
+        groups: Sequence[DocumentBatch] = [self]
+        if not trainer.for_corpus and len(self.samples) > 1:
+            groups = [DocumentBatch([one], self.names, self.metric, self.weights) for one in self.samples]
+        found = [group._of_corpus(trainer, temperature, random) for group in groups]
+        return float(np.mean([value for value, _ in found])), np.mean([slopes for _, slopes in found], axis=0)
+
+    def _of_corpus(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return gain and derivatives of all documents as one corpus."""
+        size, documents, metric, lines = self.point.size, self.documents, self.metric, trainer.lines
+        if not trainer.coupled:
+            value, advantages = corpus_advantages(self.sentences, metric, lines, random, temperature)
+            slopes = weighted_sum(self.rows, advantages, size, threads=1)
+            if not self.totals.shape[1]:
+                return value, slopes
+        per_document = temperature * len(documents) / len(self.sentences)
+        if len(documents) == 1:  # no need to draw lines
+            gains = smoothed(metric, CORPUS_SMOOTHING).scores(documents.statistics) / 100.0
+            value, of_states = sentence_advantages(documents, gains, per_document)
+        else:
+            value, of_states = corpus_advantages(documents, metric, lines, random, per_document)
+        if trainer.coupled:
+            slopes = weighted_sum(self.rows, of_states[self.state_of_row], size, threads=1)
+        slopes[self.places] += sum_of_products(of_states, self.totals)
+        return value, slopes
+
+    @property
+    def state_of_row(self) -> NDArray[np.int64]:
+        """Return for each row the number of its document's state among all."""
+        states, first, found = self.samples[0].states, 0, []
+        for one in self.samples:
+            found.append(np.tile(np.arange(first, first + states), one.sentences))
+            first += states
+        return np.concatenate(found)
+
+    @property
+    def variances(self) -> Vector:
+        """Return the mean variance of each feature within a sentence, of document models within a document."""
+        found = super().variances
+        for column, place in enumerate(self.places):
+            values = self.totals[:, column].reshape(len(self.documents), -1)
+            found[place] = values.var(axis=1).mean()
+        return found
+
+
 def feature_variances(rows: Rows, batch: SampledBatch, columns: int) -> Vector:
-    """The variance of each feature within a segment, as a mean over segments (sparse ones: around 0)."""
+    """Return the variance of each feature within a segment, as a mean over segments (sparse ones: around 0)."""
     shares, segments = batch.shares, batch.segments
     variances = np.zeros(columns)
     for k in range(rows.dense.shape[1]):
@@ -113,3 +283,18 @@ def feature_variances(rows: Rows, batch: SampledBatch, columns: int) -> Vector:
         squares = np.repeat(shares, np.diff(rows.offsets)) * rows.values.astype(np.float64) ** 2
         variances += np.bincount(rows.columns, squares, columns)
     return variances / len(batch)
+
+
+def joined_rows(parts: Sequence[Rows]) -> Rows:
+    """Join the rows of several documents."""
+    dense = np.concatenate([part.dense for part in parts])
+    if not parts[0].offsets.size:
+        return parts[0]._replace(dense=dense)
+    offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
+    columns, values = (np.concatenate(arrays) for arrays in zip(*((p.columns, p.values) for p in parts), strict=True))
+    return Rows(parts[0].base, dense, offsets, columns, values)
+
+
+def _batch(states: int, statistics: Vector, scores: Vector) -> SampledBatch:
+    offsets = np.arange(0, scores.size + 1, states, dtype=np.int64)
+    return SampledBatch(offsets, np.ones(scores.size), statistics, scores)

@@ -1,45 +1,123 @@
-"""The loop of minimum-risk training: sample a batch, make a step; after some steps write the weights and score them.
+"""The loop of minimum-risk training: sample a batch, make a step; after some steps score the weights.
 
 A round is an interval of steps. Its weights are the means over these steps, which have less noise than where a step
-happens to lead (Polyak and Juditsky 1992); the next round goes on from its last step. It is judged by what a decision
-rule chooses from samples with the mean weights: of the held-out set, or else of the tuning set. With a held-out set,
-the score of the tuning set is that of the last batches of the round, as they were sampled for training.
+happens to lead (Polyak and Juditsky 1992); the next round goes on from its last step.
+
+Samples come from one of two sources. Segments are judged by what a decision rule chooses from samples with the mean
+weights: of the held-out set, or else of the tuning set. With a held-out set, the score of the tuning set is that of the
+last batches of the round, as they were sampled for training. The score of documents is the expected BLEU that the steps
+saw; held-out documents are judged by a search.
 """
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.errors import InputError
+from toledo import storage
+from toledo.errors import InputError, RunError
 from toledo.forest.forest import Forest
 from toledo.metrics.references import References
+from toledo.model import Model
 from toledo.progress import Progress, silent
-from toledo.tuning.checkpoint import Checkpoint
+from toledo.runs.checkpoint import AGAIN, STATE, Arrays, Checkpoint
+from toledo.runs.history import History, Round
+from toledo.runs.rounds import Loop, all_done, change, no_better, run
+from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.settings import Gibbs
+from toledo.text.corpus import Segment
+from toledo.tuning.documents.chains import Chains
 from toledo.tuning.examples import OneBest, want_words
-from toledo.tuning.history import History, Round
-from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, first_history
-from toledo.tuning.minimum_risk.state import TrainingState, run_rounds, save_round
-from toledo.tuning.minimum_risk.trainer import SamplingTrainer, Step
-from toledo.tuning.rounds import all_done, change, checked_result, require_finite, require_free_weights, round_text
-from toledo.tuning.weight_space import draw_batches
+from toledo.tuning.loop import (
+    LoopSettings,
+    TuningResult,
+    TuningSet,
+    checked_result,
+    require_finite,
+    require_free_weights,
+)
+from toledo.tuning.maximise import draw_batches
+from toledo.tuning.minimum_risk.adaptation import Gains
+from toledo.tuning.minimum_risk.trainer import (
+    FIELDS,
+    DocumentBatch,
+    MinimumRisk,
+    SampleBatch,
+    SegmentBatch,
+    TrainingState,
+    TrainingStep,
+)
 from toledo.weights import Weights
-
-log = logging.getLogger(__name__)
 
 Numbers = NDArray[np.int64]
 SampleSearch = Callable[[Numbers, Weights, int], Sequence[Forest]]
-BATCHES, SAMPLES, LINES = range(3)  # what random numbers are for
+BATCHES, SAMPLES = range(2)  # what random numbers are for
+
+
+class SampleSource(ABC):
+    """Units (segments or documents) that can be sampled, and how to judge weights."""
+
+    prefix = ""  # of the trainer's name
+    how: str | None = None  # units are sampled, in a few words
+    lines: int  # what random numbers of lines are for
+    patience = True  # whether rounds without a better score end training
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of units."""
+
+    @abstractmethod
+    def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
+        """Return the weights to start from, and their scores; `batches` are those of the first epoch."""
+
+    @abstractmethod
+    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
+        """Return samples of some units."""
+
+    @abstractmethod
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
+        """Return the scores of the weights of a round."""
+
+    @abstractmethod
+    def result(self, history: History) -> Weights:
+        """Return the weights of the best round; a collapse is an error."""
+
+    def statistics(self, batch: SampleBatch, weights: Weights, settings: LoopSettings) -> NDArray[np.float64] | None:
+        """Return the statistics of what a rule chooses from samples of training, where scores need them."""
+        return None
+
+    def to_arrays(self) -> Arrays:
+        """Return what later samples depend on."""
+        return {}
+
+    def put(self, arrays: Arrays) -> None:  # noqa: B027 (most have nothing to restore)
+        """Restore what `to_arrays` returned."""
+
+
+@dataclass(frozen=True)
+class TrainingInterval:
+    """The steps of a round, the statistics of its last batches, and CPU time."""
+
+    steps: tuple[TrainingStep, ...]
+    chosen: tuple[NDArray[np.float64], ...]
+    batches: int
+    sampling_seconds: float
+    step_seconds: float
+
+    @property
+    def value(self) -> float:
+        """Return the mean expected gain of the steps."""
+        return float(np.mean([one.value for one in self.steps]))
 
 
 @dataclass(frozen=True, eq=False)
-class SampledSet:
+class SegmentSource(SampleSource):
     """Segments that can be sampled: numbers of segments, weights and a seed give a forest of samples for each.
 
     A forest is a list whose scores are logarithms of counts at these weights, as `toledo.search.gibbs` makes them with
@@ -48,178 +126,304 @@ class SampledSet:
 
     search: SampleSearch
     references: Sequence[References]
-    how: str = ""
+    how: str | None = ""
+    held_out: TuningSet | None = None
+    progress: Progress = silent
+
+    lines = 2
+
+    def __post_init__(self) -> None:
+        judged = self.held_out.references if self.held_out else self.references
+        if not self.references or not sum(want_words(judged)):
+            raise InputError(
+                "each segment has an empty reference", remedy="check that the references belong to this source"
+            )
+
+    @classmethod
+    def gibbs(
+        cls,
+        model: Model,
+        segments: Sequence[Segment],
+        sampling: Gibbs,
+        held_out: Sequence[Segment] | None = None,
+        seed: int = 1,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> SegmentSource:
+        """Sample segments by Gibbs sampling with a model; `seed` is that of the held-out set."""
+        how = f"search gibbs, {sampling.chains} × {sampling.iterations} samples"
+
+        def searched(some: Sequence[Segment], progress: Progress) -> SampleSearch:
+            def search(numbers: Numbers, weights: Weights, seed: int) -> Sequence[Forest]:
+                own = GibbsSearch(model.with_weights(weights), sampling, seed)
+                return own.forests([some[number].words for number in numbers], threads, progress)
+
+            return search
+
+        other = None
+        if held_out is not None:
+            everything, whole = np.arange(len(held_out)), searched(held_out, progress)
+            other = TuningSet(
+                lambda weights: whole(everything, weights, seed), [one.references for one in held_out], how
+            )
+        references = [segment.references for segment in segments]
+        return cls(searched(segments, silent), references, how, other, progress)
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
+        """Score the initial weights."""
+        found = self._sampled(batches[0], start, 0, settings)
+        require_free_weights(found[0], start)
+        one = self._judged(start, len(batches), settings)
+        if one.dev_score is not None:
+            one = replace(one, score=self._score(found, start, batches[0], settings).score)
+        return start, one
+
+    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
+        """Sample some segments."""
+        found = self._sampled(numbers, weights, step, settings)
+        references = [self.references[number] for number in numbers]
+        return SegmentBatch(found, references, settings.metric, weights, settings.threads)
+
+    def statistics(self, batch: SampleBatch, weights: Weights, settings: LoopSettings) -> NDArray[np.float64] | None:
+        """Return the statistics of what the rule chooses, if the held-out set is judged and not the tuning set."""
+        if self.held_out is None or not isinstance(batch, SegmentBatch):
+            return None
+        return settings.judge(batch.forests, weights, batch.references).statistics
+
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
+        """Score what the rule chooses with these weights."""
+        one = self._judged(weights, interval.batches, settings)
+        if not interval.chosen:
+            return one
+        return replace(one, score=settings.metric.score(np.sum(interval.chosen, axis=0)))
+
+    def result(self, history: History) -> Weights:
+        """Return the weights of the best round; a collapse is an error."""
+        judged = self.held_out.references if self.held_out else self.references
+        return checked_result(history, sum(want_words(judged)), ())
+
+    def _sampled(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> Sequence[Forest]:
+        seed = int(np.random.SeedSequence([settings.seed, SAMPLES, step]).generate_state(1)[0])
+        found = self.search(numbers, weights, seed)
+        if len(found) != numbers.size:
+            raise InputError(f"{len(found)} forests for {numbers.size} segments", remedy="sample each segment")
+        return found
+
+    def _judged(self, weights: Weights, batches: int, settings: LoopSettings) -> Round:
+        if self.held_out is not None:
+            best = settings.judge(self.held_out.search(weights), weights, self.held_out.references)
+            return Round(0, dict(weights), best.score, best.score, empty=best.empty)
+        everything, found = np.arange(len(self)), list[Forest]()
+        with self.progress("scoring", everything.size) as advance:
+            for part in np.array_split(everything, batches):
+                found += self.search(part, weights, settings.seed)
+                advance(part.size)
+        best = self._score(found, weights, everything, settings)
+        return Round(0, dict(weights), best.score, empty=best.empty)
+
+    def _score(self, found: Sequence[Forest], weights: Weights, numbers: Numbers, settings: LoopSettings) -> OneBest:
+        return settings.judge(found, weights, [self.references[number] for number in numbers])
 
 
-@dataclass(frozen=True)
-class _Interval:
-    """The steps of a round, and the score of its last batches."""
+@dataclass(frozen=True, eq=False)
+class DocumentSource(SampleSource):
+    """Documents that are sampled by chains; `score` gives BLEU of held-out documents with some weights."""
 
-    steps: tuple[Step, ...]
-    score: float | None
-    sampling_seconds: float
-    step_seconds: float
+    chains: Chains
+    score: Callable[[Weights], float] | None = None
+
+    prefix, lines, patience = "document ", 1, False
+
+    def __len__(self) -> int:
+        return len(self.chains.documents)
+
+    def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
+        """Give each feature a weight; the score of the start is known after the first step."""
+        names = self.chains.names
+        if start.frozen.issuperset(names):
+            raise InputError(
+                "all weights are frozen: there is nothing to tune", argument="frozen", remedy="freeze fewer"
+            )
+        start = start.updated(names, np.array([start.get(name, 0.0) for name in names]))
+        return start, Round(0, dict(start), 0.0, self.score(start) if self.score else None)
+
+    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
+        """Continue the chains of some documents."""
+        samples = self.chains.sample(numbers.tolist(), weights, settings.threads)
+        return DocumentBatch(samples, self.chains.names, self.chains.metric, weights)
+
+    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
+        """Return the expected BLEU that the steps saw."""
+        return Round(0, dict(weights), 100.0 * interval.value, self.score(weights) if self.score else None)
+
+    def result(self, history: History) -> Weights:
+        """Return the weights of the best round."""
+        return history.weights(history.best)
+
+    def to_arrays(self) -> Arrays:
+        """Return where the chains are."""
+        return self.chains.to_arrays()
+
+    def put(self, arrays: Arrays) -> None:
+        """Continue the chains from there."""
+        self.chains.put(arrays)
 
 
 def train(
-    trainer: SamplingTrainer,
+    trainer: MinimumRisk,
     start: Weights,
-    tuning: SampledSet,
+    source: SampleSource,
     settings: LoopSettings | None = None,
     *,
-    held_out: TuningSet | None = None,
+    average: int = 0,
     checkpoint: Checkpoint | None = None,
     progress: Progress = silent,
 ) -> TuningResult:
-    """Train for `settings.rounds` rounds, or until it is cold, and give the weights of the best round.
+    """Train for `settings.rounds` rounds, or until annealing has finished.
 
-    Without annealing, `settings.patience` rounds without a better score end it as well.
+    The result are the weights of the best round, or the mean of the last rounds if `average` says of how many. Without
+    annealing, `settings.patience` rounds without a better score end the training of segments as well.
     """
-    judged = held_out.references if held_out else tuning.references
-    if not tuning.references or not sum(want_words(judged)):
-        raise InputError("each segment has an empty reference", remedy="give the references of these very lines")
-    loop = _Training(trainer, tuning, held_out, settings or LoopSettings(), checkpoint, progress)
-    history = loop.run(start)
-    return TuningResult(checked_result(history, sum(want_words(judged)), ()), history)
+    if not len(source):
+        raise InputError("there is nothing to tune on", remedy="give sources and references")
+    history, _ = run(TrainingLoop(trainer, start, source, settings or LoopSettings(), progress), checkpoint)
+    if not average:
+        return TuningResult(source.result(history), history)
+    return TuningResult(mean_weights([history.weights(number) for number in last_rounds(history, average)]), history)
+
+
+def last_rounds(history: History, count: int) -> range:
+    """Return the numbers of the last rounds."""
+    done = len(history.rounds)
+    return range(max(done - count, 0) + 1, done + 1)
 
 
 def mean_weights(points: Sequence[Weights]) -> Weights:
-    """The mean of weights; the last of them have all names, and what has no weight yet counts as 0."""
+    """Return the mean of weights; the last have all names, and what has no weight yet counts as 0."""
     names = list(points[-1])
     values = np.mean([[point.get(name, 0.0) for name in names] for point in points], axis=0)
     return points[-1].updated(names, values)
 
 
-class _Training:
-    """One run."""
+@dataclass(eq=False)
+class TrainingLoop(Loop[TrainingState]):
+    """Rounds of steps along sampled gradients."""
 
-    def __init__(
-        self,
-        trainer: SamplingTrainer,
-        tuning: SampledSet,
-        held_out: TuningSet | None,
-        settings: LoopSettings,
-        checkpoint: Checkpoint | None,
-        progress: Progress,
-    ) -> None:
-        self.trainer, self.tuning, self.held_out = trainer, tuning, held_out
-        self.settings, self.checkpoint, self.progress = settings, checkpoint, progress
-        self.batches = -(-len(tuning.references) // trainer.batch)
+    trainer: MinimumRisk
+    start: Weights
+    source: SampleSource
+    settings: LoopSettings
+    progress: Progress = silent
+    batches: int = field(init=False)
 
-    def run(self, start: Weights) -> History:
-        return run_rounds(self.checkpoint, self.settings.rounds, partial(self._first, start), self._round)
+    def __post_init__(self) -> None:
+        self.batches = -(-len(self.source) // self.trainer.batch)
+        self.shown = ("temperature", "entropy") if self.trainer.annealing else ("entropy",)
 
-    def _first(self, start: Weights) -> History:
-        numbers = self._batch(0)
-        found = self._sample(numbers, start, 0)
-        require_free_weights(found[0], start)
-        judged, held_out = self._judge(start)
-        best = judged if held_out is None else self._score(found, start, numbers)
-        return first_history(
-            self.trainer.name, start, self.settings, best.score, held_out, judged.empty, self.tuning.how,
-            self.checkpoint,
-        )  # fmt: skip
+    def first(self) -> tuple[History, TrainingState]:
+        """Score the initial weights."""
+        start, one = self.source.first(self.start, self._epoch(0), self.settings)
+        name, how = self.source.prefix + self.trainer.name, self.source.how
+        return self.settings.first_history(name, start, one, how), TrainingState()
 
-    def _round(self, history: History, state: TrainingState) -> tuple[History, TrainingState]:
+    def round(self, history: History, state: TrainingState) -> tuple[History, TrainingState]:
+        """Make the steps of a round, and score their mean weights."""
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
-        interval = self._interval(self._point(history.start, state), state, number)
-        steps, end = interval.steps, interval.steps[-1]
+        interval = self._interval(history.weights(0), state, number)
+        steps, end = interval.steps, interval.steps[-1].state
         weights = mean_weights([one.weights for one in steps])
         began = time.process_time()
-        judged, held_out = self._judge(weights)
-        done = Round(
+        judged = self.source.judge(weights, interval, self.settings)
+        derivations = sum(one.derivations for one in steps)
+        done = replace(
+            judged,
             number=number,
-            weights=dict(weights),
-            objective=float(np.mean([one.value for one in steps])),
-            before=history.rounds[-1].after if history.rounds else history.start_score,
-            after=judged.score if interval.score is None else interval.score,
-            held_out=held_out,
-            hypotheses=sum(one.derivations for one in steps),
-            new=sum(one.derivations for one in steps),
-            empty=judged.empty,
+            objective=interval.value,
+            hypotheses=derivations,
+            new=derivations,
             change=change(old, weights),
             search_seconds=interval.sampling_seconds + time.process_time() - began,
             tuning_seconds=interval.step_seconds,
             details={
-                "steps": float(end.state.step),
-                "temperature": self.trainer.temperature(end.state.step - 1),
+                "steps": float(end.step),
+                "temperature": self.trainer.temperature(end.step - 1),
                 "entropy": float(np.mean([one.entropy for one in steps])),
             },
             path=tuple(one.value for one in steps),
         )
-        history = history.with_round(done)
-        history = history.with_stop(self._reason_to_stop(history, end.state))
-        log.info("%s%s", round_text(history), self._temperature_text(done))
-        if self.checkpoint:
-            save_round(self.checkpoint, history, end.state)
-        return history, end.state
+        if number == 1 and self.source.prefix:  # the first step samples with the initial weights
+            history = replace(history, start=replace(history.start, score=100.0 * steps[0].value))
+        return history.with_round(done), end
 
-    @staticmethod
-    def _point(start: Weights, state: TrainingState) -> Weights:
-        return start if state.weights is None else replace(start, values_by_name=dict(state.weights))
+    def stop(self, history: History) -> str:
+        """Return why training ends."""
+        last = self.trainer.last_step
+        if last is not None and history.last.details["steps"] >= last:
+            return "annealing finished"
+        if last is None and self.source.patience and (reason := no_better(history, self.settings.patience)):
+            return reason
+        return all_done(history, self.settings.rounds)
 
-    def _interval(self, weights: Weights, state: TrainingState, number: int) -> _Interval:
-        steps: list[Step] = []
-        last, count, chosen = self.trainer.last_step, self.trainer.steps, []
+    def kept(self, history: History) -> Collection[int]:
+        """Keep the last state until the end."""
+        return () if history.stopped or not history.rounds else (len(history.rounds),)
+
+    def save(self, state: TrainingState, directory: Path) -> None:
+        """Write weights, gains, and where chains are."""
+        arrays = {name: getattr(state.gains, name) for name in FIELDS}
+        content = {
+            "step": state.step,
+            "names": list(state.names),
+            "steepness": state.gains.steepness,
+            "weights": dict(state.weights or {}),
+        }
+        storage.save(directory, STATE, content, {**arrays, **self.source.to_arrays()})
+
+    def restore(self, history: History, place: Callable[[int], Path]) -> TrainingState:
+        """Read the state after the last round."""
+        if history.stopped or not history.rounds:
+            return TrainingState()
+        directory = place(len(history.rounds))
+        try:
+            content, arrays = storage.load(directory, STATE)
+            first, values, means, squares = (np.array(arrays[name]) for name in FIELDS)
+            gains = Gains(first, values, means, squares, content["steepness"])
+            state = TrainingState(content["step"], content["weights"], tuple(content["names"]), gains)
+        except InputError as error:
+            raise RunError(f"{error.file}: {error.message}", remedy=AGAIN) from None
+        except KeyError as error:
+            raise RunError(f"{directory / STATE}: lacks {error}", remedy=AGAIN) from None
+        self.source.put(arrays)
+        return state
+
+    def _interval(self, start: Weights, state: TrainingState, number: int) -> TrainingInterval:
+        last, count = self.trainer.last_step, self.trainer.steps
         count = count if last is None else min(count, last - state.step)
+        weights = start if state.weights is None else replace(start, values_by_name=dict(state.weights))
+        steps, chosen, settings = list[TrainingStep](), list[NDArray[np.float64]](), self.settings
         began, sampling = time.process_time(), 0.0
         with self.progress(f"round {number}: steps", count) as advance:
             for left in range(count, 0, -1):
-                numbers, before = self._batch(state.step), time.process_time()
-                found = self._sample(numbers, weights, state.step)
+                before = time.process_time()
+                batch = self.source.sample(self._batch(state.step), weights, state.step, settings)
                 sampling += time.process_time() - before
-                if self.held_out and left <= self.batches:
-                    chosen.append(self._score(found, weights, numbers).statistics)
-                steps.append(self._step(found, numbers, weights, state))
+                if left <= self.batches and (row := self.source.statistics(batch, weights, settings)) is not None:
+                    chosen.append(row)
+                random = np.random.default_rng([settings.seed, self.source.lines, state.step])
+                steps.append(self.trainer.step(batch, weights, state, random))
                 weights, state = steps[-1].weights, steps[-1].state
+                require_finite(steps[-1].value, self.trainer.name, f"step {state.step}")
                 advance(1)
-        score = self.settings.metric.score(np.sum(chosen, axis=0)) if chosen else None
-        return _Interval(tuple(steps), score, sampling, time.process_time() - began - sampling)
-
-    def _step(self, found: Sequence[Forest], numbers: Numbers, weights: Weights, state: TrainingState) -> Step:
-        settings, references = self.settings, [self.tuning.references[number] for number in numbers]
-        random = np.random.default_rng([settings.seed, LINES, state.step])
-        step = self.trainer.step(found, references, settings.metric, weights, state, random, settings.threads)
-        require_finite(step.value, self.trainer.name, f"step {state.step + 1}")
-        return step
+        spent = time.process_time() - began - sampling
+        return TrainingInterval(tuple(steps), tuple(chosen), self.batches, sampling, spent)
 
     def _batch(self, step: int) -> Numbers:
-        """The segments of a step; each epoch visits all of them in an order of its own."""
-        random = np.random.default_rng([self.settings.seed, BATCHES, step // self.batches])
-        return draw_batches(len(self.tuning.references), self.trainer.batch, random)[step % self.batches]
+        return self._epoch(step // self.batches)[step % self.batches]
 
-    def _sample(self, numbers: Numbers, weights: Weights, step: int) -> Sequence[Forest]:
-        seed = int(np.random.SeedSequence([self.settings.seed, SAMPLES, step]).generate_state(1)[0])
-        found = self.tuning.search(numbers, weights, seed)
-        if len(found) != numbers.size:
-            raise InputError(f"{len(found)} forests for {numbers.size} segments", remedy="sample each segment")
-        return found
-
-    def _judge(self, weights: Weights) -> tuple[OneBest, float | None]:
-        """What a rule chooses with these weights, and its score if that is one of held-out data."""
-        settings = self.settings
-        if self.held_out is None:
-            everything, found = np.arange(len(self.tuning.references)), list[Forest]()
-            with self.progress("scoring", everything.size) as advance:
-                for part in np.array_split(everything, self.batches):
-                    found += self.tuning.search(part, weights, settings.seed)
-                    advance(part.size)
-            return self._score(found, weights, everything), None
-        best = settings.judge(self.held_out.search(weights), weights, self.held_out.references)
-        return best, best.score
-
-    def _score(self, found: Sequence[Forest], weights: Weights, numbers: Numbers) -> OneBest:
-        return self.settings.judge(found, weights, [self.tuning.references[number] for number in numbers])
-
-    def _reason_to_stop(self, history: History, state: TrainingState) -> str:
-        done, last = len(history.rounds), self.trainer.last_step
-        if last is not None and state.step >= last:
-            return "it is cold"
-        if last is None and done - history.best >= self.settings.patience:
-            return f"no better score for {self.settings.patience} rounds"
-        return "" if done < self.settings.rounds else all_done(history)
-
-    def _temperature_text(self, done: Round) -> str:
-        details = done.details
-        heat = f"temperature {details['temperature']:.4f}, " if self.trainer.annealing else ""
-        return f"; {heat}entropy {details['entropy']:.2f}"
+    def _epoch(self, number: int) -> list[Numbers]:
+        """Return all units in batches; each epoch visits them in an order of its own."""
+        random = np.random.default_rng([self.settings.seed, BATCHES, number])
+        return draw_batches(len(self.source), self.trainer.batch, random)

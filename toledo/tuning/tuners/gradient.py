@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,72 +21,96 @@ from toledo.errors import InputError
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise
 from toledo.forest.pruning import prune_to_density
-from toledo.metrics.bleu import BLEU
-from toledo.objectives.cobleu import CoBLEU
-from toledo.objectives.gleu import ConsensusGLEU
-from toledo.objectives.linear_bleu import LinearBLEU
-from toledo.objectives.lists import Entropy, ExpectedGain, ExpectedStatistics
+from toledo.metrics.metric import Metric
+from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, match, without_ngrams
-from toledo.objectives.xbleu import XBLEU
+from toledo.objectives.registry import OBJECTIVES
 from toledo.progress import Progress, silent
-from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.maximise import Annealing, Maximum, Optimiser, maximise
-from toledo.tuning.rows import parameters
-from toledo.tuning.tuner import Tuned
-from toledo.tuning.weight_space import Penalties, WeightSpace, ascend_batches, draw_batches
+from toledo.settings import Meta, Settings
+from toledo.tuning.examples import Examples
+from toledo.tuning.maximise import (
+    DeterministicAnnealing,
+    Maximum,
+    Optimizer,
+    ascend_batches,
+    draw_batches,
+    maximize,
+)
+from toledo.tuning.tuner import SearchSpace, Tuned, refuse_metric
+from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights
 
-Name = Literal["cobleu", "xbleu", "expected-bleu", "corpus-expected-bleu", "linear-bleu", "gleu"]
-OF_LISTS = ("expected-bleu", "corpus-expected-bleu")
+STEPS = 100  # in a round
+Count = Annotated[int, Meta(ge=1)]
 
 
 @dataclass(frozen=True)
-class GradientTuner:
-    """Maximises an objective by L-BFGS or by adaptive gradient ascent, with at most `steps` of them in a round.
+class Gradient(Settings):
+    """Maximize an objective by L-BFGS or by adaptive gradient ascent.
 
-    CoBLEU and xBLEU are first maximised with a `gentle` penalty for short texts, of this steepness, and only then as
-    they are: good weights lie on the edge of the penalty, where gradient methods get stuck (see `objectives.cobleu`).
+    CoBLEU and xBLEU are first maximized with a `gentle` penalty for short texts, and only then as they are: good
+    weights lie on the edge of the penalty, where gradient methods get stuck (see `objectives.cobleu`). With a `batch`,
+    an objective of a corpus becomes one of many small corpora.
 
-    With a `batch` of so many segments it makes small steps for random batches instead, in `steps` epochs: an objective
-    of a corpus is then one of many small corpora.
-
-    `on="forests"` wants lattices and forests, which it prunes to `density` edges per word. The two expected BLEUs need
-    lists, where they also serve TER and chrF: of sentences, or of the corpus by expected statistics. Penalties are
-    compared with objectives between 0 and 1 (CoBLEU: the logarithm of that). Without any, sharper distributions are
-    nearly always better, so weights grow without end and a first step may end on a plateau far away; a small `l2`
-    decides how sharp they become. Thousands of sparse features want a larger one.
+    Penalties are compared with objectives between 0 and 1 (CoBLEU: the logarithm of that). Without any, sharper
+    distributions are nearly always better, so weights grow without end and a first step may end on a plateau far away;
+    a small `l2` decides how sharp they become. Thousands of sparse features want a larger one.
     """
 
-    objective: Name = "xbleu"
-    optimiser: Optimiser = "lbfgs"
-    annealing: Annealing | None = None
-    l2: float = 1e-5
-    l1: float = 0.0
-    order: int = 4
-    density: float = 30.0
-    on: Literal["lists", "forests"] = "forests"
-    steps: int = 100
-    batch: int | None = None
-    gentle: float | None = 30.0
+    objective: Objective | str
+    l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1e-5
+    optimizer: Annotated[Optimizer, Meta(description="L-BFGS, or gradient ascent with adaptive steps.")] = "lbfgs"
+    steps: Annotated[Count | None, Meta(description="Steps in a round (100), or epochs where there are batches.")] = (
+        None
+    )
+    batch: Annotated[Count | None, Meta(description="Segments in a batch: a small step for each batch.")] = None
+    annealing: Annotated[
+        bool | DeterministicAnnealing, Meta(description="Go from flat distributions to sharp ones.")
+    ] = False
+    on: Annotated[
+        SearchSpace | None, Meta(description="Tune on n-best lists, or on lattices and forests where possible.")
+    ] = None
+    density: Annotated[float, Meta(gt=0, description="Edges per word that are looked at in forests.")] = 30.0
+    l1: Annotated[float, Meta(ge=0, description="L1 penalty on the weights, which makes some of them 0.")] = 0.0
+    gentle: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="Steepness of the brevity penalty in the first of two stages."),
+    ] = 30.0
 
     def __post_init__(self) -> None:
-        if self.objective not in get_args(Name) or self.optimiser not in get_args(Optimiser):
-            raise ValueError(f"no objective {self.objective!r} or no optimiser {self.optimiser!r}")
-        if self.objective in OF_LISTS and self.on != "lists":
-            raise ValueError(f"{self.objective} needs n-best lists; use xbleu or cobleu on lattices and forests")
-        if self.steps < 1 or not self.density > 0.0 or (self.batch is not None and self.batch < 1):
-            raise ValueError("steps, density and the size of batches must be positive")
-        Penalties(self.l2, self.l1)
+        super().__post_init__()
+        object.__setattr__(self, "objective", OBJECTIVES.make(self.objective))
+        if self.on is not None and self.on not in self.goal.works_on:
+            raise InputError(
+                f"objective {self.name!r} works on {self.goal.works_on[0]} only", remedy="leave `on` out", argument="on"
+            )
+        if self.batch is not None and self.optimizer != "lbfgs":
+            raise InputError(
+                f"optimizer {self.optimizer!r} is for all segments at once, a batch makes steps of its own",
+                remedy="leave one of both out",
+                argument="optimizer",
+            )
 
     @property
-    def name(self) -> str:
-        """The objective is what the command line calls it."""
+    def goal(self) -> Objective:
+        """The objective itself."""
+        assert isinstance(self.objective, Objective)  # noqa: S101 (it was made from its name)
         return self.objective
 
     @property
-    def wants(self) -> Literal["lists", "forests"]:
-        """Where it works."""
-        return self.on
+    def name(self) -> str:
+        """The name of the objective."""
+        return self.goal.name
+
+    @property
+    def wants(self) -> SearchSpace:
+        """What it works on: what was chosen, or what is usual for the objective."""
+        return self.on or self.goal.works_on[0]
+
+    def check_metric(self, metric: Metric) -> None:
+        """Refuse a metric that the objective does not stand for."""
+        if self.goal.only_metric not in (None, metric.name):
+            raise refuse_metric(self.name, metric)
 
     def tune(
         self,
@@ -98,127 +121,95 @@ class GradientTuner:
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Tuned:
-        """Weights that maximise the objective on all that was found; only batches are random."""
+        """Return weights that maximize the objective on all that was found; only batches are random."""
+        self.check_metric(examples.metric)
         matched = self.prepare(examples, start, threads)
         forest = matched.ngrams.forest
-        space = WeightSpace(matched, parameters(forest, start), start, Penalties(self.l2, self.l1), threads)
-        objective = self.make_objective(examples, matched, start)
-        before = space.value_and_gradient(objective, space.limits.clip(space.first))[0]
+        objective = self.goal.fitted(matched, start, lambda: examples.lists)
+        whole = PenalizedObjective(objective, matched, weight_space(forest, start), self.l2, self.l1, threads)
+        before = whole(whole.bounds.clip(whole.first))[0]
         random = np.random.default_rng(seed)
-        parts = [(space, objective)] if self.batch is None else self._batches(examples, space, random)
+        parts = [whole] if self.batch is None else self._batches(examples, whole, start, random)
         found = self._follow(parts, random, progress)
-        weights = space.weights(found.point)
-        free = space.free_weights(found.point)
-        given = distribution(forest.shape, forest.scores(weights, threads), threads)
+        weights = whole.weights(found.point)
+        given = distribution(forest.shape, forest.scores(start.updated(whole.space.names, weights), threads), threads)
         details = {
             "before": before,
-            "norm": float(np.linalg.norm(free)),
+            "norm": float(np.linalg.norm(whole.free_weights(found.point))),
             "entropy": float(given.entropy().mean()),
             "evaluations": float(found.evaluations),
             "edges": float(forest.edges),
         }
-        return Tuned(weights, space.value_and_gradient(objective, found.point)[0], details, found.path)
+        return Tuned(start.updated(whole.space.names, weights), whole(found.point)[0], details, found.path)
 
     def prepare(self, examples: Examples, start: Weights, threads: int | None = None) -> MatchedForest:
-        """What steps work on: lists, or forests that are small and know their n-grams."""
+        """Return what steps work on: lists, or forests that are small and know their n-grams."""
         forest = examples.forest
-        if self.objective in OF_LISTS:
+        if not self.goal.order:
             return without_ngrams(forest)
-        if not isinstance(examples.metric, BLEU):
-            raise InputError(
-                f"{self.objective} maximises BLEU, not {examples.metric.name}",
-                remedy="use expected-bleu or corpus-expected-bleu, which work with any metric",
-            )
-        if self.on == "forests":
+        if self.wants == "forests":
             forest = prune_to_density(forest, forest.scores(start, threads), self.density)
         scores = forest.scores(start, threads)
-        return match(localise(forest, scores, self.order, threads=threads), examples.references)
+        return match(localise(forest, scores, self.goal.order, threads=threads), examples.references)
 
-    def make_objective(self, examples: Examples, matched: MatchedForest, start: Weights) -> Objective:
-        """What is maximised, on a scale on which a point of BLEU is about 0.01."""
-        segments = len(examples.references)
-        if self.objective == "expected-bleu":
-            return ExpectedGain(sentence_gains(examples.lists) / segments)
-        if self.objective == "corpus-expected-bleu":
-            return ExpectedStatistics(examples.lists.statistics, examples.metric)
-        if self.objective == "linear-bleu":
-            words = float(matched.reference_lengths.mean(axis=1).sum())
-            return WeightedSum([(1.0 / max(words, 1.0), fitted_linear_bleu(matched, start, self.order))])
-        if self.objective == "gleu":
-            return ConsensusGLEU(self.order)
-        return CoBLEU(self.order) if self.objective == "cobleu" else XBLEU(self.order)
-
-    def _follow(
-        self, parts: Sequence[tuple[WeightSpace, Objective]], random: np.random.Generator, progress: Progress
-    ) -> Maximum:
-        """The maximum from one stage to the next, of the whole or by small steps for each part."""
-        space, stages = parts[0][0], self._stages
-        found = Maximum(space.first, -np.inf, 0)
-        with progress(f"maximising {self.name}", total=len(stages)) as advance:
+    def _follow(self, parts: Sequence[PenalizedObjective], random: np.random.Generator, progress: Progress) -> Maximum:
+        """Follow the maximum from one stage to the next, of the whole or by small steps for each part."""
+        stages, bounds = self._stages(), parts[0].bounds
+        found = Maximum(parts[0].first, -np.inf, 0)
+        with progress(f"maximizing {self.name}", total=len(stages)) as advance:
             for stage in stages:
-                functions = [partial(one.value_and_gradient, stage.of(own, one.matched)) for one, own in parts]
+                functions = [stage.of(part) for part in parts]
                 if self.batch is None:
-                    better = maximise(functions[0], found.point, space.limits, self.optimiser, stage.steps)
+                    better = maximize(functions[0], found.point, bounds, self.optimizer, stage.steps)
                 else:
-                    better = ascend_batches(functions, found.point, space.limits, stage.steps, random)
+                    better = ascend_batches(functions, found.point, bounds, stage.steps, random)
                 found = found.then(better)
                 advance(1)
         return found
 
     def _batches(
-        self, examples: Examples, whole: WeightSpace, random: np.random.Generator
-    ) -> list[tuple[WeightSpace, Objective]]:
-        """The same weights for batches of segments, each with its objective."""
+        self, examples: Examples, whole: PenalizedObjective, start: Weights, random: np.random.Generator
+    ) -> list[PenalizedObjective]:
+        """Return the same weights for batches of segments, each with its objective."""
         parts = []
         for numbers in draw_batches(len(examples.references), self.batch or 1, random):
             some = examples.only(numbers)
-            matched = self.prepare(some, whole.start, whole.threads)
-            parts.append((replace(whole, matched=matched), self.make_objective(some, matched, whole.start)))
+            matched = self.prepare(some, start, whole.threads)
+            objective = self.goal.fitted(matched, start, lambda some=some: some.lists)  # type: ignore[misc]
+            parts.append(replace(whole, objective=objective, matched=matched))
         return parts
 
-    @property
-    def _stages(self) -> list[Stage]:
-        """From gentle to true, from hot to cold."""
-        gentle = self.gentle if self.objective in ("cobleu", "xbleu") else None
-        first = [] if gentle is None else [Stage(0.0, gentle, self.steps)]
+    def _stages(self) -> list[GradientStage]:
+        """Return the stages from gentle to true, from hot to cold."""
+        steps = self.steps or STEPS
+        gentle = None if self.gentle is None or self.goal.gentle(self.gentle) is None else self.gentle
+        first = [] if gentle is None else [GradientStage(0.0, gentle, steps)]
+        last = GradientStage(0.0, None, steps)
         if not self.annealing:
-            return [*first, Stage(0.0, None, self.steps)]
-        temperatures, steps = self.annealing.temperatures, self.annealing.steps
-        hot = [Stage(one, gentle, steps) for one in temperatures if one > 0.0]
-        cold = [Stage(one, None, steps) for one in temperatures if one < 0.0]
-        return [*hot, *first, Stage(0.0, None, self.steps), *cold]
+            return [*first, last]
+        schedule = DeterministicAnnealing() if self.annealing is True else self.annealing
+        hot = [GradientStage(one, gentle, schedule.steps) for one in schedule.temperatures if one > 0.0]
+        cold = [GradientStage(one, None, schedule.steps) for one in schedule.temperatures if one < 0.0]
+        return [*hot, *first, last, *cold]
 
 
-class Stage(NamedTuple):
+class GradientStage(NamedTuple):
     """A temperature, the steepness of the penalty for short texts (None for that of the objective), and steps."""
 
     temperature: float
     steepness: float | None
     steps: int
 
-    def of(self, objective: Objective, matched: MatchedForest) -> Objective:
-        """The objective of this stage."""
-        if self.steepness is not None and isinstance(objective, CoBLEU | XBLEU):
-            objective = replace(objective, steepness=self.steepness)
-        return at_temperature(objective, self.temperature, matched)
+    def of(self, part: PenalizedObjective) -> PenalizedObjective:
+        """Return the function to maximize in this stage."""
+        objective = part.objective
+        if self.steepness is not None:
+            objective = objective.gentle(self.steepness) or objective
+        return replace(part, objective=at_temperature(objective, self.temperature, part.matched))
 
 
 def at_temperature(objective: Objective, temperature: float, matched: MatchedForest) -> Objective:
-    """The objective plus temperature times the mean entropy of the segments."""
+    """Return the objective plus temperature times the mean entropy of the segments."""
     if temperature == 0.0:
         return objective
     return WeightedSum([(1.0, objective), (temperature / len(matched.ngrams.forest), Entropy())])
-
-
-def fitted_linear_bleu(matched: MatchedForest, weights: Weights, order: int) -> LinearBLEU:
-    """Linear BLEU with the unigram precision and the ratio of precisions that these weights give."""
-    ngrams = matched.ngrams
-    given = distribution(ngrams.forest.shape, ngrams.forest.scores(weights))
-    expected = ngrams.expected_counts(given)
-    totals = np.bincount(ngrams.orders, expected, order + 1)[1:]
-    matches = np.bincount(ngrams.orders, np.where(matched.reference_counts > 0.0, expected, 0.0), order + 1)[1:]
-    if not matches.all():
-        return LinearBLEU(order)
-    precisions = matches / totals
-    ratio = (precisions[-1] / precisions[0]) ** (1.0 / max(order - 1, 1))
-    return LinearBLEU(order, float(precisions[0]), float(ratio))

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel
-from toledo.tuning.rows import Parameters, Rows, Vector
+from toledo.forest.linear import Rows, Vector
+from toledo.tuning.weight_space import WeightSpace
 
 
-class Limits(NamedTuple):
+class StepLimits(NamedTuple):
     """Which weights may change, how far, and the largest step C."""
 
     free: NDArray[np.bool_]
@@ -38,7 +39,7 @@ class Learner(NamedTuple):
     size: NDArray[np.int64]
 
 
-def new_learner(parameters: Parameters) -> Learner:
+def new_learner(parameters: WeightSpace) -> Learner:
     """Begins with the weights of the start."""
     size = len(parameters.names)
     return Learner(
@@ -53,7 +54,7 @@ def new_learner(parameters: Parameters) -> Learner:
 
 
 def average(learner: Learner) -> Vector:
-    """The mean of the weights after each step."""
+    """Return the mean of the weights after each step."""
     return learner.weights - learner.weighted_changes / max(int(learner.steps[0]), 1)
 
 
@@ -77,7 +78,7 @@ def add_row(rows: Rows, h: int, factor: float, learner: Learner) -> None:
 
 
 @inner_kernel
-def step(learner: Learner, loss: float, limits: Limits) -> None:
+def step(learner: Learner, loss: float, limits: StepLimits) -> None:
     """Move along the difference for a loss, and clear the difference. Counts as a step even if nothing moves."""
     weights, weighted_changes, steps, difference, touched, is_touched, size = learner
     free, low, high, largest_step = limits

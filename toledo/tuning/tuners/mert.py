@@ -14,26 +14,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.forest.forest import edges_of_sentences
+from toledo.forest.linear import Vector, spread
 from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
+from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples, sign
-from toledo.tuning.rows import Parameters, Vector, parameters, rows_of, spread
-from toledo.tuning.tuner import Tuned, list_problem
-from toledo.tuning.tuners.mert_lines import Point, Steps, best_point, forest_lines, list_lines, statistics_at
+from toledo.tuning.tuner import SearchSpace, Tuned, list_problem
+from toledo.tuning.tuners.mert_lines import LinePoint, LineSteps, best_point, forest_lines, list_lines, statistics_at
+from toledo.tuning.weight_space import WeightSpace, finite_rows, weight_space
 from toledo.weights import Weights
 
 LEAST_GAIN = 1e-3  # in points of the metric; what a round must give for another one to follow
 ROUNDS = 100
 
 
-class Lines(Protocol):
+class LineSearch(Protocol):
     """Search spaces with references, as seen from their free weights."""
 
     @property
@@ -41,7 +43,7 @@ class Lines(Protocol):
         """What is to be improved."""
         ...
 
-    def from_point(self, values: Vector) -> Callable[[Vector], Steps]:
+    def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
         """For directions from a point: the sums of statistics along these lines."""
         ...
 
@@ -55,7 +57,7 @@ class Region:
     units: Vector
 
     def directions(self, random_ones: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """One along each weight, then random ones."""
+        """Return a direction along each weight, then random ones."""
         size = self.units.size
         return np.vstack([np.eye(size), random.standard_normal((random_ones, size)) * self.units])
 
@@ -86,7 +88,7 @@ class Summit(NamedTuple):
 
 
 def climb(
-    lines: Lines,
+    lines: LineSearch,
     region: Region,
     start: Vector,
     random_ones: int,
@@ -124,8 +126,8 @@ def climb(
 
 
 def _search(
-    metric: Metric, along: Callable[[Vector], Steps], region: Region, values: Vector, direction: Vector
-) -> Point:
+    metric: Metric, along: Callable[[Vector], LineSteps], region: Region, values: Vector, direction: Vector
+) -> LinePoint:
     reach = float(np.abs(values).sum() or np.abs(region.units).sum()) / float(np.abs(direction).sum())
     return best_point(along(direction), metric, reach, *region.ends(values, direction))
 
@@ -134,34 +136,29 @@ MORE = 4
 
 
 @dataclass(frozen=True)
-class MERT:
-    """Searches for dense weights; sparse ones stay as they are. Takes any metric whose statistics add up.
+class MERT(Settings):
+    """Search for dense weights with any metric whose statistics add up; sparse weights stay as they are.
 
-    It climbs from the weights at the start and from `restarts` random ones (20, on forests 2, where lines take much
-    longer). A round of climbing searches a line along each weight and `random_directions` more, and follows the best
-    `follow`. With restarts, it climbs on from the best point with four times as many random directions. Free weights
-    get the L1 norm of those at the start if that costs nothing.
+    It climbs from the weights at the start and from random ones; with restarts, it climbs on from the best point with
+    four times as many random directions. Free weights get the L1 norm of those at the start if that costs nothing.
     """
 
-    restarts: int | None = None
-    random_directions: int = 8
-    follow: int = 4
-    on: Literal["lists", "forests"] = "lists"
+    restarts: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Number of random starts (20 on lists, 2 on forests).")
+    ] = None
+    random_directions: Annotated[int, Meta(ge=0, description="Random directions searched beside each weight.")] = 8
+    follow: Annotated[int, Meta(ge=1, description="Number of best lines to follow in a round of climbing.")] = 4
+    on: Annotated[SearchSpace, Meta(description="Tune on n-best lists, or on lattices and forests.")] = "lists"
 
     name = "mert"
 
-    def __post_init__(self) -> None:
-        if self.restarts is not None and self.restarts < 0:
-            raise ValueError("MERT: restarts must not be negative")
-        if self.random_directions < 0 or self.follow < 1:
-            raise ValueError("MERT: no negative number of directions, and at least one to follow")
-        if self.on not in ("lists", "forests"):
-            raise ValueError(f"MERT works on lists or forests, not on {self.on!r}")
-
     @property
-    def wants(self) -> Literal["lists", "forests"]:
+    def wants(self) -> SearchSpace:
         """What it works on."""
         return self.on
+
+    def check_metric(self, metric: Metric) -> None:
+        """Accept any metric."""
 
     def tune(
         self,
@@ -172,10 +169,10 @@ class MERT:
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Tuned:
-        """The best weights found, never worse on the examples than those at the start."""
-        given = parameters(examples.forest, start).without_sparse()
+        """Return the best weights found, never worse on the examples than those at the start."""
+        given = weight_space(examples.forest, start).without_sparse()
         free = np.flatnonzero(given.free)
-        lines: Lines
+        lines: LineSearch
         if self.on == "lists":
             lines = list_lines(list_problem(examples, start, threads), free)
         else:
@@ -201,11 +198,11 @@ class MERT:
         return _tuned(lines, given, free, start, values, details)
 
     def _climb(
-        self, lines: Lines, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
+        self, lines: LineSearch, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
     ) -> list[Summit]:
-        """Each start has random numbers of its own, so it does not matter which thread takes it.
+        """Climb from each start, with random numbers of its own, so that it does not matter which thread takes it.
 
-        Lines of forests have threads over segments, and take so long that each is a step of the progress.
+        LineSearch of forests have threads over segments, and take so long that each is a step of the progress.
         """
         restarts = self.restarts if self.restarts is not None else 20 if self.on == "lists" else 2
         seeds = np.random.SeedSequence(seed).spawn(restarts + 1)
@@ -220,16 +217,21 @@ class MERT:
         return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=outer, label=self.name)
 
 
-def _units(examples: Examples, given: Parameters) -> Vector:
-    """What change of each weight moves scores about equally: one over the deviation of its feature within segments."""
+def _units(examples: Examples, given: WeightSpace) -> Vector:
+    """Return changes of weights that move scores about equally: one over the deviation of features in segments."""
     forest = examples.forest
-    squares = spread(rows_of(forest, given.names), edges_of_sentences(forest.shape), given.start.size)
+    squares = spread(finite_rows(forest), edges_of_sentences(forest.shape), given.start.size)
     deviations = np.sqrt(squares / max(forest.edges, 1))
     return np.where(deviations > 0.0, 1.0 / np.where(deviations > 0.0, deviations, 1.0), 1.0)
 
 
 def _tuned(
-    lines: Lines, given: Parameters, free: NDArray[np.int64], start: Weights, values: Vector, details: dict[str, float]
+    lines: LineSearch,
+    given: WeightSpace,
+    free: NDArray[np.int64],
+    start: Weights,
+    values: Vector,
+    details: dict[str, float],
 ) -> Tuned:
     def gain(some: Vector) -> float:
         along = lines.from_point(some[free])

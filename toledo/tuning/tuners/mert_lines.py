@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.forest.envelope import envelope_texts
 from toledo.forest.forest import Forest, sentences_at_once
+from toledo.forest.linear import Rows, Vector, row_scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
 from toledo.tuning.examples import Examples, sign
-from toledo.tuning.rows import Parameters, Rows, Vector, row_scores, rows_of
 from toledo.tuning.tuner import ListProblem
+from toledo.tuning.weight_space import WeightSpace, finite_rows
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ NARROWEST = 1e-6  # intervals narrower than this, in parts of the reach, are lef
 SAME = 1e-9  # scores closer than this are equal
 
 
-class Line(NamedTuple):
+class LineOfLists(NamedTuple):
     """A line as hypotheses see it: their scores at γ = 0, and their features, a row for each weight.
 
     Segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
@@ -50,14 +51,14 @@ class Line(NamedTuple):
     statistics: NDArray[np.floating[Any]]
 
 
-class Steps(NamedTuple):
+class LineSteps(NamedTuple):
     """Sums of statistics on a line: row i holds from `starts[i]` to `starts[i + 1]`, the last one to +∞."""
 
     starts: Floats
     statistics: Floats
 
 
-class Space(NamedTuple):
+class HullArrays(NamedTuple):
     """Room for the work on a segment: points not yet looked at, those that move, and tasks (see below)."""
 
     rest: NDArray[np.uint32]
@@ -73,49 +74,51 @@ class Breakpoints(NamedTuple):
     rights: NDArray[np.int32]
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     """A point of a line and how good it is: the score there, with a minus sign for an error rate."""
 
     gamma: float
     gain: float
 
 
-def best_point(steps: Steps, metric: Metric, reach: float, low: float = -math.inf, high: float = math.inf) -> Point:
-    """The point of a line with the best score of the corpus between `low` and `high`, which must include 0.
+def best_point(
+    steps: LineSteps, metric: Metric, reach: float, low: float = -math.inf, high: float = math.inf
+) -> LinePoint:
+    """Return the point of a line with the best score of the corpus between `low` and `high`, which must include 0.
 
     It is the middle of an interval; of equally good ones the nearest to 0. `reach` is the scale of the line: the γ that
     moves weights as far as they are large.
     """
     gains = sign(metric) * metric.scores(steps.statistics)
     gamma, place = _best_point(steps.starts, gains, reach, low, high)
-    return Point(gamma, float(gains[place]))
+    return LinePoint(gamma, float(gains[place]))
 
 
-def statistics_at(steps: Steps, gamma: float) -> Floats:
-    """The sum of statistics at a point of a line."""
+def statistics_at(steps: LineSteps, gamma: float) -> Floats:
+    """Return the sum of statistics at a point of a line."""
     place = int(np.searchsorted(steps.starts, gamma, side="right")) - 1
     return np.asarray(steps.statistics[place], np.float64)
 
 
-def statistics_along(line: Line) -> Steps:
-    """The sums of statistics of the best hypotheses everywhere on a line."""
+def statistics_along(line: LineOfLists) -> LineSteps:
+    """Return the sums of statistics of the best hypotheses everywhere on a line."""
     return merged_steps(*_all_breakpoints(line), line.statistics)
 
 
-def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: NDArray[np.floating[Any]]) -> Steps:
+def merged_steps(breakpoints: Breakpoints, first: Floats, statistics: NDArray[np.floating[Any]]) -> LineSteps:
     """Sort the breakpoints of all segments; `first` is the sum of statistics before all of them."""
     order = np.argsort(breakpoints.gammas)  # NumPy's own is several times as fast as a compiled one
     return _steps(breakpoints, order, first, statistics)
 
 
 @kernel
-def _all_breakpoints(line: Line) -> tuple[Breakpoints, Floats]:
-    """The breakpoints of all segments, and the sum of statistics at −∞."""
+def _all_breakpoints(line: LineOfLists) -> tuple[Breakpoints, Floats]:
+    """Return the breakpoints of all segments, and the sum of statistics at −∞."""
     scores, features, direction, offsets, statistics = line
     largest = 0
     for segment in range(offsets.size - 1):
         largest = max(largest, offsets[segment + 1] - offsets[segment])
-    space = Space(np.empty(largest, np.uint32), np.empty(largest, np.uint32), np.empty((largest + 1, 4), np.int64))
+    space = HullArrays(np.empty(largest, np.uint32), np.empty(largest, np.uint32), np.empty((largest + 1, 4), np.int64))
     found = Breakpoints(np.empty(scores.size), np.empty(scores.size, np.int32), np.empty(scores.size, np.int32))
     room, size, total = np.empty(largest), 0, np.zeros(statistics.shape[1])
     for segment in range(offsets.size - 1):
@@ -134,7 +137,7 @@ def _all_breakpoints(line: Line) -> tuple[Breakpoints, Floats]:
 @kernel
 def _steps(
     breakpoints: Breakpoints, order: NDArray[np.int64], total: Floats, statistics: NDArray[np.floating[Any]]
-) -> Steps:
+) -> LineSteps:
     gammas, lefts, rights = breakpoints
     starts, sums = np.empty(order.size + 1), np.empty((order.size + 1, total.size))
     starts[0] = -math.inf
@@ -144,7 +147,7 @@ def _steps(
         starts[i + 1] = gammas[order[i]]
         for k in range(total.size):
             sums[i + 1, k] = sums[i, k] + statistics[right, k] - statistics[left, k]
-    return Steps(starts, sums)
+    return LineSteps(starts, sums)
 
 
 @inner_kernel
@@ -159,7 +162,7 @@ def _add_breakpoints(
     scores: Floats,
     slopes: Floats,
     begin: int,
-    space: Space,
+    space: HullArrays,
     found: Breakpoints,
     size: int,
 ) -> tuple[int, int]:
@@ -208,7 +211,15 @@ def _add_breakpoints(
 
 @inner_kernel
 def _split(
-    scores: Floats, slopes: Floats, left: int, top: int, right: int, space: Space, low: int, high: int, waiting: int
+    scores: Floats,
+    slopes: Floats,
+    left: int,
+    top: int,
+    right: int,
+    space: HullArrays,
+    low: int,
+    high: int,
+    waiting: int,
 ) -> int:
     """Make tasks for both sides of a new point of the hull, the left one to be done first; gives their number.
 
@@ -240,7 +251,7 @@ def _split(
 
 @kernel
 def _best_point(starts: Floats, gains: Floats, reach: float, low: float, high: float) -> tuple[float, int]:
-    """The middle of the best interval and its number; open intervals end a reach beyond their breakpoint (or 0)."""
+    """Return the middle of the best interval and its number; open ones end a reach beyond their breakpoint (or 0)."""
     best, place, origin = 0.0, -1, 0
     for i in range(starts.size):
         start = max(starts[i], low)
@@ -275,17 +286,19 @@ class ListLines:
     offsets: NDArray[np.int64]
     metric: Metric
 
-    def from_point(self, values: Vector) -> Callable[[Vector], Steps]:
+    def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
         """For directions from a point: the sums of statistics along these lines."""
         scores = self.fixed.copy()
         for row, value in zip(self.features, values.tolist(), strict=True):
             add_scaled(row, value, scores)
-        return lambda direction: statistics_along(Line(scores, self.features, direction, self.offsets, self.statistics))
+        return lambda direction: statistics_along(
+            LineOfLists(scores, self.features, direction, self.offsets, self.statistics)
+        )
 
 
 def list_lines(problem: ListProblem, free: NDArray[np.int64]) -> ListLines:
-    """The lists of a problem seen from some of its dense weights; all others stay as they are at the start."""
-    lists, given = problem.lists, problem.parameters
+    """Return the lists of a problem seen from some of its dense weights; all others stay as they are at the start."""
+    lists, given = problem.lists, problem.space
     others = given.start.copy()
     others[free] = 0.0
     fixed = row_scores(problem.rows, others, problem.threads)
@@ -306,7 +319,7 @@ def _compact(statistics: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
 
 
 def _first_of_equals(table: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Where rows stand that do not occur before. (As bytes rows are sorted at once; 0 and −0 are made equal before.)"""
+    """Return where rows stand that do not occur before. (As bytes rows are sorted at once; −0 becomes 0.)"""
     rows = np.ascontiguousarray(table + 0.0)
     whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     return np.sort(np.unique(whole, return_index=True)[1])
@@ -318,7 +331,7 @@ class ForestLines:
 
     forest: Forest
     rows: Rows
-    parameters: Parameters
+    space: WeightSpace
     free: NDArray[np.int64]
     texts: Counter
     threads: int | None
@@ -328,13 +341,13 @@ class ForestLines:
         """What the statistics are those of."""
         return self.texts.metric
 
-    def from_point(self, values: Vector) -> Callable[[Vector], Steps]:
+    def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
         """For directions from a point: the sums of statistics along these lines."""
-        weights = self.parameters.start.copy()
+        weights = self.space.start.copy()
         weights[self.free] = values
         scores = row_scores(self.rows, weights, self.threads)
 
-        def along(direction: Vector) -> Steps:
+        def along(direction: Vector) -> LineSteps:
             moves = np.zeros(weights.size)
             moves[self.free] = direction
             slopes = row_scores(self.rows._replace(base=np.empty(0)), moves, self.threads)
@@ -348,14 +361,14 @@ class ForestLines:
 
         return along
 
-    def _envelopes(self, begin: int, end: int, scores: Vector, slopes: Vector) -> Found:
+    def _envelopes(self, begin: int, end: int, scores: Vector, slopes: Vector) -> EnvelopePieces:
         shape, yields = self.forest.shape, self.forest.yields
         sentences, starts, offsets, words = envelope_texts(shape, yields, scores, slopes, begin, end)
         segments = np.repeat(np.arange(begin, end), np.diff(sentences))
-        return Found(segments, starts, self.texts.statistics(words, offsets, segments, threads=1))
+        return EnvelopePieces(segments, starts, self.texts.statistics(words, offsets, segments, threads=1))
 
 
-class Found(NamedTuple):
+class EnvelopePieces(NamedTuple):
     """The pieces of envelopes in a row: whose they are, where they start, and the statistics of their texts."""
 
     segments: NDArray[np.int64]
@@ -363,8 +376,8 @@ class Found(NamedTuple):
     statistics: NDArray[np.float64]
 
 
-def _joined_steps(parts: Sequence[Found]) -> Steps:
-    """All pieces in a row, and a breakpoint between neighbours of one segment."""
+def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
+    """Return all pieces in a row, and a breakpoint between neighbours of one segment."""
     segments, starts, statistics = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     inner = np.flatnonzero(segments[1:] == segments[:-1]).astype(np.int32)
     firsts = np.flatnonzero(np.diff(segments, prepend=-1))
@@ -372,9 +385,9 @@ def _joined_steps(parts: Sequence[Found]) -> Steps:
     return merged_steps(breakpoints, statistics[firsts].sum(axis=0), statistics)
 
 
-def forest_lines(examples: Examples, given: Parameters, free: NDArray[np.int64], threads: int | None) -> ForestLines:
-    """The forests of some examples seen from some of their dense weights; all others stay as they are at the start."""
+def forest_lines(examples: Examples, given: WeightSpace, free: NDArray[np.int64], threads: int | None) -> ForestLines:
+    """Return the forests of some examples seen from some of their dense weights; all others stay as they are."""
     whole = examples.forest
     texts = examples.metric.prepare(examples.references, whole.vocabulary)
-    rows = rows_of(whole, given.names)
+    rows = finite_rows(whole)
     return ForestLines(whole, rows, given, free, texts, threads)

@@ -5,27 +5,26 @@ An online learner goes through the segments many times. In each it takes the *ho
 but by no more than C (`toledo.tuning.tuners.margins`). The gain of a hypothesis is what it does for the BLEU of a
 pseudo-corpus: the decayed sum of the statistics of earlier hopes. The result is the average of all weights on the way,
 of the epoch after which the best hypotheses score highest.
-
-An epoch of MIRA over lists: for each segment, hope against fear (Cherry and Foster 2012, algorithm 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel
-from toledo.errors import InputError
+from toledo.forest.linear import Rows, Vector, score_rows
 from toledo.metrics.bleu import BLEU
+from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
+from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.rows import Rows, Vector, score_rows
-from toledo.tuning.tuner import ListProblem, Tuned, list_problem
-from toledo.tuning.tuners.margins import Learner, Limits, add_row, average, new_learner, pseudo_gain, step
+from toledo.tuning.tuner import ListProblem, SearchSpace, Tuned, list_problem, refuse_metric
+from toledo.tuning.tuners.margins import Learner, StepLimits, add_row, average, new_learner, pseudo_gain, step
 from toledo.tuning.tuners.mira_forests import ForestProblem, forest_problem, learn_from_forests
 from toledo.weights import Weights
 
@@ -44,7 +43,7 @@ class ListExamples(NamedTuple):
 
 @inner_kernel
 def hope_and_fear(scores: Vector, gains: Vector) -> tuple[int, int]:
-    """The hypotheses with the largest score + gain and the largest score − gain, the first among equals."""
+    """Return the hypotheses with the largest score + gain and the largest score − gain, the first among equals."""
     hope = fear = 0
     for h in range(1, scores.size):
         if scores[h] + gains[h] > scores[hope] + gains[hope]:
@@ -59,7 +58,7 @@ def learn_from_lists(
     examples: ListExamples,
     order: NDArray[np.int64],
     learner: Learner,
-    limits: Limits,
+    limits: StepLimits,
     background: Vector,
     decay: float,
 ) -> None:
@@ -85,34 +84,34 @@ def learn_from_lists(
             background[k] = decay * background[k] + statistics[begin + hope, k]
 
 
-Epoch = Callable[[Learner, np.ndarray, Limits, Vector], None]
+Epoch = Callable[[Learner, np.ndarray, StepLimits, Vector], None]
 
 
 @dataclass(frozen=True)
-class MIRA:
-    """Hope and fear on n-best lists, or on lattices and forests; sparse features by the thousand.
+class MIRA(Settings):
+    """Learn from hope and fear in n-best lists, or in lattices and forests; sparse features by the thousand.
 
-    On forests they are found by Viterbi with linear gains; for that, forests are cut
-    down to `density` edges per word. Metrics other than BLEU need lists: a hypothesis then gains its sentence score.
-    Free weights get the L1 norm of those at the start if that costs nothing.
+    On forests hope and fear are found by Viterbi with linear gains. Metrics other than BLEU need lists: a hypothesis
+    then gains its sentence score. Free weights get the L1 norm of those at the start if that costs nothing.
     """
 
-    on: Literal["lists", "forests"] = "lists"
-    epochs: int = 60
-    largest_step: float = 0.01
-    decay: float = 0.999
-    density: float = 20.0
+    epochs: Annotated[int, Meta(ge=1, description="Number of passes over the segments.")] = 60
+    largest_step: Annotated[float, Meta(gt=0, description="Largest step of the weights for a segment (C).")] = 0.01
+    decay: Annotated[float, Meta(ge=0, lt=1, description="Decay of the pseudo-corpus with each segment.")] = 0.999
+    on: Annotated[SearchSpace, Meta(description="Learn from n-best lists, or from lattices and forests.")] = "lists"
+    density: Annotated[float, Meta(gt=0, description="Edges per word that are looked at in forests.")] = 20.0
 
     name = "mira"
 
-    def __post_init__(self) -> None:
-        if self.epochs < 1 or not self.largest_step > 0.0 or not 0.0 <= self.decay < 1.0 or not self.density > 0.0:
-            raise ValueError("MIRA: epochs, largest step and density must be positive, the decay from 0 to below 1")
-
     @property
-    def wants(self) -> Literal["lists", "forests"]:
+    def wants(self) -> SearchSpace:
         """What it learns from."""
         return self.on
+
+    def check_metric(self, metric: Metric) -> None:
+        """Refuse metrics other than BLEU on forests."""
+        if self.on == "forests" and not isinstance(metric, BLEU):
+            raise refuse_metric("mira:on=forests", metric)
 
     def tune(
         self,
@@ -123,14 +122,13 @@ class MIRA:
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Tuned:
-        """The average weights of the best epoch; the order of segments is random."""
+        """Return the average weights of the best epoch; the order of segments is random."""
+        self.check_metric(examples.metric)
         problem: ListProblem | ForestProblem
         if self.on == "lists":
             problem = list_problem(examples, start, threads)
             epoch = self._on_lists(problem)
         else:
-            if not isinstance(examples.metric, BLEU):
-                raise InputError(f"MIRA on forests for {examples.metric.name}", remedy="use lists, or BLEU")
             problem = forest_problem(examples, start, self.density, threads)
             epoch = self._on_forests(problem)
         return self._learn(problem, epoch, examples, seed, progress)
@@ -151,9 +149,9 @@ class MIRA:
     def _learn(
         self, problem: ListProblem | ForestProblem, epoch: Epoch, examples: Examples, seed: int, progress: Progress
     ) -> Tuned:
-        given = problem.parameters
+        given = problem.space
         random, learner = np.random.default_rng(seed), new_learner(given)
-        limits = Limits(given.free, given.low, given.high, self.largest_step)
+        limits = StepLimits(given.free, given.low, given.high, self.largest_step)
         background = np.ones(examples.metric.size)
         best, best_gain, best_epoch = given.start, -np.inf, 0
         with progress(self.name, self.epochs) as advance:

@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.forest.forest import Shape, sentences_at_once
+from toledo.forest.linear import Rows, Vector, score_rows
 from toledo.forest.ngrams import localise
 from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.metric import Metric
 from toledo.objectives.objective import match
-from toledo.tuning.examples import Examples, sign
-from toledo.tuning.rows import Parameters, Rows, Vector, parameters, rows_of, score_rows
-from toledo.tuning.tuner import Tuned
-from toledo.tuning.tuners.margins import Learner, Limits, add_row, pseudo_gain, step
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuner import TuningProblem
+from toledo.tuning.tuners.margins import Learner, StepLimits, add_row, pseudo_gain, step
+from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
 NONE = -1
@@ -54,7 +54,7 @@ class ForestExamples(NamedTuple):
     edge_counts: NDArray[np.float32]
 
 
-class Room(NamedTuple):
+class SegmentArrays(NamedTuple):
     """Memory for one segment at a time: by edge, by node, by n-gram."""
 
     scores: Vector
@@ -67,13 +67,13 @@ class Room(NamedTuple):
 
 
 @kernel
-def new_room(examples: ForestExamples) -> Room:
+def new_arrays(examples: ForestExamples) -> SegmentArrays:
     """Enough for any segment."""
     shape, nodes, edges = examples.shape, 0, 0
     for segment in range(shape.sentences.size - 1):
         first, last = shape.sentences[segment], shape.sentences[segment + 1]
         nodes, edges = max(nodes, last - first), max(edges, shape.head_edges[last] - shape.head_edges[first])
-    return Room(
+    return SegmentArrays(
         np.empty(edges),
         np.empty(edges),
         np.empty(nodes),
@@ -128,7 +128,9 @@ def reward_edges(counts: NDArray[np.float32], worth: Vector, begin: int, end: in
 
 
 @inner_kernel
-def choose_edges(shape: Shape, first: int, last: int, room: Room, factor: float, edges: NDArray[np.int32]) -> None:
+def choose_edges(
+    shape: Shape, first: int, last: int, room: SegmentArrays, factor: float, edges: NDArray[np.int32]
+) -> None:
     """The best edge of each node by score plus factor times reward; NONE where nothing derives it."""
     _, head_edges, tail_offsets, tails = shape
     scores, rewards, best = room.scores, room.rewards, room.best
@@ -145,9 +147,13 @@ def choose_edges(shape: Shape, first: int, last: int, room: Room, factor: float,
 
 @inner_kernel
 def trace(
-    examples: ForestExamples, segment: int, room: Room, edges: NDArray[np.int32], statistics: NDArray[np.float64]
+    examples: ForestExamples,
+    segment: int,
+    room: SegmentArrays,
+    edges: NDArray[np.int32],
+    statistics: NDArray[np.float64],
 ) -> float:
-    """How often the best derivation visits each node, its statistics with clipped matches, and its model score."""
+    """Count how often the best derivation visits each node; return its clipped statistics and its model score."""
     shape, _, ngram_offsets, ngram_ids, orders, reference_counts, reference_lengths, _ = examples
     visits, counts = room.visits, room.counts
     first, last = shape.sentences[segment], shape.sentences[segment + 1]
@@ -192,7 +198,7 @@ def add_derivation(
     rows: Rows,
     first: int,
     last: int,
-    room: Room,
+    room: SegmentArrays,
     edges: NDArray[np.int32],
     factor: float,
     learner: Learner,
@@ -204,17 +210,13 @@ def add_derivation(
 
 
 @dataclass(frozen=True, eq=False)
-class ForestProblem:
-    """What is given, and how good weights are: by the BLEU of the best derivations."""
+class ForestProblem(TuningProblem):
+    """Forests whose best derivations are scored by BLEU."""
 
     examples: ForestExamples
-    metric: Metric
-    start: Weights
-    parameters: Parameters
-    threads: int | None
 
     def score(self, values: Vector) -> float:
-        """BLEU of the best derivations."""
+        """Return the BLEU of the best derivations."""
         statistics = np.zeros((self.examples.shape.sentences.size - 1, self.metric.size))
         map_chunks(
             lambda begin, end: _best_statistics(self.examples, values, begin, end, statistics),
@@ -224,20 +226,6 @@ class ForestProblem:
         )
         return self.metric.score(statistics.sum(axis=0))
 
-    def gain(self, values: Vector) -> float:
-        """The same, more being better."""
-        return sign(self.metric) * self.score(values)
-
-    def at_norm_of_start(self, values: Vector) -> Vector:
-        """Free weights at the norm of those at the start, if that costs nothing."""
-        return self.parameters.prefer_norm_of_start(values, self.gain)[0]
-
-    def tuned(self, values: Vector, details: dict[str, float]) -> Tuned:
-        """The result; the objective is BLEU."""
-        score = self.score(self.parameters.clipped(values))
-        weights = self.start.updated(self.parameters.names, values)
-        return Tuned(weights, sign(self.metric) * score, {self.metric.name: score, **details})
-
 
 def forest_problem(examples: Examples, start: Weights, density: float, threads: int | None) -> ForestProblem:
     """Cut forests down by the weights at the start, split them for n-grams, and count those beside the references."""
@@ -246,13 +234,16 @@ def forest_problem(examples: Examples, start: Weights, density: float, threads: 
     pruned = prune_to_density(examples.forest, examples.forest.scores(start, threads), density)
     matched = match(localise(pruned, pruned.scores(start, threads), order, threads=threads), examples.references)
     ngrams = matched.ngrams
-    given = parameters(ngrams.forest, start)
     counts = np.zeros((ngrams.forest.edges, 2 * order), np.float32)
     count_ngrams(ngrams.offsets, ngrams.ids, ngrams.orders, matched.reference_counts, counts)
     return ForestProblem(
+        start,
+        weight_space(ngrams.forest, start),
+        metric,
+        threads,
         ForestExamples(
             ngrams.forest.shape,
-            rows_of(ngrams.forest, given.names),
+            finite_rows(ngrams.forest),
             ngrams.offsets,
             ngrams.ids,
             ngrams.orders,
@@ -260,10 +251,6 @@ def forest_problem(examples: Examples, start: Weights, density: float, threads: 
             matched.reference_lengths,
             counts,
         ),
-        metric,
-        start,
-        given,
-        threads,
     )
 
 
@@ -272,13 +259,13 @@ def learn_from_forests(
     examples: ForestExamples,
     order: NDArray[np.int64],
     learner: Learner,
-    limits: Limits,
+    limits: StepLimits,
     background: Vector,
     decay: float,
 ) -> None:
     """One epoch in a given order of segments; changes the learner and the background statistics."""
     shape, rows = examples.shape, examples.rows
-    room, worth = new_room(examples), np.empty(background.size - 2)
+    room, worth = new_arrays(examples), np.empty(background.size - 2)
     hope_statistics, fear_statistics = np.empty(background.size), np.empty(background.size)
     for segment in order:
         first, last = shape.sentences[segment], shape.sentences[segment + 1]
@@ -305,7 +292,7 @@ def _best_statistics(
     examples: ForestExamples, weights: Vector, first: int, last: int, statistics: NDArray[np.float64]
 ) -> None:
     """BLEU statistics of the best derivations of the segments `first:last`."""
-    shape, room = examples.shape, new_room(examples)
+    shape, room = examples.shape, new_arrays(examples)
     room.rewards[:] = 0.0
     for segment in range(first, last):
         nodes, nodes_end = shape.sentences[segment], shape.sentences[segment + 1]

@@ -10,42 +10,41 @@ The gradient is Σ_i E[x | O_i] − E[x]. Here the scale of the weights means so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
+from toledo.forest.linear import Vector, row_scores, spread, weighted_sum
 from toledo.metrics.bleu import BLEU
 from toledo.progress import Progress
-from toledo.tuning.examples import Lists, best_hypotheses, sentence_gains, sign
+from toledo.settings import Meta, Settings
+from toledo.tuning.examples import HypothesisLists, best_hypotheses, sentence_gains, sign
 from toledo.tuning.maximise import Loss, fit
-from toledo.tuning.rows import Vector, row_scores, spread, weighted_sum
 from toledo.tuning.tuner import ListProblem, ListTuner, Tuned
 
 MOST_PASSES = 20
 
 
 @dataclass(frozen=True)
-class MMI(ListTuner):
-    """The likelihood of oracles on lists, with any metric; sparse features by the thousand.
+class MMI(Settings, ListTuner):
+    """Maximize the likelihood of oracles on lists, with any metric; sparse features by the thousand.
 
     Oracles are those that, exchanged one segment after the other until nothing changes, give the best corpus score; or
     with `oracle="sentence"` the hypotheses with the best sentence score.
     """
 
-    oracle: Literal["sentence", "corpus"] = "corpus"
-    l2: float = 1.0
+    oracle: Annotated[
+        Literal["sentence", "corpus"], Meta(description="Choose oracles by sentence scores or by the corpus score.")
+    ] = "corpus"
+    l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1.0
 
     name = "mmi"
 
-    def __post_init__(self) -> None:
-        if not self.l2 >= 0.0:
-            raise ValueError("MMI: l2 must not be negative")
-
     def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
-        """The weights with the highest likelihood; nothing is random, so the seed does not matter."""
-        lists, given = problem.lists, problem.parameters
+        """Return the weights with the highest likelihood; nothing is random, so the seed does not matter."""
+        lists, given = problem.lists, problem.space
         with progress(self.name, 2) as advance:
             oracles = is_oracle(lists, self.oracle)
             advance(1)
@@ -56,8 +55,8 @@ class MMI(ListTuner):
 
 
 def likelihood_loss(problem: ListProblem, oracles: NDArray[np.bool_]) -> Loss:
-    """Minus the logarithm of the oracles' probability, and its gradient, as a function of the weights."""
-    columns, threads = len(problem.parameters.names), problem.threads
+    """Return minus the logarithm of the oracles' probability, and its gradient, as a function of the weights."""
+    columns, threads = len(problem.space.names), problem.threads
 
     def loss(weights: Vector) -> tuple[float, Vector]:
         scores = row_scores(problem.rows, weights, threads)
@@ -68,8 +67,8 @@ def likelihood_loss(problem: ListProblem, oracles: NDArray[np.bool_]) -> Loss:
     return loss
 
 
-def is_oracle(lists: Lists, kind: Literal["sentence", "corpus"] = "sentence") -> NDArray[np.bool_]:
-    """Which hypotheses are as good as the best of their segment; those of equal statistics are all in."""
+def is_oracle(lists: HypothesisLists, kind: Literal["sentence", "corpus"] = "sentence") -> NDArray[np.bool_]:
+    """Return which hypotheses are as good as the best of their segment; those of equal statistics are all in."""
     best = best_hypotheses(sentence_gains(lists), lists.offsets)
     if kind == "corpus":
         best = _corpus_oracle(lists, best)
@@ -77,7 +76,7 @@ def is_oracle(lists: Lists, kind: Literal["sentence", "corpus"] = "sentence") ->
     return np.asarray((lists.statistics == lists.statistics[best[segments]]).all(axis=1))
 
 
-def _corpus_oracle(lists: Lists, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def _corpus_oracle(lists: HypothesisLists, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
     """Exchange one hypothesis after the other for the best one beside all others, until none changes."""
     chosen, metric = chosen.copy(), lists.metric
     segments = np.flatnonzero(np.diff(lists.offsets))
@@ -104,7 +103,7 @@ def _corpus_oracle(lists: Lists, chosen: NDArray[np.int64]) -> NDArray[np.int64]
 
 @kernel
 def _likelihood(scores: Vector, offsets: NDArray[np.int64], oracles: NDArray[np.bool_], slopes: Vector) -> float:
-    """Σ log P(oracles); writes its derivatives by the scores: P(e | oracles) − P(e)."""
+    """Return Σ log P(oracles), and write its derivatives by the scores: P(e | oracles) − P(e)."""
     total = 0.0
     for segment in range(offsets.size - 1):
         begin, end = offsets[segment], offsets[segment + 1]

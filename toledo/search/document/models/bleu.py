@@ -1,59 +1,82 @@
 """BLEU of a document, kept up to date: clipped n-gram matches of each sentence with its references.
 
 A change of some words touches only n-grams that have one of them, or lie across: at most three words on either side are
-looked at. Functions take the few arrays that they need: to hand on all of them would cost more than the work.
-
-The n-grams of references as tries, one for each sentence: what the BLEU model matches.
+looked at. The n-grams of references are in tries, one for each sentence. Functions take the few arrays that they need:
+to hand on all of them would cost more than the work.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import build_pair_index, find_pair
+from toledo.compiled.hashing import PairIndex, build_pair_index, find_pair
 from toledo.compiled.kernels import inlined, inner_kernel
 from toledo.errors import InputError
-from toledo.metrics.bleu import METHODS
-from toledo.search.document.models.counts import (
-    HYPOTHESIS,
-    MATCHES,
-    NGRAMS,
-    NOTHING,
-    ORDER,
-    REFERENCE,
-    Known,
-    References,
-)
-from toledo.search.document.models.kinds import BLEUModel
+from toledo.metrics.bleu import ADD_K, METHODS, bleu_score
+from toledo.search.document.models.model import NOTHING, DocumentModel, Known, Words
+from toledo.settings import unknown_name
+from toledo.weights import Weights
 
+ORDER = 4
 BEFORE = ORDER - 1  # words that may share an n-gram with what comes next
+HYPOTHESIS, REFERENCE, MATCHES = range(3)  # of `ReferenceCounts.totals`: the statistics of `toledo.metrics.bleu.BLEU`
+NGRAMS = MATCHES + ORDER
+SIZE = NGRAMS + ORDER
+HIGHEST_BLEU = 100.0
+FEW = 4  # words that most changes do not exceed
 
 
-class Words(NamedTuple):
-    """Where the words of options are, and the options of a sentence: `chosen[1:]`, some to be replaced by `new`."""
+@dataclass(frozen=True)
+class BLEUModel(DocumentModel):
+    """BLEU of the document with the references of its segments, smoothed as in `toledo.metrics.bleu.BLEU`.
 
-    begin: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-    chosen: NDArray[np.int32]
-    new: NDArray[np.int32]
+    How much it can rise depends on the change: see `bleu_rise`.
+    """
+
+    smoothing: str = "exp"
+
+    name: ClassVar[str] = "bleu"
+
+    def __post_init__(self) -> None:
+        if self.smoothing not in METHODS:
+            raise unknown_name("smoothing", self.smoothing, list(METHODS))
+
+
+class ReferenceCounts(NamedTuple):
+    """The n-grams of each sentence's references: a trie per sentence, all in one index of (node, type).
+
+    `types[i]` is the type of word i of the options, `unigrams[i]` its node. A node matches as often as `limits` says
+    and occurs `counts` times. `undo[: undo_count]` are the nodes whose counts the present proposal has changed; `saved`
+    are the totals before it. `logs` are logarithms of whole numbers; `buffer` and `scratch` are room for work.
+    """
+
+    children: PairIndex
+    types: NDArray[np.int32]
+    unigrams: NDArray[np.int32]
+    limits: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    undo: NDArray[np.int32]
+    undo_count: NDArray[np.int64]
+    buffer: NDArray[np.int32]
+    length_offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    saved: NDArray[np.int64]
+    logs: NDArray[np.float64]
+    scratch: NDArray[np.float64]
+    method: int
+    value: float
 
 
 @inner_kernel
-def count_ngrams(
-    references: References,
-    types: NDArray[np.int32],
-    totals: NDArray[np.int64],
-    words: Words,
-    size: int,
-    first: int,
-    old: int,
-    new: int,
-) -> None:
+def count_ngrams(references: ReferenceCounts, words: Words, size: int, first: int, old: int, new: int) -> None:
     """In a sentence of so many phrases, replace the n-grams of `old` ones from a place on by those of `new` ones."""
     references.undo_count[0] = 0
     begin = _words_before(references.buffer, words, first)
@@ -66,12 +89,12 @@ def count_ngrams(
         while place <= size and end < middle + BEFORE:
             end = _append(references.buffer, words, words.chosen[place], end, middle + BEFORE)
             place += 1
-        _count(references, types, totals, begin, middle, end, 1 if turn else -1)
+        _count(references, begin, middle, end, 1 if turn else -1)
 
 
 @inlined
 def _words_before(buffer: NDArray[np.int32], words: Words, first: int) -> int:
-    """The last words before a place, up to `buffer[BEFORE]`; gives where they begin."""
+    """Put the last words before a place up to `buffer[BEFORE]`, and return where they begin."""
     begin, place = BEFORE, first - 1
     while place > 0 and begin > 0:
         option = words.chosen[place]
@@ -85,7 +108,7 @@ def _words_before(buffer: NDArray[np.int32], words: Words, first: int) -> int:
 
 @inlined
 def _append(buffer: NDArray[np.int32], words: Words, option: int, end: int, most: int) -> int:
-    """Add the words of an option at `end`, up to `most`; gives the new end."""
+    """Add the words of an option at `end`, up to `most`, and return the new end."""
     for i in range(words.begin[option], words.begin[option] + words.lengths[option]):
         if end < most:
             buffer[end] = i
@@ -94,18 +117,10 @@ def _append(buffer: NDArray[np.int32], words: Words, option: int, end: int, most
 
 
 @inlined
-def _count(
-    references: References,
-    types: NDArray[np.int32],
-    totals: NDArray[np.int64],
-    begin: int,
-    middle: int,
-    end: int,
-    sign: int,
-) -> None:
+def _count(references: ReferenceCounts, begin: int, middle: int, end: int, sign: int) -> None:
     """Add or take away n-grams of `buffer[begin:end]`; the words that change are `buffer[BEFORE:middle]`."""
     buffer, counts, limits = references.buffer, references.counts, references.limits
-    undone = references.undo_count[0]
+    types, totals, undone = references.types, references.totals, references.undo_count[0]
     for i in range(begin, middle):
         node = references.unigrams[buffer[i]]
         n = 0
@@ -124,23 +139,20 @@ def _count(
 
 
 @inner_kernel
-def forget_ngrams(undo: NDArray[np.int32], undo_count: NDArray[np.int64], counts: NDArray[np.int32]) -> None:
-    """Undo the counts of the last proposal; totals are restored elsewhere."""
-    for k in range(undo_count[0]):
+def forget_ngrams(references: ReferenceCounts) -> None:
+    """Take back the counts of the last proposal."""
+    undo, counts = references.undo, references.counts
+    for k in range(references.undo_count[0]):
         counts[undo[k] >> 1] -= 1 if undo[k] & 1 else -1
-    undo_count[0] = 0
+    references.undo_count[0] = 0
+    for k in range(SIZE):
+        references.totals[k] = references.saved[k]
 
 
 @inner_kernel
-def count_lengths(
-    length_offsets: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    s: int,
-    length: int,
-    sign: int,
-) -> None:
+def count_lengths(references: ReferenceCounts, s: int, length: int, sign: int) -> None:
     """Add or take away the length of a sentence, its n-grams, and the closest length of a reference."""
+    length_offsets, lengths, totals = references.length_offsets, references.lengths, references.totals
     best = lengths[length_offsets[s]]
     for k in range(length_offsets[s] + 1, length_offsets[s + 1]):
         nearer = abs(lengths[k] - length) - abs(best - length)
@@ -152,17 +164,61 @@ def count_lengths(
         totals[NGRAMS + n] += sign * max(length - n, 0)
 
 
+@inner_kernel
+def document_bleu(references: ReferenceCounts) -> float:
+    """Return BLEU of the document, 0 to 100, mostly by logarithms that are there."""
+    totals, logs, scratch = references.totals, references.logs, references.scratch
+    method, value = references.method, references.value
+    total, size, plain = 0.0, 2 + 2 * ORDER, method != ADD_K
+    for n in range(ORDER):
+        plain = plain and totals[MATCHES + n] > 0
+        total += logs[totals[MATCHES + n]] - logs[totals[NGRAMS + n]]
+    if plain:
+        length, reference = totals[HYPOTHESIS], totals[REFERENCE]
+        return 100.0 * math.exp(total / ORDER + (1.0 - reference / length if length < reference else 0.0))
+    for k in range(size):
+        scratch[k] = totals[HYPOTHESIS + k]
+    return bleu_score(scratch[:size], method, value, False, scratch[size:])
+
+
+@inner_kernel
+def bleu_rise(references: ReferenceCounts, bleu: float, added: int, removed: int, single: bool) -> float:
+    """Return how much BLEU rises at most if some words take the place of others in a sentence.
+
+    There are at most added + n − 1 new n-grams, all of which might match. With x the most that the logarithm of BLEU
+    rises, BLEU · (eˣ − 1) ≤ BLEU · x / (1 − x).
+    """
+    logs, totals = references.logs, references.totals
+    rise, lost = 0.0, max(removed - added, 0)
+    length, reference = totals[HYPOTHESIS], totals[REFERENCE]
+    for n in range(ORDER):
+        matches, ngrams = totals[MATCHES + n], totals[NGRAMS + n]
+        if matches == 0 or ngrams <= lost:
+            return HIGHEST_BLEU - bleu
+        rise += logs[matches + added + n] - logs[matches] + logs[ngrams] - logs[ngrams - lost]
+    rise /= ORDER
+    if length < reference:  # with several references, a closer one might end all brevity
+        longer = min(length + max(added - removed, 0), reference) if single else reference
+        rise += reference / length - reference / longer
+    return HIGHEST_BLEU - bleu if rise >= 1.0 else min(HIGHEST_BLEU - bleu, bleu * rise / (1.0 - rise))
+
+
+@inner_kernel
+def rise_by_few(references: ReferenceCounts, bleu: float) -> float:
+    """Return how much BLEU rises at most by a change of few words."""
+    return max(bleu_rise(references, bleu, FEW, 0, True), bleu_rise(references, bleu, FEW, 2 * FEW, True))
+
+
 Children = dict[tuple[int, int], int]  # (node, type): node; the root of sentence s is −1 − s
 
 
-def build_references(
-    known: Known, spelled: Sequence[str], types: NDArray[np.int64], wanted: BLEUModel | None, room: int
-) -> References:
-    """The tries of all sentences; `spelled` are the types, `types` those of the words of options."""
-    options, numbers = known.text.options, {word: number for number, word in enumerate(spelled)}
+def prepare_references(known: Known, model: BLEUModel | None) -> ReferenceCounts:
+    """Build the tries of all sentences; they are empty without a model."""
+    options, spelled, room = known.text.options, known.spelled, known.longest_change
+    numbers = {word: number for number, word in enumerate(spelled)}
     unigrams = np.full(options.words.size, NOTHING, np.int32)
     children, limits, lengths, offsets = Children(), list[int](), list[int](), [0]
-    for s, references in enumerate(known.references if wanted is not None else [[[]]] * len(known.sources)):
+    for s, references in enumerate(known.references if model is not None else [[[]]] * len(known.sources)):
         if not references:
             raise InputError(f"segment {s + 1} has no reference", remedy="BLEU needs one for each segment")
         of_type = np.full(len(spelled), NOTHING, np.int32)
@@ -173,18 +229,19 @@ def build_references(
             of_type[here] = [children[-1 - s, symbol] for symbol in here]
         lengths += [len(reference) for reference in references]
         offsets.append(len(lengths))
-        for option in known.options_of(s) if wanted is not None else ():
+        for option in known.options_of(s) if model is not None else ():
             begin = int(options.word_begin[option])
             end = begin + int(options.lengths[option])
-            unigrams[begin:end] = of_type[types[begin:end]]
+            unigrams[begin:end] = of_type[known.types[begin:end]]
     inner = [(node, symbol, child) for (node, symbol), child in children.items() if node >= 0]
     columns = np.array(inner, np.int32).reshape(-1, 3)
-    method, value = METHODS[wanted.smoothing if wanted is not None else "none"]
-    return References(
-        build_pair_index(columns[:, 0], columns[:, 1], columns[:, 2]), unigrams,
+    method, value = METHODS[model.smoothing if model is not None else "none"]
+    return ReferenceCounts(
+        build_pair_index(columns[:, 0], columns[:, 1], columns[:, 2]), known.types, unigrams,
         np.array(limits, np.int32), np.zeros(len(limits), np.int32),
         np.zeros(2 * ORDER * (room + 2 * ORDER), np.int32), np.zeros(1, np.int64), np.zeros(room + 2 * ORDER, np.int32),
-        np.array(offsets, np.int64), np.array(lengths, np.int64), method, value,
+        np.array(offsets, np.int64), np.array(lengths, np.int64),
+        np.zeros(SIZE, np.int64), np.zeros(SIZE, np.int64), _logarithms(known), np.zeros(2 + 3 * ORDER), method, value,
     )  # fmt: skip
 
 
@@ -201,3 +258,25 @@ def _add_reference(symbols: Sequence[int], root: int, children: Children, limits
             counts[node] += 1
     for node, count in counts.items():
         limits[node] = max(limits[node], count)
+
+
+def _logarithms(known: Known) -> NDArray[np.float64]:
+    """Return those of all numbers of words that there can be, and some more; that of 0 is not used."""
+    words = int(known.text.words[-1]) * int(known.text.options.lengths.max(initial=1))
+    most = words + known.longest_change + 2 * ORDER
+    return np.log(np.maximum(np.arange(most + 1), 1).astype(np.float64))
+
+
+GUIDED_WEIGHT = 1e3  # a word that matches adds 50 / words or more to BLEU; where the model says 1 or 2, that decides
+
+
+def bleu_weights(weights: Mapping[str, float], guided: bool = False) -> Weights:
+    """Return the weights of a search for BLEU itself (Smith 2015, chapter 3), from those of a model.
+
+    In the thesis all weights are 0 but that of BLEU; then operations that ask the sentence model what is likely are of
+    no use. A *guided* search has the weights of the sentence model, too, and so much for BLEU that it decides alone: at
+    temperature 1 the model proposes. That finds more BLEU in as many steps, and depends less on where it begins.
+    """
+    if guided:
+        return Weights({**weights, BLEUModel.name: GUIDED_WEIGHT})
+    return Weights({**dict.fromkeys(weights, 0.0), BLEUModel.name: 1.0})

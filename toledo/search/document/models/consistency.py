@@ -1,21 +1,58 @@
-"""The translations of source words, numbered: what lexical consistency counts."""
+"""One translation per discourse: how consistently the words of a document are translated.
+
+The value is how likely it is that another occurrence of a source word has the same translation, of words that occur
+more than once.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from toledo.search.document.models.counts import FRACTION, NOTHING, Consistency, Known
-from toledo.search.document.models.kinds import LexicalConsistency
+from toledo.compiled.kernels import inner_kernel
+from toledo.search.document.models.model import FRACTION, NOTHING, DocumentModel, Known, Words
 from toledo.search.steps import word_links_of_pair
 
 
-def number_translations(known: Known, wanted: LexicalConsistency | None) -> Consistency:
-    """Number the translations of source words that occur more than once."""
+@dataclass(frozen=True)
+class LexicalConsistency(DocumentModel):
+    """One translation per discourse: how often two occurrences of a source word have the same translation.
+
+    The translation of a word are the target words that the phrase pair links to it. Words with fewer letters than
+    `shortest` are left out, and `ignored` ones: function words have many translations for good reasons.
+    """
+
+    shortest: int = 4
+    ignored: frozenset[str] = frozenset()
+
+    name: ClassVar[str] = "document.consistency"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+
+class TranslationCounts(NamedTuple):
+    """The translation of source word k of option o is number `cells[offsets[o] + k]`, or NOTHING where ignored.
+
+    A cell that is used c times adds c · (c − 1) · `shares[cell]` to `total`; `occurrences` are all of the words that
+    count.
+    """
+
+    offsets: NDArray[np.int32]
+    cells: NDArray[np.int32]
+    shares: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    total: NDArray[np.int64]
+    occurrences: int
+
+
+def prepare_translations(known: Known, model: LexicalConsistency | None) -> TranslationCounts:
+    """Number the translations of source words that occur more than once; there are none without a model."""
     options, counts = known.text.options, Counter[str]()
-    if wanted is not None:
-        counts.update(word for source in known.sources for word in source if _matters(word, wanted))
+    if model is not None:
+        counts.update(word for source in known.sources for word in source if _matters(word, model))
     repeated = {word for word, count in counts.items() if count > 1}
     lengths = options.end - options.begin
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
@@ -30,18 +67,43 @@ def number_translations(known: Known, wanted: LexicalConsistency | None) -> Cons
                     cells[offsets[option] + k - begin] = numbers.setdefault(key, len(numbers))
     shares = np.array([FRACTION // (counts[word] - 1) for word, _ in numbers], np.int64)
     occurrences = sum(counts[word] for word in repeated)
-    return Consistency(offsets, cells, shares, np.zeros(len(numbers), np.int32), occurrences)
+    return TranslationCounts(
+        offsets, cells, shares, np.zeros(len(numbers), np.int32), np.zeros(1, np.int64), occurrences
+    )
 
 
-def _matters(word: str, wanted: LexicalConsistency) -> bool:
-    return sum(map(str.isalpha, word)) >= wanted.shortest and word not in wanted.ignored
+def _matters(word: str, model: LexicalConsistency) -> bool:
+    return sum(map(str.isalpha, word)) >= model.shortest and word not in model.ignored
 
 
 def _translation(known: Known, option: int, k: int) -> tuple[int, ...]:
-    """The target words that an option links to its k-th source word."""
+    """Return the target words that an option links to its k-th source word."""
     options = known.text.options
     begin, pair = int(options.word_begin[option]), int(options.pairs[option])
     words = options.words[begin : begin + int(options.lengths[option])].tolist()
     if pair < 0:
         return tuple(words)
     return tuple(words[target] for source, target in word_links_of_pair(known.model.table, pair) if source == k)
+
+
+@inner_kernel
+def exchange_translations(seen: TranslationCounts, words: Words, first: int, old: int, new: int, sign: int) -> None:
+    """Take away the translations of words by `old` phrases, and add those by `new` ones; the other way with sign −1.
+
+    c(c − 1) grows by 2c when one more comes to c.
+    """
+    for k in range(old + new):
+        option = words.chosen[first + k] if k < old else words.new[k - old]
+        added = -sign if k < old else sign
+        for i in range(seen.offsets[option], seen.offsets[option + 1]):
+            cell = seen.cells[i]
+            if cell != NOTHING:
+                others = seen.counts[cell] - (1 if added < 0 else 0)
+                seen.total[0] += 2 * added * others * seen.shares[cell]
+                seen.counts[cell] += added
+
+
+@inner_kernel
+def consistency(seen: TranslationCounts) -> float:
+    """Return the value of the model."""
+    return float(seen.total[0] / FRACTION / max(seen.occurrences, 1))

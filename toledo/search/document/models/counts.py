@@ -1,129 +1,311 @@
-"""What document models count, as arrays for compiled code.
+"""All document models together: count a change, take it back if it is not made, and bound what it can gain.
 
-A model's value is computed from whole numbers that are kept up to date: counts of words, of translations, of n-grams.
-So nothing drifts, however long a search runs, and a change that is not made leaves no trace. Where a model adds up
-fractions, they are multiples of 1 / FRACTION.
-
-What document models are built from.
+A new model needs its own file, a line in `MODELS` and one in each function here that asks models. Bounds hold for any
+change of so many words, so a search takes the same way with them and without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import PairIndex
-from toledo.model import Model
-from toledo.search.document.arrays import Text
-
-FEATURES = (
-    "document.parity",
-    "document.type-token",
-    "document.ovix",
-    "document.lix",
-    "document.consistency",
-    "document.semantic",
-    "bleu",
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
+from toledo.errors import InputError
+from toledo.search.chain import Chain
+from toledo.search.document.arrays import State, Text, chain_at
+from toledo.search.document.models.bleu import (
+    FEW,
+    SIZE,
+    BLEUModel,
+    ReferenceCounts,
+    bleu_rise,
+    count_lengths,
+    count_ngrams,
+    document_bleu,
+    forget_ngrams,
+    prepare_references,
+    rise_by_few,
 )
-PARITY, TYPE_TOKEN, OVIX, LIX, CONSISTENCY, SEMANTIC, BLEU = range(7)
-
-ORDER = 4  # of BLEU
-WORDS, TYPES, LONG, ODD, ALIKE, LIKELY, HYPOTHESIS, REFERENCE, MATCHES = range(9)
-NGRAMS = MATCHES + ORDER
-SIZE = NGRAMS + ORDER  # of `Measures.totals`
-
-IS_WORD, IS_LONG = 1, 2
-FRACTION = 1 << 32
-NOTHING = -1
-
-
-class Consistency(NamedTuple):
-    """The translations of source word k of option o is number `cells[offsets[o] + k]`, or NOTHING where ignored.
-
-    A cell that is used c times adds c · (c − 1) · `shares[cell]`; `occurrences` are all of the words that count.
-    """
-
-    offsets: NDArray[np.int32]
-    cells: NDArray[np.int32]
-    shares: NDArray[np.int64]
-    counts: NDArray[np.int32]
-    occurrences: int
-
-
-class Vectors(NamedTuple):
-    """Word vectors by type (`vectors[rows[t]]`, NOTHING for words without one), and what a cosine is worth, in bins."""
-
-    rows: NDArray[np.int32]
-    vectors: NDArray[np.int32]
-    norms: NDArray[np.float64]
-    worth: NDArray[np.int64]
-    context: int
-    mean: NDArray[np.int64]
-    sequence: NDArray[np.int32]
+from toledo.search.document.models.consistency import (
+    LexicalConsistency,
+    TranslationCounts,
+    consistency,
+    exchange_translations,
+    prepare_translations,
+)
+from toledo.search.document.models.model import FRACTION, DocumentModel, Known, Words
+from toledo.search.document.models.readability import (
+    LIX,
+    OVIX,
+    LengthParity,
+    TypeTokenRatio,
+    WordCounts,
+    exchange_words,
+    lix,
+    ovix,
+    parity,
+    prepare_words,
+    type_token,
+)
+from toledo.search.document.models.semantic import (
+    PRESENT,
+    SAVED,
+    SemanticModel,
+    WordVectors,
+    prepare_vectors,
+    score_contents,
+    score_document,
+)
+from toledo.search.options import SentenceOptions
+from toledo.settings import Registry
 
 
-class References(NamedTuple):
-    """The n-grams of each sentence's references: a trie per sentence, all in one index of (node, type).
+def _of_function(function: Callable[..., Any]) -> Any:
+    from toledo.search.document.models.user import FunctionModel
 
-    `unigrams[i]` is the node of word i of the options. A node matches as often as `limits` says and occurs `counts`
-    times. `undo[: undo_count]` are the nodes whose counts the present proposal has changed.
-    """
+    return FunctionModel(getattr(function, "__name__", "function"), function)
 
-    children: PairIndex
-    unigrams: NDArray[np.int32]
-    limits: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    undo: NDArray[np.int32]
-    undo_count: NDArray[np.int64]
-    buffer: NDArray[np.int32]
-    length_offsets: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    method: int
-    value: float
+
+HERE = "toledo.search.document.models"
+MODELS: Registry[Any] = Registry(
+    "document model",
+    {
+        "parity": f"{HERE}.readability:LengthParity",
+        "type-token": f"{HERE}.readability:TypeTokenRatio",
+        "ovix": f"{HERE}.readability:OVIX",
+        "lix": f"{HERE}.readability:LIX",
+        "consistency": f"{HERE}.consistency:LexicalConsistency",
+        "semantic": f"{HERE}.semantic:SemanticModel",
+        "bleu": f"{HERE}.bleu:BLEUModel",
+    },
+    adapt=_of_function,
+)
+COUNTED: tuple[type[DocumentModel], ...] = (
+    LengthParity, TypeTokenRatio, OVIX, LIX, LexicalConsistency, SemanticModel, BLEUModel,
+)  # fmt: skip
+FEATURES = tuple(model.name for model in COUNTED)
+PARITY, TYPE_TOKEN, OVIX_INDEX, LIX_INDEX, CONSISTENCY, SEMANTIC, BLEU = range(7)
+ANY, BY_FEW = range(2)  # of `Measures.reach`: all but BLEU; and BLEU if few words change
 
 
 class Measures(NamedTuple):
     """Everything about document models: which are `active` (the last one: any of them), their `weights`, and counts.
 
-    `types[i]` numbers word i of the options within the document, `kinds` has bits for each type. `lengths[s]` is the
-    number of target words of sentence s. `saved` are the totals before a proposal, `values` and `present` the values
-    of models with it and without it, `reach` what they can gain at most. `logs` are logarithms of whole numbers.
+    `values` and `present` are the values of models with a proposal and without it, `bounds` their lowest and highest
+    values, `reach` what they can gain at most. `lengths[s]` is the number of target words of sentence s, `odd[0]` how
+    many of these are odd.
     """
 
     active: NDArray[np.bool_]
     weights: NDArray[np.float64]
-    types: NDArray[np.int32]
-    kinds: NDArray[np.uint8]
-    counts: NDArray[np.int32]
-    lengths: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    saved: NDArray[np.int64]
     values: NDArray[np.float64]
     present: NDArray[np.float64]
+    bounds: NDArray[np.float64]
     reach: NDArray[np.float64]
-    logs: NDArray[np.float64]
-    scratch: NDArray[np.float64]
-    consistency: Consistency
-    vectors: Vectors
-    references: References
+    lengths: NDArray[np.int64]
+    odd: NDArray[np.int64]
+    words: WordCounts
+    translations: TranslationCounts
+    vectors: WordVectors
+    references: ReferenceCounts
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A document: its options, the words of each source sentence, and the references of each."""
+def build_measures(known: Known, models: Sequence[DocumentModel], weights: Mapping[str, float]) -> Measures:
+    """Return counts of nothing; models that are not given are not active."""
+    by_name = {model.name: model for model in models}
+    if len(by_name) != len(models):
+        raise InputError("a document model is given twice", argument="models", remedy="give each model once")
+    return Measures(
+        np.array([*(name in by_name for name in FEATURES), bool(by_name)]),
+        np.array([weights[name] if name in by_name else 0.0 for name in FEATURES]),
+        np.zeros(len(FEATURES)),
+        np.zeros(len(FEATURES)),
+        np.array([model.bounds for model in COUNTED]),
+        np.zeros(2),
+        np.zeros(len(known.sources), np.int64),
+        np.zeros(1, np.int64),
+        prepare_words(known),
+        prepare_translations(known, _given(models, LexicalConsistency)),
+        prepare_vectors(known, _given(models, SemanticModel)),
+        prepare_references(known, _given(models, BLEUModel)),
+    )
 
-    model: Model
-    text: Text
-    sources: Sequence[Sequence[str]]
-    references: Sequence[Sequence[Sequence[str]]]
 
-    def options_of(self, s: int) -> range:
-        """The options of a sentence."""
-        begin, end = self.text.words[s], self.text.words[s + 1]
-        if begin == end:
-            return range(0)
-        return range(int(self.text.options.first[begin, 0]), int(self.text.options.stop[begin:end].max()))
+Kind = TypeVar("Kind", bound=DocumentModel)
+
+
+def _given(models: Sequence[DocumentModel], kind: type[Kind]) -> Kind | None:
+    return next((model for model in models if isinstance(model, kind)), None)
+
+
+@inner_kernel
+def document_score(measures: Measures) -> float:
+    """Return the weighted sum of the values of all active models."""
+    values, active, sentences = measures.values, measures.active, measures.lengths.size
+    if active[PARITY]:
+        values[PARITY] = parity(measures.odd[0], sentences)
+    if active[TYPE_TOKEN]:
+        values[TYPE_TOKEN] = type_token(measures.words.totals)
+    if active[OVIX_INDEX]:
+        values[OVIX_INDEX] = ovix(measures.words.totals)
+    if active[LIX_INDEX]:
+        values[LIX_INDEX] = lix(measures.words.totals, sentences)
+    if active[CONSISTENCY]:
+        values[CONSISTENCY] = consistency(measures.translations)
+    if active[SEMANTIC]:
+        values[SEMANTIC] = measures.vectors.totals[PRESENT] / FRACTION
+    if active[BLEU]:
+        values[BLEU] = document_bleu(measures.references)
+    total = 0.0
+    for k in range(values.size):
+        total += measures.weights[k] * values[k]
+    return total
+
+
+@inner_kernel
+def update_reach(measures: Measures) -> None:
+    """After a change was made: its values are the present ones. Those without bounds can gain anything."""
+    reach = 0.0
+    for k in range(measures.present.size):
+        value, weight = measures.values[k], measures.weights[k]
+        measures.present[k] = value
+        low, high = measures.bounds[k]
+        if k == BLEU:
+            low, high = 0.0, value  # how much it can rise depends on the change
+        if weight != 0.0:
+            reach += max(weight * (low - value), weight * (high - value))
+    measures.reach[ANY] = reach
+    if measures.weights[BLEU] > 0.0:
+        measures.reach[BY_FEW] = measures.weights[BLEU] * rise_by_few(measures.references, measures.present[BLEU])
+
+
+@inlined
+def most_gain(
+    measures: Measures, options: SentenceOptions, chain: Chain, s: int, first: int, old: int, new: int, enough: float
+) -> float:
+    """Return what all document models together gain at most by a change; less precisely if that is not `enough`."""
+    most, weight = measures.reach[ANY], measures.weights[BLEU]
+    if weight > 0.0 and most < math.inf:
+        added = removed = 0
+        for k in range(new):
+            added += options.lengths[chain.new[k]]
+        for place in range(first, first + old):
+            removed += options.lengths[chain.chosen[place]]
+        known = measures.references
+        single = known.length_offsets[s + 1] - known.length_offsets[s] == 1
+        few = single and added <= FEW and removed - added <= FEW
+        if few and most + measures.reach[BY_FEW] < enough:
+            most += measures.reach[BY_FEW]
+        else:
+            most += weight * bleu_rise(known, measures.present[BLEU], added, removed, single)
+    return float(most)
+
+
+@inlined
+def any_active(measures: Measures) -> bool:
+    """Return whether there is any document model."""
+    return bool(measures.active[-1])
+
+
+@inlined
+def consider(
+    measures: Measures, text: Text, state: State, chain: Chain, s: int, first: int, old: int, new: int
+) -> float:
+    """Count a change of sentence s as if it were made, and return the weighted sum of all models then."""
+    if measures.active[SEMANTIC]:
+        measures.vectors.totals[SAVED] = measures.vectors.totals[PRESENT]
+        score_contents(measures.vectors, text, state, s, first, old, new)
+    _exchange(measures, text.options, chain, first, old, new, 1)
+    length = measures.lengths[s] + _added(text.options, chain, first, old, new)
+    measures.odd[0] += (length & 1) - (measures.lengths[s] & 1)
+    if measures.active[BLEU]:
+        known = measures.references
+        for k in range(SIZE):
+            known.saved[k] = known.totals[k]
+        words = Words(text.options.word_begin, text.options.lengths, chain.chosen, chain.new)
+        count_ngrams(known, words, chain.size[0], first, old, new)
+        if length != measures.lengths[s]:
+            count_lengths(known, s, measures.lengths[s], -1)
+            count_lengths(known, s, length, 1)
+    measures.lengths[s] = length
+    return document_score(measures)
+
+
+@inlined
+def reconsider(
+    measures: Measures, options: SentenceOptions, chain: Chain, s: int, first: int, old: int, new: int
+) -> None:
+    """Take a change back that `consider` counted."""
+    if measures.active[SEMANTIC]:
+        measures.vectors.totals[PRESENT] = measures.vectors.totals[SAVED]
+    if measures.active[BLEU]:
+        forget_ngrams(measures.references)
+    _exchange(measures, options, chain, first, old, new, -1)
+    length = measures.lengths[s] - _added(options, chain, first, old, new)
+    measures.odd[0] += (length & 1) - (measures.lengths[s] & 1)
+    measures.lengths[s] = length
+
+
+@inlined
+def _added(options: SentenceOptions, chain: Chain, first: int, old: int, new: int) -> int:
+    """Return how many words a change adds."""
+    added = 0
+    for k in range(new):
+        added += options.lengths[chain.new[k]]
+    for place in range(first, first + old):
+        added -= options.lengths[chain.chosen[place]]
+    return added
+
+
+@inlined
+def _exchange(
+    measures: Measures, options: SentenceOptions, chain: Chain, first: int, old: int, new: int, sign: int
+) -> None:
+    """Exchange the words and translations of old phrases for those of new ones; with sign −1 the other way round."""
+    words = Words(options.word_begin, options.lengths, chain.chosen, chain.new)
+    if measures.active[TYPE_TOKEN] or measures.active[OVIX_INDEX] or measures.active[LIX_INDEX]:
+        exchange_words(measures.words, words, first, old, new, sign)
+    if measures.active[CONSISTENCY]:
+        exchange_translations(measures.translations, words, first, old, new, sign)
+
+
+@kernel
+def count_document(measures: Measures, text: Text, state: State) -> float:
+    """Count everything anew, and return the weighted sum of all models."""
+    measures.lengths[:] = 0
+    measures.odd[:] = 0
+    measures.words.counts[:] = 0
+    measures.words.totals[:] = 0
+    measures.translations.counts[:] = 0
+    measures.translations.total[:] = 0
+    measures.vectors.totals[:] = 0
+    measures.references.counts[:] = 0
+    measures.references.totals[:] = 0
+    for s in range(text.words.size - 1):
+        count_sentence(measures, text, state, s)
+    if measures.active[SEMANTIC]:
+        score_document(measures.vectors, text, state)
+    score = document_score(measures)
+    update_reach(measures)
+    return score
+
+
+@inner_kernel
+def count_sentence(measures: Measures, text: Text, state: State, s: int) -> None:
+    """Add the phrases of a sentence to one that is empty so far."""
+    chain, options = chain_at(text, state, s), text.options
+    size = chain.size[0]
+    for k in range(size):
+        chain.new[k] = chain.chosen[1 + k]
+    nothing = size - size
+    _exchange(measures, options, chain, 1, nothing, size, 1)
+    measures.lengths[s] = _added(options, chain, 1, nothing, size)
+    measures.odd[0] += measures.lengths[s] & 1
+    if measures.active[BLEU]:
+        words = Words(options.word_begin, options.lengths, chain.chosen, chain.new)
+        count_ngrams(measures.references, words, nothing, 1, nothing, size)
+        count_lengths(measures.references, s, measures.lengths[s], 1)

@@ -1,67 +1,82 @@
-"""Counting the words of phrases, and how consistently source words are translated.
-
-The values of document models from what they count.
+"""Models of the words of a document: length parity, type–token ratio, OVIX and LIX.
 
 - parity (Hardmeier et al. 2013): log of the share of sentences whose number of words is odd, or even if those are more.
 - type-token: V / N, with N words and V distinct ones. Only tokens with a letter or a digit are words here.
 - OVIX (Hultman and Westman 1977): log N / log(2 − log V / log N); V is at most N − 1, so that it is finite.
 - LIX (Björnsson 1968): N / sentences + 100 · words of more than six letters / N.
-- consistency: how likely it is that another occurrence of a source word has the same translation, of words that occur
-  more than once.
-- semantic: see `vectors`. BLEU: of the document, 0 to 100.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel
-from toledo.metrics.bleu import ADD_K, bleu_score
-from toledo.search.document.models.bleu import Words
-from toledo.search.document.models.counts import (
-    ALIKE,
-    BLEU,
-    CONSISTENCY,
-    FRACTION,
-    HYPOTHESIS,
-    IS_LONG,
-    IS_WORD,
-    LIKELY,
-    LIX,
-    LONG,
-    MATCHES,
-    NGRAMS,
-    NOTHING,
-    ODD,
-    ORDER,
-    OVIX,
-    PARITY,
-    REFERENCE,
-    SEMANTIC,
-    TYPE_TOKEN,
-    TYPES,
-    WORDS,
-    Consistency,
-    Measures,
-)
+from toledo.search.document.models.model import DocumentModel, Known, Words
+
+WORDS, TYPES, LONG = range(3)  # of `WordCounts.totals`
+IS_WORD, IS_LONG = 1, 2  # bits of `WordCounts.kinds`
+LONG_WORD = 7  # letters, for LIX
+
+
+@dataclass(frozen=True)
+class LengthParity(DocumentModel):
+    """Sentences should all have an odd number of words, or all an even one: a model to try things with."""
+
+    name: ClassVar[str] = "document.parity"
+    bounds: ClassVar[tuple[float, float]] = (math.log(0.5), 0.0)
+
+
+@dataclass(frozen=True)
+class TypeTokenRatio(DocumentModel):
+    """Distinct words per word."""
+
+    name: ClassVar[str] = "document.type-token"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class OVIX(DocumentModel):
+    """The word variation index: the higher, the richer the vocabulary."""
+
+    name: ClassVar[str] = "document.ovix"
+
+
+@dataclass(frozen=True)
+class LIX(DocumentModel):
+    """The readability index: the lower, the easier to read; so a negative weight makes a text easier."""
+
+    name: ClassVar[str] = "document.lix"
+
+
+class WordCounts(NamedTuple):
+    """Word i of the options is of type `types[i]`; `kinds` has bits for each type, `counts` its occurrences."""
+
+    types: NDArray[np.int32]
+    kinds: NDArray[np.uint8]
+    counts: NDArray[np.int32]
+    totals: NDArray[np.int64]
+
+
+def prepare_words(known: Known) -> WordCounts:
+    """Return counts of no words."""
+    kinds = np.array([_kind(word) for word in known.spelled], np.uint8)
+    return WordCounts(known.types, kinds, np.zeros(kinds.size, np.int32), np.zeros(3, np.int64))
+
+
+def _kind(word: str) -> int:
+    is_word = any(map(str.isalnum, word))
+    return IS_WORD * is_word | IS_LONG * (is_word and sum(map(str.isalpha, word)) >= LONG_WORD)
 
 
 @inner_kernel
-def exchange_words(
-    types: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    counts: NDArray[np.int32],
-    totals: NDArray[np.int64],
-    words: Words,
-    first: int,
-    old: int,
-    new: int,
-    sign: int,
-) -> None:
+def exchange_words(seen: WordCounts, words: Words, first: int, old: int, new: int, sign: int) -> None:
     """Take away the words of `old` phrases from a place on, and add those of `new` ones; the other way with sign −1."""
+    types, kinds, counts, totals = seen
     for k in range(old + new):
         option = words.chosen[first + k] if k < old else words.new[k - old]
         added = -sign if k < old else sign
@@ -76,66 +91,21 @@ def exchange_words(
 
 
 @inner_kernel
-def exchange_translations(
-    seen: Consistency,
-    totals: NDArray[np.int64],
-    chosen: NDArray[np.int32],
-    replacement: NDArray[np.int32],
-    first: int,
-    old: int,
-    new: int,
-    sign: int,
-) -> None:
-    """Take away the translations of words by `old` phrases, and add those by `new` ones; the other way with sign −1.
-
-    c(c − 1) grows by 2c when one more comes to c.
-    """
-    for k in range(old + new):
-        option = chosen[first + k] if k < old else replacement[k - old]
-        added = -sign if k < old else sign
-        for i in range(seen.offsets[option], seen.offsets[option + 1]):
-            cell = seen.cells[i]
-            if cell != NOTHING:
-                others = seen.counts[cell] - (1 if added < 0 else 0)
-                totals[ALIKE] += 2 * added * others * seen.shares[cell]
-                seen.counts[cell] += added
-
-
-@inner_kernel
-def document_score(measures: Measures) -> float:
-    """The weighted sum of the values of all active models."""
-    totals, values, active = measures.totals, measures.values, measures.active
-    if active[PARITY]:
-        values[PARITY] = parity(totals[ODD], measures.lengths.size)
-    if active[TYPE_TOKEN]:
-        values[TYPE_TOKEN] = totals[TYPES] / max(totals[WORDS], 1)
-    if active[OVIX]:
-        values[OVIX] = ovix(totals[WORDS], totals[TYPES])
-    if active[LIX]:
-        words = max(totals[WORDS], 1)
-        values[LIX] = totals[WORDS] / max(measures.lengths.size, 1) + 100.0 * totals[LONG] / words
-    if active[CONSISTENCY]:
-        values[CONSISTENCY] = totals[ALIKE] / FRACTION / max(measures.consistency.occurrences, 1)
-    if active[SEMANTIC]:
-        values[SEMANTIC] = totals[LIKELY] / FRACTION
-    if active[BLEU]:
-        known = measures.references
-        values[BLEU] = document_bleu(totals, measures.logs, measures.scratch, known.method, known.value)
-    total = 0.0
-    for k in range(values.size):
-        total += measures.weights[k] * values[k]
-    return total
-
-
-@inner_kernel
 def parity(odd: int, sentences: int) -> float:
-    """The log share of the sentences of the more frequent parity."""
+    """Return the log share of the sentences of the more frequent parity."""
     return math.log(max(odd, sentences - odd) / sentences) if sentences else 0.0
 
 
 @inner_kernel
-def ovix(words: int, types: int) -> float:
-    """The word variation index; 0 for a text of less than two words."""
+def type_token(totals: NDArray[np.int64]) -> float:
+    """Return the number of distinct words per word."""
+    return float(totals[TYPES] / max(totals[WORDS], 1))
+
+
+@inner_kernel
+def ovix(totals: NDArray[np.int64]) -> float:
+    """Return the word variation index; 0 for a text of less than two words."""
+    words, types = totals[WORDS], totals[TYPES]
     if words < 2:
         return 0.0
     length = math.log(words)
@@ -143,17 +113,6 @@ def ovix(words: int, types: int) -> float:
 
 
 @inner_kernel
-def document_bleu(
-    totals: NDArray[np.int64], logs: NDArray[np.float64], scratch: NDArray[np.float64], method: int, value: float
-) -> float:
-    """BLEU of the document, 0 to 100; mostly by logarithms that are there."""
-    total, size, plain = 0.0, 2 + 2 * ORDER, method != ADD_K
-    for n in range(ORDER):
-        plain = plain and totals[MATCHES + n] > 0
-        total += logs[totals[MATCHES + n]] - logs[totals[NGRAMS + n]]
-    if plain:
-        length, reference = totals[HYPOTHESIS], totals[REFERENCE]
-        return 100.0 * math.exp(total / ORDER + (1.0 - reference / length if length < reference else 0.0))
-    for k in range(size):
-        scratch[k] = totals[HYPOTHESIS + k]
-    return bleu_score(scratch[:size], method, value, False, scratch[size:])
+def lix(totals: NDArray[np.int64], sentences: int) -> float:
+    """Return the readability index."""
+    return float(totals[WORDS] / max(sentences, 1) + 100.0 * totals[LONG] / max(totals[WORDS], 1))

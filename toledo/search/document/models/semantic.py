@@ -5,13 +5,11 @@ in earlier sentences, too. What a cosine is worth lies in a table: see `Semantic
 matters for them and for `context` content words after them; the work does not depend on the document's length. Vectors
 are whole numbers, so sums over words do not depend on the order.
 
-Word vectors by latent semantic analysis, and what a cosine tells (Deerwester et al. 1990; Hardmeier et al. 2012).
-
-A matrix of content words × documents holds log(1 + count), each row times one minus the entropy of its documents
-(Dumais 1991); its truncated singular value decomposition gives a vector for each word. In the same text, cosines of
-content words with the mean of those before them are counted in bins, and so are those of random words with the same
-means. A cosine is worth the logarithm of the ratio of both frequencies: log p(word | context) / p(word) as far as the
-cosine can tell.
+Word vectors are those of latent semantic analysis (Deerwester et al. 1990). A matrix of content words × documents holds
+log(1 + count), each row times one minus the entropy of its documents (Dumais 1991); its truncated singular value
+decomposition gives a vector for each word. In the same text, cosines of content words with the mean of those before
+them are counted in bins, and so are those of random words with the same means. A cosine is worth the logarithm of the
+ratio of both frequencies: log p(word | context) / p(word) as far as the cosine can tell.
 """
 
 from __future__ import annotations
@@ -21,9 +19,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
@@ -32,42 +31,75 @@ from toledo import storage
 from toledo.compiled.kernels import inner_kernel
 from toledo.errors import InputError
 from toledo.search.document.arrays import State, Text
-from toledo.search.document.models.counts import LIKELY, NOTHING, Measures, Vectors
+from toledo.search.document.models.model import FRACTION, NOTHING, DocumentModel, Known
 from toledo.search.options import SentenceOptions
+
+PRESENT, SAVED = range(2)  # of `WordVectors.totals`
+
+
+class WordVectors(NamedTuple):
+    """The vector of word i of the options is `vectors[rows[i]]` (NOTHING: it has none); cosines are worth `worth`.
+
+    `totals` is what the document is worth, and was before a proposal; `mean` and `sequence` are room for work.
+    """
+
+    rows: NDArray[np.int32]
+    vectors: NDArray[np.int32]
+    norms: NDArray[np.float64]
+    worth: NDArray[np.int64]
+    context: int
+    mean: NDArray[np.int64]
+    sequence: NDArray[np.int32]
+    totals: NDArray[np.int64]
+
+
+def prepare_vectors(known: Known, model: SemanticModel | None) -> WordVectors:
+    """Look up the vectors of the words of a document; there are none without a model."""
+    space = SemanticSpace((), np.zeros((0, 1), np.int32), np.zeros(1)) if model is None else model.loaded
+    context, rows = 1 if model is None else model.context, {word: row for row, word in enumerate(space.words)}
+    return WordVectors(
+        np.array([rows.get(word, NOTHING) for word in known.spelled], np.int32)[known.types],
+        np.ascontiguousarray(space.vectors, np.int32),
+        np.linalg.norm(space.vectors.astype(np.float64), axis=1),
+        np.round(space.worth * FRACTION).astype(np.int64),
+        context,
+        np.zeros(space.vectors.shape[1], np.int64),
+        np.zeros(2 * context + 2 * known.longest_change + 1, np.int32),
+        np.zeros(2, np.int64),
+    )
 
 
 @inner_kernel
-def score_contents(measures: Measures, text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
+def score_contents(vectors: WordVectors, text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
     """Replace what `old` phrases from a place on, and what follows them, are worth by that of `state.phrases.new`."""
-    vectors, options = measures.vectors, text.options
-    left = _words_before(measures, text, state, s, first)
+    options = text.options
+    left = _words_before(vectors, text, state, s, first)
     for turn in range(2):
         end = left
         for k in range(new if turn else old):
             option = state.phrases.new[k] if turn else state.phrases.chosen[text.places[s] + first + k]
-            end = _append(measures, options, option, end)
-        end = _words_after(measures, text, state, s, first + old, end)
+            end = _append(vectors, options, option, end)
+        end = _words_after(vectors, text, state, s, first + old, end)
         worth = _worth(vectors, left, end)
-        measures.totals[LIKELY] += worth if turn else -worth
+        vectors.totals[PRESENT] += worth if turn else -worth
 
 
 @inner_kernel
-def score_document(measures: Measures, text: Text, state: State) -> None:
-    """What the whole text is worth, sentence by sentence."""
+def score_document(vectors: WordVectors, text: Text, state: State) -> None:
+    """Add up what the whole text is worth, sentence by sentence."""
     for s in range(text.words.size - 1):
-        left = _words_before(measures, text, state, s, 1)
+        left = _words_before(vectors, text, state, s, 1)
         end = left
         for place in range(text.places[s] + 1, text.places[s] + 1 + state.phrases.size[s]):
-            end = _append(measures, text.options, state.phrases.chosen[place], end)
-        measures.totals[LIKELY] += _worth(measures.vectors, left, end)
+            end = _append(vectors, text.options, state.phrases.chosen[place], end)
+        vectors.totals[PRESENT] += _worth(vectors, left, end)
 
 
 @inner_kernel
-def _append(measures: Measures, options: SentenceOptions, option: int, end: int) -> int:
-    """Add the content words of a phrase to the sequence; gives its new end."""
-    vectors = measures.vectors
+def _append(vectors: WordVectors, options: SentenceOptions, option: int, end: int) -> int:
+    """Add the content words of a phrase to the sequence, and return its new end."""
     for i in range(options.word_begin[option], options.word_begin[option] + options.lengths[option]):
-        row = vectors.rows[measures.types[i]]
+        row = vectors.rows[i]
         if row != NOTHING:
             vectors.sequence[end] = row
             end += 1
@@ -75,15 +107,15 @@ def _append(measures: Measures, options: SentenceOptions, option: int, end: int)
 
 
 @inner_kernel
-def _words_before(measures: Measures, text: Text, state: State, s: int, first: int) -> int:
-    """The last content words before a place into the sequence, in order; gives their number."""
-    vectors, options, count = measures.vectors, text.options, 0
+def _words_before(vectors: WordVectors, text: Text, state: State, s: int, first: int) -> int:
+    """Put the last content words before a place into the sequence, in order, and return their number."""
+    options, count = text.options, 0
     place = first - 1
     while s >= 0 and count < vectors.context:
         while place > 0 and count < vectors.context:
             option = state.phrases.chosen[text.places[s] + place]
             for k in range(options.lengths[option] - 1, -1, -1):
-                row = vectors.rows[measures.types[options.word_begin[option] + k]]
+                row = vectors.rows[options.word_begin[option] + k]
                 if row != NOTHING and count < vectors.context:
                     vectors.sequence[count] = row
                     count += 1
@@ -98,12 +130,12 @@ def _words_before(measures: Measures, text: Text, state: State, s: int, first: i
 
 
 @inner_kernel
-def _words_after(measures: Measures, text: Text, state: State, s: int, place: int, end: int) -> int:
-    """Add the first content words from a place on, at most `context`; gives the end of the sequence."""
-    options, most = text.options, end + measures.vectors.context
+def _words_after(vectors: WordVectors, text: Text, state: State, s: int, place: int, end: int) -> int:
+    """Add the first content words from a place on, at most `context`, and return the end of the sequence."""
+    options, most = text.options, end + vectors.context
     while s < text.words.size - 1 and end < most:
         while place <= state.phrases.size[s] and end < most:
-            end = min(_append(measures, options, state.phrases.chosen[text.places[s] + place], end), most)
+            end = min(_append(vectors, options, state.phrases.chosen[text.places[s] + place], end), most)
             place += 1
         s += 1
         place = int(text.places[0]) + 1
@@ -111,8 +143,8 @@ def _words_after(measures: Measures, text: Text, state: State, s: int, place: in
 
 
 @inner_kernel
-def _worth(vectors: Vectors, first: int, end: int) -> int:
-    """What the words from `first` up to `end` of the sequence are worth after those before them."""
+def _worth(vectors: WordVectors, first: int, end: int) -> int:
+    """Return what the words from `first` up to `end` of the sequence are worth after those before them."""
     mean, sequence, total = vectors.mean, vectors.sequence, 0
     for d in range(mean.size):
         mean[d] = 0
@@ -155,20 +187,23 @@ class SemanticSpace:
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.words) != self.vectors.shape[0] or not self.worth.size:
-            raise ValueError("a semantic space has a vector for each word, and worths")
+            raise ValueError("a semantic space has a vector for each word, and a table of cosines")
 
     @classmethod
     def train(
         cls,
         documents: TextDocuments,
         dimensions: int = 50,
-        common: int = 100,
-        least: int = 5,
+        stop_words: int = 100,
+        min_count: int = 5,
         context: int = 30,
         seed: int = 1,
     ) -> SemanticSpace:
-        """A space from a text; content words are those seen at least so often, but for the most `common` ones."""
-        words = _content_words(documents, common, least)
+        """Train a space on a text.
+
+        Content words are those that occur at least `min_count` times, without the most frequent `stop_words`.
+        """
+        words = _content_words(documents, stop_words, min_count)
         if len(words) <= dimensions or len(documents) <= dimensions:
             raise InputError(
                 f"{len(words)} content words in {len(documents)} documents are too few for {dimensions} dimensions",
@@ -186,7 +221,7 @@ class SemanticSpace:
         return cls(space.words, space.vectors, _information(space, documents, context, seed))
 
     def save(self, directory: str | Path) -> None:
-        """Write a directory."""
+        """Write the space to a directory."""
         arrays: dict[str, NDArray[Any]] = {"vectors": self.vectors, "worth": self.worth}
         storage.save(directory, DESCRIPTION, {"format": 1, "words": list(self.words)}, arrays)
 
@@ -198,13 +233,36 @@ class SemanticSpace:
             return cls(tuple(content["words"]), np.array(arrays["vectors"]), np.array(arrays["worth"]))
         except (KeyError, ValueError) as error:
             remedy = "train it again"
-            raise InputError(f"is no semantic space: {error}", file=Path(directory), remedy=remedy) from None
+            raise InputError(f"not a semantic space: {error}", file=Path(directory), remedy=remedy) from None
 
 
-def _content_words(documents: TextDocuments, common: int, least: int) -> list[str]:
+@dataclass(frozen=True, eq=False)
+class SemanticModel(DocumentModel):
+    """How well content words fit the `context` ones before them, by a semantic space (or the directory of one)."""
+
+    space: SemanticSpace | str | Path | None = None
+    context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
+
+    name: ClassVar[str] = "document.semantic"
+
+    def __post_init__(self) -> None:
+        if self.space is None:
+            raise InputError("the document model semantic needs word vectors", remedy="train a semantic space")
+        if self.context < 1:
+            raise InputError(f"context is {self.context}: expected at least 1", argument="context")
+        if not isinstance(self.space, SemanticSpace):
+            object.__setattr__(self, "space", SemanticSpace.load(self.space))
+
+    @property
+    def loaded(self) -> SemanticSpace:
+        """Return the semantic space."""
+        return cast(SemanticSpace, self.space)
+
+
+def _content_words(documents: TextDocuments, stop_words: int, min_count: int) -> list[str]:
     counts = Counter(word for document in documents for line in document for word in line)
     ranked = sorted((word for word in counts if any(map(str.isalpha, word))), key=lambda word: (-counts[word], word))
-    return [word for word in ranked[common:] if counts[word] >= least]
+    return [word for word in ranked[stop_words:] if counts[word] >= min_count]
 
 
 def _weighted_counts(texts: Sequence[Sequence[int]], words: int) -> csr_array:

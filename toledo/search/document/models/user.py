@@ -1,4 +1,4 @@
-"""Models of users: a Python class (easy, slow) or a compiled function (runs inside the loop).
+"""Models of users: a function of the text, a class (both in Python), or a compiled function inside the loop.
 
 The page document-models.md shows how to write one.
 """
@@ -39,16 +39,49 @@ class PythonModel(Protocol):
     name: str
 
     def start(self, translations: Sequence[Sequence[Step]]) -> float:
-        """The value of a whole document, phrases in target order. The object is to forget all it knew."""
+        """Return the value of a whole document, phrases in target order; forget what was known before."""
 
     def propose(self, change: Change) -> float:
-        """The value of the document if the change were made."""
+        """Return the value of the document if the change were made."""
 
     def accept(self) -> None:
-        """The change was made."""
+        """Keep the change."""
 
     def reject(self) -> None:
-        """The change was not made."""
+        """Take the change back."""
+
+
+@dataclass
+class FunctionModel:
+    """A model as a function of the words of all sentences: easy to write, and computed anew for each proposal."""
+
+    name: str
+    function: Callable[[list[list[str]]], float]
+
+    def start(self, translations: Sequence[Sequence[Step]]) -> float:
+        """Return the value of a whole document."""
+        self._phrases = [list(sentence) for sentence in translations]
+        return self._value()
+
+    def propose(self, change: Change) -> float:
+        """Return the value of the document if the change were made."""
+        self._change = change
+        self._exchange(change.old, change.new)
+        return self._value()
+
+    def accept(self) -> None:
+        """Keep the change."""
+
+    def reject(self) -> None:
+        """Take the change back."""
+        self._exchange(self._change.new, self._change.old)
+
+    def _exchange(self, old: Sequence[Step], new: Sequence[Step]) -> None:
+        place = self._change.place
+        self._phrases[self._change.sentence][place : place + len(old)] = new
+
+    def _value(self) -> float:
+        return float(self.function([[word for step in sentence for word in step.words] for sentence in self._phrases]))
 
 
 @dataclass(frozen=True)
@@ -66,7 +99,10 @@ class CompiledModel:
 
 @cache
 def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]:
-    """One compiled function for some: the weighted sum of their values. `memories` has weight and memory of each."""
+    """Return one compiled function for several: the weighted sum of their values.
+
+    `memories` has weight and memory of each.
+    """
     function = functions[0]
     if len(functions) == 1:
 
@@ -85,7 +121,7 @@ def combine(functions: tuple[Callable[..., float], ...]) -> Callable[..., float]
 def _run_with_users(
     text: Text, state: State, measures: Measures, plan: Plan, steps: int, users: Callable[..., float], memories: Any
 ) -> int:
-    """`run_steps`, with a function of `combine` asked between proposal and decision."""
+    """Take steps as `run_steps` does, with a function of `combine` asked between proposal and decision."""
     for done in range(steps):
         if state.counters[REJECTED] >= plan.max_rejected:
             return done
@@ -101,10 +137,13 @@ def _run_with_users(
 
 @cache
 def run_with_users() -> Callable[..., int]:
-    """The loop for compiled functions of users: not kept on disk, where a changed function would not be noticed."""
+    """Return the loop for compiled functions of users.
+
+    It is not kept on disk, where a changed function would not be noticed.
+    """
     return _not_kept(_run_with_users)
 
 
 def _not_kept(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled as an inner kernel is, but not kept on disk."""
+    """Compile a function as an inner kernel, but do not keep it on disk."""
     return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)  # type: ignore[no-any-return]

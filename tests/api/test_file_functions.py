@@ -1,0 +1,77 @@
+"""Reading and writing pairs, lists, forests and documents."""
+
+from pathlib import Path
+
+import pytest
+
+from toledo.api.files import read_forests, read_lists, read_pairs, write_documents, write_forests, write_lists
+from toledo.errors import InputError, UnknownNameError
+from toledo.formats.documents import read_documents
+from toledo.results import Hypothesis
+
+GOLDEN = Path(__file__).parents[1] / "formats" / "golden"
+JSON_PAIRS = '{"translation": {"de": "das Haus", "en": "the house"}}\n{"en": "a dog", "de": "ein Hund"}\n'
+
+
+def test_pairs(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("das Haus\tthe house\t0.9\nein Hund\ta dog\n")
+    (tmp_path / "pairs.jsonl").write_text(JSON_PAIRS)
+    expected = [("das Haus", "the house"), ("ein Hund", "a dog")]
+    assert read_pairs(tmp_path / "pairs.tsv") == read_pairs(str(tmp_path / "pairs.jsonl")) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tsv", "a\tb\nc\n", "a.tsv:2: no tab"),
+        ("a.tsv", "", "a.tsv: the file is empty"),
+        ("a.jsonl", JSON_PAIRS + "{\n", "a.jsonl:3: not a sentence pair"),
+        ("a.jsonl", JSON_PAIRS + '{"de": "x", "fr": "y"}\n', "a.jsonl:3: not a sentence pair"),
+        ("a.jsonl", '{"de": "x", "en": 1}\n', "a.jsonl:1: not a sentence pair"),
+        ("a.jsonl", '["x", "y"]\n', "a.jsonl:1: not a sentence pair"),
+    ],
+)
+def test_bad_pairs_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_pairs(tmp_path / name)
+    assert message in str(caught.value).replace(f"{tmp_path}/", "")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.nbest", "x.cdec"])
+def test_lists_come_back(tmp_path: Path, name: str) -> None:
+    lists = [["a b", Hypothesis("c", -1.5, {"lm": -2.0})], [{"text": "d", "score": -1.0}]]
+    write_lists(tmp_path / name, lists)
+    found = read_lists(tmp_path / name)
+    assert [[one.text for one in samples] for samples in found] == [["a b", "c"], ["d"]]
+    assert found[0][1].score == -1.5
+    assert found[0][1].features == {"lm": -2.0}
+
+
+def test_lists_of_plain_text(tmp_path: Path) -> None:
+    write_lists(tmp_path / "x", [["a", "b"], ["c", "d"]], format="text")
+    found = read_lists(tmp_path / "x", format="text", num_samples=2)
+    assert [[str(one) for one in samples] for samples in found] == [["a", "b"], ["c", "d"]]
+    with pytest.raises(UnknownNameError, match="no format 'jsonn': did you mean 'jsonl'"):
+        read_lists(tmp_path / "x", format="jsonn")
+    with pytest.raises(InputError, match="format plf is not one of lists"):
+        write_lists(tmp_path / "x.plf", [["a"]])
+
+
+def test_forests(tmp_path: Path) -> None:
+    forests = read_forests(GOLDEN / "lattices.plf")
+    write_forests(tmp_path / "x.plf", forests)
+    assert [one.edges for one in read_forests(tmp_path / "x.plf")] == [one.edges for one in forests]
+    write_forests(tmp_path / "x.jsonl", forests, nbest=1, weights=dict.fromkeys(forests[0].feature_names, 1.0))
+    assert max(map(len, read_lists(tmp_path / "x.jsonl"))) == 1
+    assert len(read_forests(GOLDEN / "moses.nbest", format="nbest")) == 4
+
+
+def test_documents(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a b\nc\n")
+    (tmp_path / "ids").write_text("x\ny\n")
+    documents = read_documents(tmp_path / "text", document_ids=tmp_path / "ids")
+    write_documents(tmp_path / "out", documents)
+    assert (tmp_path / "out").read_text() == "a b\nc\n"
+    write_documents(tmp_path / "out.xml", documents, [["A"], ["B"]])
+    assert 'docid="y"' in (tmp_path / "out.xml").read_text()

@@ -1,0 +1,1 @@
+"""Work in rounds that can be interrupted: one loop, one history, one checkpoint."""
