@@ -33,7 +33,7 @@ def test_the_session_runs(capsys):
 
 def test_the_words_of_the_examples_exist():
     corpus = generate(train=20_000, tune=0, test=0)
-    known = {word for line in corpus.train.source for word in line.split()}
+    known = {word for line in corpus.train.sources for word in line.split()}
     examples = re.search(r"\| \| Talvan.*?\n\n", PAGE, re.DOTALL).group(0)
     shown = {word for text in re.findall(r"`([^`]*)`", examples) for word in text.split()}
     assert shown - known <= {"skolinomu", "the", "king", "'s", "house", "of"}
@@ -42,12 +42,12 @@ def test_the_words_of_the_examples_exist():
 def test_the_numbers_are_true():
     corpus = generate()
     source, target = (
-        [word for line in lines for word in line.split()] for lines in (corpus.train.source, corpus.train.references[0])
+        [word for line in lines for word in line.split()] for lines in (corpus.train.sources, corpus.train.references[0])
     )
     assert f"{len(source) / 10_000:.1f} source and {len(target) / 10_000:.1f} target words" in PAGE
     assert f"{round(len(set(source)), -2):,} different source words and {round(len(set(target)), -2):,} target" in PAGE
     known = set(source)
-    words = Counter(word for line in corpus.test.source for word in line.split())
+    words = Counter(word for line in corpus.test.sources for word in line.split())
     unknown = sum(count for word, count in words.items() if word not in known)
     text = PAGE.replace("\n", " ")
     assert f"{100 * unknown / words.total():.1f} % of the source words" in text

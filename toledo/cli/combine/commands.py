@@ -201,7 +201,7 @@ def show(
     if len(shown) < len(wanted):
         raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 0")
     weights = combiner.second.weights
-    network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
+    network_page("Combined outputs", shown, weights.shares, weights.features).save(output)
 
 
 def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) -> None:

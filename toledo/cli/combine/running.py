@@ -32,7 +32,7 @@ from toledo.formats.arpa import read_arpa
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
 from toledo.progress import Progress
-from toledo.reports.networks import Segment, columns_of
+from toledo.reports.networks import ShownSegment, columns_of
 from toledo.runs.checkpoint import Checkpoint
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
@@ -194,7 +194,7 @@ def lines_beside(source: str | None, references: Sequence[str]) -> list[list[str
     return [list(read_lines(source)) if source else [], *(list(read_lines(file)) for file in references)]
 
 
-def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> Segment:
+def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> ShownSegment:
     """A segment for the page."""
     shares = combiner.second.weights.sigma
     words = [combiner.vocabulary.add(word) for word in line.combined.words]
@@ -204,4 +204,4 @@ def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: S
         name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
     }
     source, *references = ([*text[number : number + 1], ""][0] for text in beside)
-    return Segment(number, line.text, columns, outputs, references, source)
+    return ShownSegment(number, line.text, columns, outputs, references, source)
