@@ -25,6 +25,7 @@ _MODULES = {  # module → names
     "api.evaluate": "evaluate",
     "api.compare": "compare",
     "api.inputs": "Runs",
+    "api.model": "Model load",
     "consensus.choice": "Choice Choices Ranked",
     "consensus.rule": "Rule",
     "consensus.mbr": "MBR",
@@ -42,6 +43,8 @@ _MODULES = {  # module → names
     "reports.page": "Page",
     "results": "Hypothesis Result",
     "sample.corpus": "ExampleData ExampleText",
+    "translation": "SampledHypotheses Trace Translated",
+    "weights": "Weights",
     "progress": "Progress",
     "errors": "InputError MissingExtraError ModelError RunError ToledoError UnknownNameError",
 }

@@ -7,6 +7,8 @@ from toledo.api.compare import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.example_data import example_data as example_data
 from toledo.api.inputs import Runs as Runs
+from toledo.api.model import Model as Model
+from toledo.api.model import load as load
 from toledo.api.report import report as report
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
@@ -45,5 +47,9 @@ from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
+from toledo.translation import SampledHypotheses as SampledHypotheses
+from toledo.translation import Trace as Trace
+from toledo.translation import Translated as Translated
+from toledo.weights import Weights as Weights
 
 __version__: str

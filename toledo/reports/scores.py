@@ -1,7 +1,4 @@
-"""Scores of several systems side by side: a table with p values, and a bar for each.
-
-Traces: the phrases of a translation with their scores, as a table to read.
-"""
+"""Scores of several systems side by side: a table with p values, and a bar for each."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toledo.forest.derivations import Derivation
 from toledo.metrics.evaluation import TITLES
 from toledo.reports.page import CPU_SECONDS, Page
-from toledo.search.steps import COPIED, Step, phrase_edges, steps_of
 
 LOWER_IS_BETTER = ("TER",)
 SIGNIFICANT = 0.05
@@ -59,7 +54,7 @@ class ScoreTable:
 
 def score_table(content: Mapping[str, Any], name: str, seconds: Mapping[str, float] | None = None) -> ScoreTable:
     """Return the scores of an evaluation or a comparison, from what its `to_dict` returned."""
-    systems = content["systems"] if "systems" in content else {name: content}
+    systems = content.get("systems", {name: content})
     keys = {key: one for system in systems.values() for key, one in system["scores"].items()}
     tests: Sequence[Mapping[str, Any]] = content.get("tests", ())
     found = []
@@ -136,65 +131,3 @@ def _cell(one: SystemScores, metric: str, tested: bool) -> str:
 
 def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
-
-
-TEXT_COLUMNS = 3
-
-
-def trace(
-    segment: int,
-    source: Sequence[str],
-    best: Derivation | None,
-    weights: Mapping[str, float],
-    counts: Mapping[str, int],
-) -> str:
-    """Return the table of one segment: a row for each phrase, with its features and its weighted score."""
-    lines = [f"segment {segment}: {' '.join(source)}"]
-    if best is None:
-        lines.append("  no translation")
-    else:
-        steps = steps_of(best)
-        lines += _aligned(list(_rows(source, best, steps, weights)))
-        if unknown := [source[step.begin] for step in steps if step.pair == COPIED]:
-            lines.append(f"  unknown: {' '.join(unknown)}")
-    lines.append("  " + ", ".join(f"{number} {name}" for name, number in counts.items()))
-    return "\n".join([*lines, ""])
-
-
-def _rows(
-    source: Sequence[str], best: Derivation, steps: Sequence[Step], weights: Mapping[str, float]
-) -> Iterator[list[str]]:
-    """Yield the header, the weights, a row for each phrase and one for the end of the sentence."""
-    forest = best.forest
-    names = [name for name in forest.feature_names if best.features[name]]
-    sparse = ["sparse"] if forest.sparse else []
-    yield ["span", "source", "target", *names, *sparse, "score", "total"]
-    yield ["", "", "weight", *(_value(weights[name]) for name in names)]
-    columns = [forest.feature_names.index(name) for name in names]
-    scores, factors = forest.scores(weights), [weights[name] for name in names]
-    phrases = phrase_edges(best).tolist()
-    rest = [edge for edge in best.edges.tolist() if edge not in set(phrases)]  # start and end
-    heads = [[f"{s.begin}-{s.end - 1}", " ".join(source[s.begin : s.end]), " ".join(s.words)] for s in steps]
-    total = 0.0
-    for head, edges in zip([*heads, ["", "", "</s>"]], [*([edge] for edge in phrases), rest], strict=True):
-        values = forest.features[edges][:, columns].sum(axis=0).tolist()
-        score = float(scores[edges].sum())
-        total += score
-        dense = sum(factor * value for factor, value in zip(factors, values, strict=True))
-        numbers = [*values, *([score - dense] if sparse else []), score, total]
-        yield [*head, *map(_value, numbers)]
-
-
-def _value(value: float) -> str:
-    return f"{round(value, 3) + 0.0:g}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines with text aligned left and numbers aligned right."""
-    width = max(map(len, rows))
-    full = [[*row, *[""] * (width - len(row))] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
-    for row in full:
-        texts = [text.ljust(size) for text, size in zip(row[:TEXT_COLUMNS], widths, strict=False)]
-        numbers = [text.rjust(size) for text, size in zip(row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:], strict=True)]
-        yield f"  {'  '.join([*texts, *numbers])}".rstrip()

@@ -1,8 +1,8 @@
 """Example data: a small parallel text in documents, with gold word alignments and two references.
 
 The source language, Talvan, is invented; the target is English. Sentences are statements and questions of one clause or
-two. The text depends on the seed alone: only `random.Random.random` is used, whose numbers are the same on every machine
-and in every version of Python.
+two. The text depends on the seed alone: only `random.Random.random` is used, whose numbers are the same on every
+machine and in every version of Python.
 """
 
 from __future__ import annotations
