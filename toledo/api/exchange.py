@@ -12,10 +12,10 @@ from toledo.api.inputs import Texts
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
 from toledo.formats import moses_model
-from toledo.formats.arpa import write_arpa
 from toledo.formats.docent import import_docent as read_docent_model
 from toledo.formats.docent import read_docent_config
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
+from toledo.language_model.arpa import write_arpa
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from toledo.reports.page import COLORS, Page
 from toledo.files import atomic_writer
+from toledo.reports.page import COLORS, Page
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
 
