@@ -32,7 +32,8 @@ def test_the_words_of_the_examples_exist():
 def test_the_numbers_are_true():
     corpus, text = generate(), PAGE.replace("\n", " ")
     source, target = (
-        [word for line in lines for word in line.split()] for lines in (corpus.train.sources, corpus.train.references[0])
+        [word for line in lines for word in line.split()]
+        for lines in (corpus.train.sources, corpus.train.references[0])
     )
     assert f"{len(source) / 10_000:.1f} source and {len(target) / 10_000:.1f} target words" in text
     assert f"{round(len(set(source)), -2):,} different source words and {round(len(set(target)), -2):,} target" in text
