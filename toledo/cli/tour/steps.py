@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from toledo.api.documents import translate_document
 from toledo.cli.combine.running import shown_segment
-from toledo.cli.document.outputs import Outputs
 from toledo.cli.evaluate import Scoring, score_systems
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
@@ -25,7 +25,6 @@ from toledo.consensus.decide import decide
 from toledo.consensus.scale import choose_scale, scales_for
 from toledo.files import atomic_writer, write_lines
 from toledo.forest.forest import Forest
-from toledo.formats.documents import read_documents
 from toledo.model import Model
 from toledo.phrases.table import Alignments
 from toledo.phrases.word_alignment.aligner import align
@@ -38,10 +37,6 @@ from toledo.runs.checkpoint import RUN
 from toledo.runs.history import History
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
-from toledo.search.document.models.bleu import BLEUModel
-from toledo.search.document.models.consistency import LexicalConsistency
-from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings
 from toledo.search.gibbs.search import GibbsSearch, default_scale
 from toledo.search.settings import Beam, Gibbs
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel, read_segments
@@ -63,7 +58,7 @@ SCORES = "scores.json"
 JUDGED, SOME = 100, slice(3, None, 3)  # of all scales, a few
 DECIDE, SAMPLED = "decide, ", "sampled MBR"
 SYSTEMS, SHORT = 3, (6, 9)  # words of a sentence whose network or forest is small enough to look at
-CONSISTENCY, STEPS, COOLING = 20.0, 50_000, DocumentAnnealing(0.3, 0.02)
+CONSISTENCY, STEPS, COOLING = 20.0, 50_000, "annealing:start=0.3,end=0.02"
 REFINING = RefineSettings("phrase", folds=2, nbest=30, search="beam:pop_limit=30", tune_every=0, keep_weights=True)
 
 
@@ -296,16 +291,23 @@ def worth_seeing(segments: Sequence[Segment], interest: Sequence[float]) -> list
 def translate_documents(demo: Demo, model: Model) -> Path:
     """Documents by local search with a model of consistency; gives the file of the states on the way."""
     began = working_seconds()
-    references = [str(demo.sample / f"test.trg.{number}") for number in range(2)]
-    text = read_documents(str(demo.sample / "test.src"), references, demo.sample / "test.docids")
-    settings = DocumentSettings(COOLING, steps=STEPS, record="logarithmic")
-    weights = Weights({**model.weights, LexicalConsistency.name: CONSISTENCY, BLEUModel.name: 0.0})  # BLEU is watched
-    search = DocumentSearch(model, settings, [LexicalConsistency(), BLEUModel()], weights)
-    results = search.search(text.documents, threads=demo.threads, progress=demo.progress)
     trace = demo.output / "documents" / "trace.jsonl"
     trace.parent.mkdir(exist_ok=True)
-    Outputs(str(trace.with_name("test.out")), trace).write(text, results)
-    texts = [part.words for one in results for part in one.translations]
+    found = translate_document(
+        model,
+        demo.sample / "test.src",
+        document_ids=demo.sample / "test.docids",
+        document_models={"consistency": CONSISTENCY},
+        references=[demo.sample / f"test.trg.{number}" for number in range(2)],
+        output=trace.with_name("test.out"),
+        threads=demo.threads,
+        progress=demo.progress,
+        accept=COOLING,
+        steps=STEPS,
+        record="logarithmic",
+    )
+    found.write_trace(trace)
+    texts = [text.split() for text in found.texts]
     demo.note("documents, consistency", texts, began, "documents/test.out")
     return trace
 
