@@ -1,15 +1,13 @@
-"""The commands and the Python of the README and of the pages on training and translating run as printed."""
+"""The README and the pages on training and translating run as printed."""
 
 import re
 from pathlib import Path
 
 import pytest
-from page_commands import programs, run_lines
+from page_commands import programs, run_lines, run_page, write_systems
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"]
-SENTENCES = ["The cat {} on the mat.", "The dog {} on the mat.", "A bird {} in the tree.", "He waits for the train."]
-VERBS = {"A": "sat", "B": "sits", "C": "sat"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -24,23 +22,34 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert Path("another-model", "model.toml").is_file()
 
 
-def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    Path("samples.jsonl").write_text("\n".join(re.findall(r"^    (\{\".*\})$", text, re.MULTILINE)), encoding="utf-8")
-    for folder in ("tune", "test"):
-        Path(folder).mkdir()
-        for name, verb in VERBS.items():
-            Path(folder, f"{name}.en").write_text("\n".join([line.format(verb) for line in SENTENCES]) + "\n")
-        Path(f"{folder}.en").write_text(Path(folder, "A.en").read_text())
-    printed = run_lines(text)
-    assert len(printed) == 4
+    write_systems()
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_choosing_and_comparing_in_the_readme(readme: str) -> None:
+    """Blocks without a combination."""
+    text = re.sub(r"^```(?:sh|python)\n[^`]*ombin[^`]*^```$", "", readme, flags=re.MULTILINE)
+    printed = run_page(text)
     assert len(Path("out.txt").read_text().splitlines()) == 2
+    assert printed.count("BLEU   nrefs:1|") == 2
+    assert printed.count("paired bootstrap against 'A'") == 2
+
+
+def test_the_readme_runs(readme: str) -> None:
+    names: dict[str, object] = {}
+    printed = run_page(readme, names)
     assert Path("combined.en").read_text() == Path("test.en").read_text()
-    assert "BLEU|nrefs:1" in printed["toledo evaluate --reference test.en test/A.en combined.en"]
-    (program,) = programs(text)
-    exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out == "The cat sat on the mat.\n"
+    assert names["combined"] == Path("test.en").read_text().splitlines()
+    assert re.search(
+        r"^system +BLEU  share\nA +\d+\.\d\d  0\.\d{3}\n(.*\n){2}combination +\d+\.\d\d$", printed, re.MULTILINE
+    )
+
+
+def test_the_readme_is_short(readme: str) -> None:
+    assert len(readme.split()) <= 800
 
 
 def test_the_measured_figures_are_those_of_the_results() -> None:

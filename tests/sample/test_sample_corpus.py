@@ -9,7 +9,7 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.sample.corpus import generate, pairs, write_sample
+from toledo.sample.corpus import generate, write_sample
 from toledo.sample.lexicon import CASE_ENDINGS, VOWELS, all_topics, everyday_words, verb_forms, word_tables
 
 ENDINGS = {vowel + suffix for vowel in VOWELS.values() for number in CASE_ENDINGS for suffix in number}

@@ -366,7 +366,7 @@ class Model:
         weights: GivenWeights | None = None,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> Hypothesis | None | list[Hypothesis | None]:
+    ) -> Hypothesis | list[Hypothesis | None] | None:
         """Score given translations: the best derivation of each, None where the model cannot produce it."""
         sentences, texts = read_sentences(sources), read_many(targets, "targets")
         if len(sentences) != len(texts):
