@@ -19,11 +19,11 @@ import numpy as np
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.features import expand, named_feature
-from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import build_networks, distinct_hypotheses
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuners import scale_for_entropy
-from toledo.combination.tuning import Settings
-from toledo.combination.votes import Problem, uniform, with_votes
+from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.objectives.objective import match
 from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
@@ -55,10 +55,10 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
     names = [f"system{number}" for number in range(len(systems))]
     vocabulary = Vocabulary()
     seconds, lattices = timed(lambda: [lattice(own, names, vocabulary) for own in zip(*systems, strict=True)])
-    features = [named_feature(name) for name in Settings().features]
+    features = [named_feature(name) for name in CombinationSettings().features]
     expansion, ngrams = timed(lambda: expand([one.forest for one in lattices], lattices, 2, None, features, threads=1))
     start = uniform(names, Weights(dict.fromkeys((*ngrams.forest.feature_names, *ngrams.forest.sparse.names), 0.0)))
-    problem = Problem(
+    problem = CombinationProblem(
         with_votes(ngrams.forest, lattices), match(ngrams, [[text] for text in references]), start, threads=1
     )
     scale = scale_for_entropy(problem.voted, start, 3.0, threads=1)
@@ -74,7 +74,7 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
         )
 
 
-def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> Lattice:
+def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> NetworkLattice:
     hypotheses = distinct_hypotheses(own, vocabulary)
     return join_networks(build_networks(hypotheses, vocabulary, Matcher()), hypotheses, names, vocabulary)
 

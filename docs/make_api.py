@@ -45,8 +45,8 @@ PAGES = {  # name of the page: its title, and modules with a blank between them
     "formats": (
         "Formats",
         "formats.nbest formats.jsonl formats.hypotheses formats.outputs formats.plf formats.slf formats.hypergraph "
-        "formats.forests formats.arpa formats.pharaoh formats.moses_table formats.moses_reordering formats.moses_ini "
-        "formats.moses_model formats.moses_lexicon formats.documents formats.docent_model",
+        "formats.forests language_model.arpa formats.pharaoh formats.moses_table formats.moses_reordering "
+        "formats.moses_ini formats.moses_model formats.moses_lexicon formats.documents formats.docent_model",
     ),
 }
 INTRODUCTION = """# Python API

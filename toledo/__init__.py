@@ -22,6 +22,7 @@ _MODULES = {  # module → names
     "api.evaluate": "evaluate",
     "api.compare": "compare",
     "api.inputs": "Runs",
+    "api.model": "Model load",
     "consensus.choice": "Choice Choices Ranked",
     "consensus.rule": "Rule",
     "consensus.mbr": "MBR",
@@ -37,6 +38,8 @@ _MODULES = {  # module → names
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",
     "results": "Hypothesis Result",
+    "translation": "SampledHypotheses Trace Translated",
+    "weights": "Weights",
     "progress": "Progress",
     "errors": "InputError MissingExtraError ModelError RunError ToledoError UnknownNameError",
 }

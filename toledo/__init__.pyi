@@ -6,6 +6,8 @@ from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.compare import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.inputs import Runs as Runs
+from toledo.api.model import Model as Model
+from toledo.api.model import load as load
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
@@ -39,5 +41,9 @@ from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
+from toledo.translation import SampledHypotheses as SampledHypotheses
+from toledo.translation import Trace as Trace
+from toledo.translation import Translated as Translated
+from toledo.weights import Weights as Weights
 
 __version__: str

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.model import Model
-from toledo.phrases.table import Alignments, PhraseTable
+from toledo.phrases.table import PhraseTable, WordLinks
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.networks import EXPLANATION, add_segment, legend
 from toledo.reports.networks import Segment as NetworkSegment
@@ -74,7 +74,7 @@ class Tour:
     refinement: History
 
 
-def alignment_quality(found: Alignments, gold: Alignments) -> AlignmentQuality:
+def alignment_quality(found: WordLinks, gold: WordLinks) -> AlignmentQuality:
     """Compare the links of a corpus with gold links."""
     ours, theirs = _link_keys(found), _link_keys(gold)
     common = np.intersect1d(ours, theirs, assume_unique=True).size
@@ -96,7 +96,7 @@ def summarise(findings: Findings) -> Rows:
     corpus, model = findings.corpus, findings.model
     text = [model.target_vocabulary.ids(segment.references[0]) for segment in findings.test]
     english = sentences_from(np.concatenate(text), np.array([line.size for line in text]))
-    perplexity = model.language_models[0].perplexity(english)
+    perplexity = model.language_models[0].sentence_perplexity(english)
     return [
         ("sentence pairs", f"{len(corpus):,}"),
         ("source words, distinct", f"{corpus.source.words.size:,}, {len(corpus.source_vocabulary):,}"),
@@ -183,7 +183,7 @@ def _coverage_plot(shares: Sequence[float]) -> Figure:
     return figure
 
 
-def _link_keys(alignments: Alignments) -> NDArray[np.int64]:
+def _link_keys(alignments: WordLinks) -> NDArray[np.int64]:
     """Each link as one number: sentence, source position, target position."""
     sentence = np.repeat(np.arange(len(alignments)), np.diff(alignments.offsets))
     keys = (sentence << 32) | (alignments.links[:, 0].astype(np.int64) << 16) | alignments.links[:, 1]

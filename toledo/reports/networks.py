@@ -8,6 +8,8 @@ from html import escape
 
 import numpy as np
 
+from toledo.combination.combiner import Combiner
+from toledo.combination.lines import CombinedLine
 from toledo.combination.network import NULL, Arcs, NetworkPath, arc_votes
 from toledo.forest.drawing import text_width
 from toledo.reports.page import Page
@@ -70,6 +72,17 @@ def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float
         shown = NOTHING if word == NULL else vocabulary.word(word)
         columns[arcs.columns[arc]].append(ShownArc(shown, float(votes[arc]), tuple(systems), arc in chosen))
     return [sorted(column, key=lambda one: -one.votes) for column in columns]
+
+
+def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> Segment:
+    """Return a combined segment for the page; `beside` are the lines of the source, then those of each reference."""
+    path = combiner.path(line.combined)
+    columns = columns_of(path, combiner.vocabulary, combiner.second.weights.sigma.tolist()) if path else []
+    outputs = {
+        name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
+    }
+    source, *references = ([*text[number : number + 1], ""][0] for text in beside)
+    return Segment(number, line.text, columns, outputs, references, source)
 
 
 def network_svg(columns: Sequence[Sequence[ShownArc]], systems: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from toledo.files import atomic_writer
 from toledo.reports.page import Page
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
@@ -48,7 +50,12 @@ def move_rate(notes: Sequence[Diagnostics], name: str) -> float:
 
 
 def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
-    """An HTML page with plots and tables."""
+    """Write an HTML page with plots and tables, or numbers if the name of the file ends in .json."""
+    if str(path).endswith(".json"):
+        content = {"summary": summary(notes), "segments": [note.to_json() for note in notes]}
+        with atomic_writer(path) as stream:
+            stream.write(json.dumps(content, indent=1) + "\n")
+        return
     page = Page("Samples of a Gibbs sampler")
     add_summary(page, summary(notes))
     if notes:

@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from toledo.cli.combine.running import shown_segment
 from toledo.cli.document.outputs import Outputs
 from toledo.cli.evaluate import Scoring, score_systems
 from toledo.cli.rules import RuleName, RuleSettings, named_rule
 from toledo.cli.tour.report_files import SECONDS, scores_of
 from toledo.combination.combiner import Combiner
-from toledo.combination.lines import Lines, combine_lines, model_of_outputs, output_words, read_outputs
-from toledo.combination.tuning import Settings as CombinationSettings
+from toledo.combination.lines import LineFormat, combine_lines, model_of_outputs, output_words, read_outputs
+from toledo.combination.settings import CombinationSettings
+from toledo.combination.tuning import TuningRun
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.decide import decide
 from toledo.consensus.scale import choose_scale, scales_for
@@ -27,12 +27,13 @@ from toledo.files import atomic_writer, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats.documents import read_documents
 from toledo.model import Model
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import align
 from toledo.progress import Progress, silent
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import RefineSettings
 from toledo.reports.networks import Segment as NetworkSegment
+from toledo.reports.networks import shown_segment
 from toledo.reports.scores import Scores
 from toledo.runs.checkpoint import RUN
 from toledo.runs.history import History
@@ -160,7 +161,7 @@ def make_sample(demo: Demo, sizes: Sizes, seed: int) -> None:
     write_sample(demo.sample, seed, sizes.train, sizes.tune, sizes.test, demo.progress)
 
 
-def train_model(demo: Demo) -> tuple[Model, Alignments]:
+def train_model(demo: Demo) -> tuple[Model, WordLinks]:
     """A model with default weights, and the word alignment that it came from."""
     began = working_seconds()
     aligned = align(demo.corpus, threads=demo.threads, progress=demo.progress)
@@ -264,16 +265,16 @@ def train_systems(demo: Demo, weights: Weights) -> dict[str, tuple[Texts, Texts]
 def combine(demo: Demo, systems: Mapping[str, tuple[Texts, Texts]]) -> tuple[NetworkSegment, Mapping[str, float]]:
     """Tune a combination, run it on the test text; gives a segment to look at, and the shares of the systems."""
     began = working_seconds()
-    lines, vocabulary = Lines(), Vocabulary()
+    lines, vocabulary = LineFormat(), Vocabulary()
     tuning, test = (
         list(read_outputs(lines, [[[" ".join(words)] for words in own] for own in zip(*texts, strict=True)]))
         for texts in zip(*systems.values(), strict=True)
     )
-    settings = CombinationSettings(bias=1.0, lm_order=4, entropy=1.0, raw="")
+    settings = CombinationSettings(tokenized=True, bias=1.0, lm_order=4, entropy=(1.0,))
     biased = model_of_outputs(lines, tuning, vocabulary, settings.lm_order)
     combiner = Combiner.tune(
         [output_words(lines, one) for one in tuning], [one.references for one in demo.tuning], [*systems],
-        vocabulary, biased, settings, threads=demo.threads, progress=demo.progress,
+        vocabulary, biased, settings, run=TuningRun(threads=demo.threads, progress=demo.progress),
     )  # fmt: skip
     own = model_of_outputs(lines, test, vocabulary, settings.lm_order)
     found = list(combine_lines(combiner, test, model=own, threads=demo.threads))
@@ -310,7 +311,7 @@ def translate_documents(demo: Demo, model: Model) -> Path:
     return trace
 
 
-def refine(demo: Demo, model: Model, alignments: Alignments) -> History:
+def refine(demo: Demo, model: Model, alignments: WordLinks) -> History:
     """The phrase table trained for expected BLEU, with the weights as they are."""
     began = working_seconds()
     directory = demo.output / "refined"

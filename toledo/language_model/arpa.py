@@ -29,9 +29,9 @@ from toledo.compiled.hashing import NOT_FOUND, PairIndex, build_pair_index
 from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_bytes_lines
-from toledo.formats.arpa_reading import LineReader, NGramLines, find_places, find_words
-from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGrams
+from toledo.files import STANDARD_STREAM, atomic_writer, display_name, read_bytes_lines
+from toledo.language_model.arpa_reading import LineReader, NGramLines, find_places, find_words
+from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGramTable
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 from toledo.text.encoding import MISSING, WordIndex, build_word_index
@@ -151,7 +151,7 @@ COUNT = re.compile(rb"ngram (\d+) ?= ?(\d+)")
 class _Section:
     """The n-grams of an order, and their places by (place of the context, word)."""
 
-    ngrams: NGrams
+    ngrams: NGramTable
     places: PairIndex
 
 
@@ -167,7 +167,12 @@ def read_arpa(path: str | Path, vocabulary: Vocabulary, progress: Progress = sil
         sections.append(_read_section(reader, order, count, order == len(counts), words, sections))
     reader.expect(b"\\end\\", f"after {counts[-1]} {len(counts)}-grams")
     reader.expect_end()
-    return LanguageModel(BackoffModel(tuple(section.ngrams for section in sections)))
+    return LanguageModel(BackoffModel(tuple(section.ngrams for section in sections)), vocabulary)
+
+
+def is_arpa(path: str | Path) -> bool:
+    """Whether a model is written to a path as ARPA rather than as a directory."""
+    return str(path) == STANDARD_STREAM or str(path).endswith((".arpa", ".arpa.gz"))
 
 
 def write_arpa(path: str | Path, model: LanguageModel, vocabulary: Vocabulary, progress: Progress = silent) -> None:
@@ -289,5 +294,5 @@ def _section(
         raise reader.error(
             f"this {order}-gram stands here twice", "remove one", start + int(by_place[twice[0] + 1]) + 1
         )
-    ngrams = NGrams(contexts, words, scores[by_place], backoffs[by_place] if backoffs.size else backoffs)
+    ngrams = NGramTable(contexts, words, scores[by_place], backoffs[by_place] if backoffs.size else backoffs)
     return _Section(ngrams, build_pair_index(contexts, words))

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.phrases.settings import Symmetrization
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 
 UNALIGNED = -1
 SENTENCES = 2000  # sentence pairs of one piece of work
 
-SYMMETRISATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
+SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
 # Neighbours as (target, source) steps; the first four are those of "grow".
 NEIGHBOURS = np.array([(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)])
@@ -52,13 +52,13 @@ class OneWay(NamedTuple):
     backward: NDArray[np.int32]
 
 
-def symmetrise(one_way: OneWay, method: Symmetrization, threads: int | None = None) -> Alignments:
+def symmetrize(one_way: OneWay, method: Symmetrization, threads: int | None = None) -> WordLinks:
     """Combine two one-way alignments of the same sentence pairs."""
     _check(one_way)
     heuristic = HEURISTICS[method]
     pairs = one_way.source_offsets.size - 1
     parts = map_chunks(
-        lambda first, last: _symmetrise(one_way, heuristic, NEIGHBOURS, first, last),
+        lambda first, last: _symmetrize(one_way, heuristic, NEIGHBOURS, first, last),
         pairs,
         chunk=SENTENCES,
         threads=threads,
@@ -67,7 +67,7 @@ def symmetrise(one_way: OneWay, method: Symmetrization, threads: int | None = No
     if parts:
         np.cumsum(np.concatenate([counts for counts, _ in parts]), out=offsets[1:])
     links = [part for _, part in parts] or [np.empty((0, 2), np.int32)]
-    return Alignments(offsets, np.concatenate(links))
+    return WordLinks(offsets, np.concatenate(links))
 
 
 def _check(one_way: OneWay) -> None:
@@ -82,7 +82,7 @@ def _check(one_way: OneWay) -> None:
 
 
 @kernel
-def _symmetrise(
+def _symmetrize(
     one_way: OneWay, heuristic: _Heuristic, neighbours: NDArray[np.int64], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The number of links of each sentence pair, and the links."""

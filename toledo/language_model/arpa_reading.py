@@ -13,9 +13,9 @@ from toledo.compiled.hashing import NOT_FOUND, PairIndex, find_pair
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.files import display_name, read_blocks
-from toledo.formats.byte_fields import Tokens, parse_numbers, split_tokens
 from toledo.language_model.backoff import MOST_NEGATIVE
 from toledo.progress import Progress
+from toledo.text.byte_fields import Tokens, parse_numbers, split_tokens
 from toledo.text.encoding import PaddedText, WordIndex, find_word, padded
 
 REMEDY = "make or copy the file again"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.arpa import ngram_lines, read_arpa, write_arpa
-from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.arpa import ngram_lines, read_arpa, write_arpa
+from toledo.language_model.backoff import BackoffModel, NGramTable
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.text.vocabulary import Vocabulary
@@ -68,7 +68,7 @@ def test_several_models_share_a_vocabulary(tmp_path):
     vocabulary = Vocabulary()
     first = read(tmp_path / "a", GOOD, vocabulary)
     second = read(tmp_path / "b", GOOD.replace("house", "home"), vocabulary)
-    assert first.score(encoded([vocabulary.ids(["the", "house"])])) == second.score(
+    assert first.score_sentences(encoded([vocabulary.ids(["the", "house"])])) == second.score_sentences(
         encoded([vocabulary.ids(["the", "home"])])
     )
 
@@ -106,7 +106,7 @@ def test_bytes_and_numbers_come_back(tmp_path_factory, content):
 def test_numbers_have_the_digits_it_takes(values):
     scores = np.array([value if value < -1e-13 else 0 for value in values], np.float32)
     words = np.arange(scores.size, dtype=np.int32)
-    model = BackoffModel((NGrams(np.zeros_like(words), words, scores, np.empty(0, np.float32)),))
+    model = BackoffModel((NGramTable(np.zeros_like(words), words, scores, np.empty(0, np.float32)),))
     names = Vocabulary(f"w{i}" for i in range(scores.size))
     (_, text), *_ = ngram_lines(model, 1, names)
     written = [line.split("\t")[0] for line in text.splitlines()]
@@ -132,7 +132,7 @@ def test_numbers_have_the_digits_it_takes(values):
 )
 def test_numbers_are_short(value, text):
     one = np.array([0], np.int32)
-    model = BackoffModel((NGrams(one, one, np.array([value], np.float32), np.empty(0, np.float32)),))
+    model = BackoffModel((NGramTable(one, one, np.array([value], np.float32), np.empty(0, np.float32)),))
     assert next(ngram_lines(model, 1, Vocabulary()))[1] == f"{text}\t<unk>\n"
 
 
@@ -142,7 +142,7 @@ def test_long_words_and_large_sections(tmp_path, monkeypatch):
     vocabulary = Vocabulary(words)
     rng = np.random.default_rng(2)
     model = LanguageModel(estimate(encoded(rng.integers(3, 3003, (2000, 9)).astype(np.int32)), 4))
-    monkeypatch.setattr("toledo.formats.arpa.LINES_AT_ONCE", 1000)
+    monkeypatch.setattr("toledo.language_model.arpa.LINES_AT_ONCE", 1000)
     write_arpa(tmp_path / "lm.arpa", model, vocabulary)
     monkeypatch.setattr("toledo.files.read_blocks.__defaults__", (*read_blocks_defaults()[:-1], 100_000))
     again = read_arpa(tmp_path / "lm.arpa", vocabulary)
