@@ -20,7 +20,7 @@ from toledo.training import Training, train
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> ParallelCorpus:
     folder = tmp_path_factory.mktemp("sample")
     sample = generate(seed=3, train=400, tune=1, test=1)
-    (folder / "src").write_text("\n".join(sample.train.source) + "\n")
+    (folder / "src").write_text("\n".join(sample.train.sources) + "\n")
     (folder / "trg").write_text("\n".join(sample.train.references[0]) + "\n")
     return read_parallel(folder / "src", folder / "trg")
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from toledo.api.corpora import encode_texts
 from toledo.api.inputs import Texts
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory
@@ -20,6 +19,7 @@ from toledo.model import DESCRIPTION, Model
 from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent
 from toledo.search.document.settings import CONFIGURATION, write_configuration
+from toledo.text.corpus import encode_texts
 
 log = logging.getLogger(__name__)
 

@@ -182,7 +182,7 @@ def show(
     if len(shown) < len(chosen):
         raise InputError(f"there is no segment {chosen[len(shown)]}", remedy="segments are counted from 0")
     weights = combiner.second.weights
-    network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
+    network_page("Combined outputs", shown, weights.shares, weights.features).save(output)
 
 
 def _print_weights(combiner: Combiner, as_json: bool) -> None:

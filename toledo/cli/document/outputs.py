@@ -141,12 +141,12 @@ def _recorded(one: DocumentResult) -> list[Record]:
 
 
 def _plot(path: Path, results: Sequence[DocumentResult]) -> None:
-    from toledo.reports.documents import Course, Point, write_plots  # what draws takes long to load
+    from toledo.reports.documents import Course, CoursePoint, write_plots  # what draws takes long to load
 
     courses = []
     for one in results:
         points = (
-            Point(record.step, record.score, record.features, None if record.bleu is None else _bleu(record))
+            CoursePoint(record.step, record.score, record.features, None if record.bleu is None else _bleu(record))
             for record in _recorded(one)
         )
         courses.append(Course(one.document.identifier, len(one.document.segments), tuple(points)))
