@@ -68,9 +68,9 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
 
 def plot_translation(path: str | Path, translation: DocumentTranslation) -> None:
     """Plot the recorded states of translated documents."""
-    points: dict[str, list[Point]] = {document.id: [] for document in translation}
+    points: dict[str, list[CoursePoint]] = {document.id: [] for document in translation}
     for row in translation.trace:
-        points[row["document"]].append(Point(row["step"], row["score"], row["features"], row.get("bleu")))
+        points[row["document"]].append(CoursePoint(row["step"], row["score"], row["features"], row.get("bleu")))
     sizes = {document.id: len(document.texts) for document in translation}
     write_plots(path, [Course(name, sizes[name], tuple(own)) for name, own in points.items()])
 
