@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 
 _MODULES = {  # module → names
     "api.choose": "choose choose_many iter_choose",
+    "api.refine": "Refinement refine",
+    "api.tune": "Tuning tune tune_lists",
     "api.tune_rule": "RuleRow RuleTuning tune_rule",
     "api.evaluate": "evaluate",
     "api.compare": "compare",
@@ -36,6 +38,7 @@ _MODULES = {  # module → names
     "metrics.shapes": "References",
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",
+    "refinement.settings": "RefineSettings",
     "results": "Hypothesis Result",
     "progress": "Progress",
     "errors": "InputError MissingExtraError ModelError RunError ToledoError UnknownNameError",

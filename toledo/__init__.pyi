@@ -6,6 +6,11 @@ from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.compare import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.inputs import Runs as Runs
+from toledo.api.refine import Refinement as Refinement
+from toledo.api.refine import refine as refine
+from toledo.api.tune import Tuning as Tuning
+from toledo.api.tune import tune as tune
+from toledo.api.tune import tune_lists as tune_lists
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
@@ -37,6 +42,7 @@ from toledo.metrics.shapes import References as References
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
+from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 

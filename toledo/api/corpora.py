@@ -47,14 +47,16 @@ def encode_texts(texts: Texts, vocabulary: Vocabulary, name: str, *, grow: bool 
     return sentences_from(words, lengths)
 
 
-def encode_pairs(sources: Texts | Pairs, targets: Texts | None) -> ParallelCorpus:
-    """Encode sources and their targets, or pairs if there are no targets."""
+def encode_pairs(
+    sources: Texts | Pairs, targets: Texts | None, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+) -> ParallelCorpus:
+    """Encode sources and their targets, or pairs if there are no targets; given vocabularies grow by new words."""
     if isinstance(sources, str | Path) and isinstance(targets, str | Path):
-        return read_parallel(sources, targets)
+        return read_parallel(sources, targets, vocabularies)
     if targets is None:
         pairs = read_pairs(sources) if isinstance(sources, str | Path) else list(sources)
         sources, targets = _columns(pairs)
-    vocabularies = Vocabulary(), Vocabulary()
+    vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     source = encode_texts(sources, vocabularies[0], "sources")  # type: ignore[arg-type]
     target = encode_texts(targets, vocabularies[1], "targets")
     if len(source) != len(target):

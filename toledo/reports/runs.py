@@ -17,7 +17,7 @@ from toledo.runs.history import History
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningRuns:
     """One tuning with one seed or several."""
 
     name: str
@@ -120,16 +120,16 @@ class Lists:
         add_examples(page, self.examples)
 
 
-Run = Tuning | Documents | Refining | Scores | Combination | Samples | Lists
+Run = TuningRuns | Documents | Refining | Scores | Combination | Samples | Lists
 
 
 def runs_page(title: str, runs: Sequence[Run]) -> Page:
     """All runs, those of one kind together; before the first of several tunings they are compared."""
     page = Page(title)
-    tunings = {run.name: run.best for run in runs if isinstance(run, Tuning)}
+    tunings = {run.name: run.best for run in runs if isinstance(run, TuningRuns)}
     kinds = list(dict.fromkeys(run.kind for run in runs))
     for run in sorted(runs, key=lambda run: kinds.index(run.kind)):
-        if len(tunings) > 1 and isinstance(run, Tuning) and run.name == next(iter(tunings)):
+        if len(tunings) > 1 and isinstance(run, TuningRuns) and run.name == next(iter(tunings)):
             page.heading("Tunings side by side")
             add_trajectories(page, tunings)
         page.heading(f"{run.kind}: {run.name}")

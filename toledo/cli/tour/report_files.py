@@ -23,7 +23,7 @@ from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.reports.documents import Course, Point
 from toledo.reports.posteriors import Example, shaded
-from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, Tuning
+from toledo.reports.runs import Combination, Documents, Lists, Refining, Run, Samples, TuningRuns
 from toledo.reports.scores import Scored, Scores
 from toledo.runs.checkpoint import read_run
 from toledo.runs.history import History
@@ -79,7 +79,7 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
     """Seeds of one tuning become one run, in the place of the first."""
     groups: dict[object, list[Run]] = {}
     for number, run in enumerate(runs):
-        groups.setdefault(run.task if isinstance(run, Tuning) else number, []).append(run)
+        groups.setdefault(run.task if isinstance(run, TuningRuns) else number, []).append(run)
     return [_together(own) for own in groups.values()]
 
 
@@ -95,10 +95,10 @@ def _told_apart(runs: Sequence[Run]) -> list[Run]:
 
 
 def _together(runs: Sequence[Run]) -> Run:
-    seeds = [run for run in runs if isinstance(run, Tuning)]
+    seeds = [run for run in runs if isinstance(run, TuningRuns)]
     if len(seeds) < 2:
         return runs[0]
-    return Tuning(seeds[0].name, tuple(history for one in seeds for history in one.histories))
+    return TuningRuns(seeds[0].name, tuple(history for one in seeds for history in one.histories))
 
 
 def _known(file: Path, reading: Reading, place: Path) -> Run | None:
@@ -137,7 +137,7 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> Run | None:
     """What one object tells of, by its keys."""
     try:
         if content.get("kind") == "tuning":
-            return Tuning(_place(name, file), (read_run(file, History),))
+            return TuningRuns(_place(name, file), (read_run(file, History),))
         if content.get("kind") == "refinement":
             return Refining(_place(name, file), read_run(file, History))
         if {"systems", "signatures"} <= content.keys():
