@@ -43,7 +43,7 @@ def test_choosing_and_comparing_in_the_readme(readme: str) -> None:
     text = re.sub(r"^```(?:sh|python)\n[^`]*ombin[^`]*^```$", "", readme, flags=re.MULTILINE)
     printed = run_page(text)
     assert len(Path("out.txt").read_text().splitlines()) == 2
-    assert printed.count("BLEU    nrefs:1|") == 2
+    assert printed.count("BLEU   nrefs:1|") == 2
     assert printed.count("paired bootstrap against 'A'") == 2
 
 

@@ -14,14 +14,18 @@ import difflib
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _MODULES = {  # module → names
     "api.choose": "choose choose_many iter_choose",
+    "api.example_data": "example_data",
+    "api.report": "report",
+    "api.warm_up": "warm_up",
     "api.tune_rule": "RuleRow RuleTuning tune_rule",
     "api.evaluate": "evaluate",
     "api.compare": "compare",
     "api.inputs": "Runs",
+    "api.model": "Model load",
     "consensus.choice": "Choice Choices Ranked",
     "consensus.rule": "Rule",
     "consensus.mbr": "MBR",
@@ -36,7 +40,11 @@ _MODULES = {  # module → names
     "metrics.shapes": "References",
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",
+    "reports.page": "Page",
     "results": "Hypothesis Result",
+    "sample.corpus": "ExampleData ExampleText",
+    "translation": "SampledHypotheses Trace Translated",
+    "weights": "Weights",
     "progress": "Progress",
     "errors": "InputError MissingExtraError ModelError RunError ToledoError UnknownNameError",
 }

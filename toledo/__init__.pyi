@@ -5,10 +5,15 @@ from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.compare import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
+from toledo.api.example_data import example_data as example_data
 from toledo.api.inputs import Runs as Runs
+from toledo.api.model import Model as Model
+from toledo.api.model import load as load
+from toledo.api.report import report as report
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
+from toledo.api.warm_up import warm_up as warm_up
 from toledo.consensus.choice import Choice as Choice
 from toledo.consensus.choice import Choices as Choices
 from toledo.consensus.choice import Ranked as Ranked
@@ -37,7 +42,14 @@ from toledo.metrics.shapes import References as References
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
+from toledo.reports.page import Page as Page
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
+from toledo.sample.corpus import ExampleData as ExampleData
+from toledo.sample.corpus import ExampleText as ExampleText
+from toledo.translation import SampledHypotheses as SampledHypotheses
+from toledo.translation import Trace as Trace
+from toledo.translation import Translated as Translated
+from toledo.weights import Weights as Weights
 
 __version__: str

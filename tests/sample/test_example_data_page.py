@@ -22,7 +22,7 @@ def test_the_page_runs(tmp_path, monkeypatch):
 
 def test_the_words_of_the_examples_exist():
     corpus = generate(train=20_000, tune=0, test=0)
-    known = {word for line in corpus.train.source for word in line.split()}
+    known = {word for line in corpus.train.sources for word in line.split()}
     examples = re.search(r"\| \| Talvan.*?\n\n", PAGE, re.DOTALL).group(0)
     shown = {word for text in re.findall(r"`([^`]*)`", examples) for word in text.split()}
     assert len(shown) > 15
@@ -32,12 +32,13 @@ def test_the_words_of_the_examples_exist():
 def test_the_numbers_are_true():
     corpus, text = generate(), PAGE.replace("\n", " ")
     source, target = (
-        [word for line in lines for word in line.split()] for lines in (corpus.train.source, corpus.train.references[0])
+        [word for line in lines for word in line.split()]
+        for lines in (corpus.train.sources, corpus.train.references[0])
     )
     assert f"{len(source) / 10_000:.1f} source and {len(target) / 10_000:.1f} target words" in text
     assert f"{round(len(set(source)), -2):,} different source words and {round(len(set(target)), -2):,} target" in text
     known = set(source)
-    words = Counter(word for line in corpus.test.source for word in line.split())
+    words = Counter(word for line in corpus.test.sources for word in line.split())
     unknown = sum(count for word, count in words.items() if word not in known)
     assert f"{100 * unknown / words.total():.1f} % of the source words" in text
     first, second = ([line.split() for line in lines] for lines in corpus.test.references)

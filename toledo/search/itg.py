@@ -13,6 +13,7 @@ how many trees it has.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,6 +35,8 @@ from toledo.search.search import Search, SearchResult, Sentences, Translation, b
 from toledo.search.settings import ITG
 from toledo.search.steps import NO_PHRASE, pack
 from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
 
 ITG_FEATURES = ("itg.monotone", "itg.inverted")
 PHRASE, MONOTONE, INVERTED = 0, 1, 2
@@ -62,6 +65,21 @@ def itg_weights(model: Model) -> Weights:
     """The weights of a model, with some for joins if it has none: an inversion costs as much as a jump of 8 words."""
     given = {"itg.monotone": 0.0, "itg.inverted": -TYPICAL_JUMP * model.weights["distortion"], **model.weights}
     return replace(model.weights, values_by_name=given)
+
+
+def log_unused_weights(model: Model, search: str) -> None:
+    """Log which weights a search does not use: ITG search those of jumps, all others those of joins."""
+    joins = [name for name in ITG_FEATURES if name in model.weights]
+    if search == "itg" and model.table.reordering is not None:
+        log.warning("ITG search does not use the reordering table of the model, nor the weights of its features")
+    elif search != "itg" and joins:
+        log.warning(
+            "`search=%s` has no %s: these weights are dropped. ITG search has no %s: weights tuned for it leave these "
+            "as they were before",
+            search,
+            ", ".join(joins),
+            ", ".join(name for name in model.feature_names if name not in itg_features(model)),
+        )
 
 
 def _grammar_features(model: Model) -> tuple[str, ...]:
