@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
-from toledo.api.tune_rule import WITHOUT_SCALE
 from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
-from toledo.model import Model
+from toledo.model import Model as PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
@@ -212,43 +212,8 @@ def tune(  # one argument for each setting
     if output is not None:
         tuned.save(output, RUN)
         log.info("model: %s", output)
-    return Tuning(tuned, best.weights, tuple(one.history for one in results), best.history)
-
-
-def tune_lists(  # one argument for each setting
-    lists: Lists,
-    references: ReferenceTexts,
-    *,
-    objective: Named[Tuner] = "mert",
-    metric: Named[Metric] = "bleu",
-    rule: Named[Rule] | None = None,
-    scale: float | None = None,
-    initial: str | Path | Mapping[str, float] = "default",
-    frozen: Sequence[str] | None = None,
-    on: Literal["lists", "forests"] | None = None,
-    runs: int = 1,
-    output: str | Path | None = None,
-    resume: bool = False,
-    seed: int = 1,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Tuning:
-    """Tune the weights of features of given lists, from any system, in one round.
-
-    With `output`, the weights are saved there as `weights.toml`, and the run in its folder `run`.
-    """
-    run = begin_run(output, resume, marker=WEIGHTS)
-    start = Initial(_initial(initial), frozen)
-    settings = TuneSettings(objective, metric, rule, scale, runs=runs, initial=start.initial, on=on)
-    tuner = _tuner(settings)
-    loop = replace(_loop_settings(settings, tuner, threads), rounds=1)
-    _refuse_scale(settings, loop.rule)
-    task = _task_of_lists(lists, references, tuner, loop, start)
-    results = task.run(range(seed, seed + runs), run, resume, progress)
-    best = _best(results)
-    if output is not None:
-        best.weights.save(Path(output) / WEIGHTS)
-    return Tuning(None, best.weights, tuple(one.history for one in results), best.history)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return Tuning(user_model, best.weights, tuple(one.history for one in results), best.history)
 
 
 def _search(search: Named[SearchKind]) -> SearchKind:
@@ -319,7 +284,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
             _refuse(settings, "training by samples continues until annealing has finished", "patience")
     elif tuner.wants == "lists":
         _refuse(settings, f"objective {tuner.name!r} looks at lists, not at lattices", "density")
-    elif rule.name in WITHOUT_SCALE:
+    elif not rule.has_scale:
         _refuse(settings, f"objective {tuner.name!r} looks at lattices, not at lists", "nbest")
     _refuse_scale(settings, rule)
     if not with_features:
@@ -327,7 +292,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
 
 
 def _refuse_scale(settings: TuneSettings, rule: Rule) -> None:
-    if rule.name in WITHOUT_SCALE:
+    if not rule.has_scale:
         _refuse(settings, f"rule {rule.name!r} has no scale", "scale")
 
 
@@ -342,7 +307,7 @@ def _initial(initial: str | Path | Mapping[str, float]) -> str | Path | Weights:
 
 
 def _task(
-    model: Model,
+    model: PhraseModel,
     sets: tuple[Segments, Segments | None],
     tuner: Tuner | MinimumRisk,
     settings: LoopSettings,
@@ -378,7 +343,7 @@ def _task(
     return TuningTask(partial(tune_weights, tuner, weights, searched(sets[0]), held_out=dev), settings, configuration)
 
 
-def _complete(model: Model, kind: SearchKind, weights: Weights) -> Weights:
+def _complete(model: PhraseModel, kind: SearchKind, weights: Weights) -> Weights:
     """Return the weights with those of features that only the search has."""
     return itg_weights(model.with_weights(weights)) if isinstance(kind, ITG) else weights
 
