@@ -366,7 +366,7 @@ class Model:
         weights: GivenWeights | None = None,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> Hypothesis | None | list[Hypothesis | None]:
+    ) -> Hypothesis | list[Hypothesis | None] | None:
         """Score given translations: the best derivation of each, None where the model cannot produce it."""
         sentences, texts = read_sentences(sources), read_many(targets, "targets")
         if len(sentences) != len(texts):
@@ -461,4 +461,4 @@ def _hypothesis(entry: Entry, source: Sequence[str]) -> Hypothesis:
 
 def _require_size(size: int) -> None:
     if size < 1:
-        raise InputError(f"size is {size}, expected an int of at least 1", argument="size")
+        raise InputError(f"size is {size}, expected int of at least 1", argument="size")
