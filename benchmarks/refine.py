@@ -32,9 +32,10 @@ from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expected_bleu import Expectation, ListArrays, ListSpace, PhraseLists, normalised
+from toledo.refinement.expected_bleu import Expectation, ListSpace, normalised
 from toledo.refinement.loop import method_of
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import ListArrays, PhraseLists
 from toledo.refinement.settings import PAPER, RefineSettings
 from toledo.text.vocabulary import Vocabulary
 
@@ -99,9 +100,9 @@ def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
     """A row of the table."""
     how = METHODS[name]
     space = Counted(ListSpace(lists, how.level))
-    parameters = Parameters(model, PHRASE + LEXICON, space.used, 1)
+    parameters = TrainedParameters(model, PHRASE + LEXICON, space.used, 1)
     exponents = normalised(model.weights, model.feature_names, how.sharpness)
-    objective = Objective(space, parameters, exponents, how.tau, None, how.lexicon_tau, how.distance)
+    objective = RefinementObjective(space, parameters, exponents, how.tau, None, how.lexicon_tau, how.distance)
     values = prior_values(parameters.families)
     point = objective.at(values)  # compiled, and what is needed once
     method_of(replace(how, steps=1)).step(objective, values, point)

@@ -34,9 +34,10 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import Model
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
-from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
+from toledo.refinement.expected_bleu import ListSpace, normalised
 from toledo.refinement.loop import STAGES, families_of, method_of
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import PhraseLists, used_pairs
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import PAPER, RefineSettings
 from toledo.runs.history import History
@@ -361,12 +362,12 @@ def print_carried(bench: Bench) -> None:
         how = given.resolved()
         began = time.process_time()
         own, other = (ListSpace(each, how.level) for each in some)
-        parameters = Parameters(model, families_of(how), used_pairs(lists), bench.threads)
+        parameters = TrainedParameters(model, families_of(how), used_pairs(lists), bench.threads)
         exponents = normalised(weights, model.feature_names, how.sharpness)
         values = prior_values(parameters.families)
         before = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
         for stage in STAGES[how.parameters]:
-            objective = Objective(own, parameters, exponents, how.tau, stage, how.lexicon_tau, how.distance)
+            objective = RefinementObjective(own, parameters, exponents, how.tau, stage, how.lexicon_tau, how.distance)
             for _ in range(how.iterations):
                 values = method_of(how).step(objective, values, objective.at(values)).values
         after = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]

@@ -92,7 +92,7 @@ def features_of(model: Model, words: list[str], steps: Steps) -> dict[str, float
         last_begin, last_end, last_pair = begin, end, pair
     ids = model.target_vocabulary.ids(text)
     for number, lm in enumerate(model.language_models):
-        scored = lm.score(sentences_from(ids, np.array([ids.size])))[0] * math.log(10)
+        scored = lm.score_sentences(sentences_from(ids, np.array([ids.size])))[0] * math.log(10)
         total[model.feature_names[number]] = float(scored)
     return total
 

@@ -10,7 +10,8 @@ from toledo.model import Model, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.table import SCORE_FEATURES, PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE
-from toledo.refinement.expected_bleu import ListArrays, ListSpace, PhraseLists
+from toledo.refinement.expected_bleu import ListSpace
+from toledo.refinement.phrase_lists import ListArrays, PhraseLists
 from toledo.text.vocabulary import Vocabulary
 
 ALL = PHRASE + LEXICON

@@ -14,10 +14,15 @@ import difflib
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _MODULES = {  # module → names
     "api.choose": "choose choose_many iter_choose",
+    "api.example_data": "example_data",
+    "api.report": "report",
+    "api.warm_up": "warm_up",
+    "api.refine": "Refinement refine",
+    "api.tune": "Tuning tune tune_lists",
     "api.tune_rule": "RuleRow RuleTuning tune_rule",
     "api.evaluate": "evaluate",
     "api.compare": "compare",
@@ -37,7 +42,10 @@ _MODULES = {  # module → names
     "metrics.shapes": "References",
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",
+    "reports.page": "Page",
+    "refinement.settings": "RefineSettings",
     "results": "Hypothesis Result",
+    "sample.corpus": "ExampleData ExampleText",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
     "progress": "Progress",

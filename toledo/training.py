@@ -12,7 +12,7 @@ from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicons
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining, train_phrases
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, require_eflomal
 from toledo.progress import Progress, silent
@@ -39,7 +39,7 @@ def train(
     corpus: ParallelCorpus,
     config: Training = Training(),
     *,
-    alignments: Alignments | None = None,
+    alignments: WordLinks | None = None,
     word_lexicons: Lexicons | None = None,
     language_models: tuple[LanguageModel, ...] = (),
     language_model_text: Sentences | None = None,
@@ -92,8 +92,8 @@ def train(
 
 
 def _clean(
-    corpus: ParallelCorpus, alignments: Alignments | None, longest: int
-) -> tuple[ParallelCorpus, Alignments | None]:
+    corpus: ParallelCorpus, alignments: WordLinks | None, longest: int
+) -> tuple[ParallelCorpus, WordLinks | None]:
     keep = corpus.usable(longest)
     if not keep.any():
         raise InputError(

@@ -181,7 +181,7 @@ def test_what_is_refused(folder: Path) -> None:
     assert "only once" in refusal("tune", "-r", "ref.en", "--systems", "A=-", "B=-", *to)
     assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", "combination=sys.A.en", *to)
     (folder / "empty.en").write_text("\n" * len(REFERENCE))
-    assert "empty.en: the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)
+    assert "the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)
     assert "the outputs are empty" in refusal("tune", "-r", "ref.en", "--systems", "empty.en", *to)
     (folder / "odd.en").write_text("a </s>\n" * len(REFERENCE))
     assert "word </s>" in refusal("tune", "--tokenised", "-r", "ref.en", "--systems", *FILES, "odd.en", *to)
@@ -203,12 +203,12 @@ def test_what_looks_like_a_mistake_is_told(folder: Path) -> None:
     given = ("tune", "-r", "ref.en", "-o", "combo", "--entropy", 1, "--systems")
     told = warnings(*given, *FILES)
     assert "combo is ready" in told
-    assert "tokenised" not in told
+    assert "tokenized" not in told
     assert "R has a BLEU of 100.0" in warnings(*given, *FILES, "R=ref.en")
-    assert "begins anew" in warnings(*given, *FILES, "--resume")
+    assert "nothing to resume" in warnings(*given, *FILES, "--resume")
     for file in FILES:
         (folder / file).write_text((folder / file).read_text().replace(".", " ."))
-    assert "--tokenised" in warnings(*given, *FILES)
+    assert "look tokenized" in warnings(*given, *FILES)
 
 
 def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from toledo.refinement import procedure as module
 from toledo.refinement import training_lists
 from toledo.refinement.distributions import LEXICON, PHRASE
 from toledo.refinement.loop import refine
-from toledo.refinement.objective import Parameters
+from toledo.refinement.objective import TrainedParameters
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
 from toledo.refinement.settings import PAPER, RefineSettings
@@ -204,7 +204,7 @@ def test_word_sums_replace_lexical_weights(sample):
     changed = with_word_sums(model)
     assert has_word_sums(changed)
     # Training that has not moved gives back the same model.
-    parameters = Parameters(changed, PHRASE + LEXICON, np.arange(50, dtype=np.int32))
+    parameters = TrainedParameters(changed, PHRASE + LEXICON, np.arange(50, dtype=np.int32))
     same = refined_model(parameters, {name: one.prior for name, one in parameters.families.items()})
     np.testing.assert_array_equal(same.table.scores, changed.table.scores)
     for before, after in zip(changed.word_lexicons, same.word_lexicons, strict=True):
@@ -217,7 +217,7 @@ def test_what_has_not_moved_keeps_its_bits():
     scores[:, [model.table.feature_names.index(name) for name in LEXICON]] += 3e-4  # sums, but for rounding
     model = replace(model, table=replace(model.table, scores=scores))
     assert has_word_sums(model)
-    parameters = Parameters(model, PHRASE + LEXICON, space.used)
+    parameters = TrainedParameters(model, PHRASE + LEXICON, space.used)
     values = {name: one.prior.copy() for name, one in parameters.families.items()}
     for name, family in parameters.families.items():
         sizes = np.bincount(family.groups.of)  # one distribution of each family moves: the last of the largest

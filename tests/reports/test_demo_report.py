@@ -11,7 +11,7 @@ from small_models import small_model
 
 from toledo.forest.derivations import viterbi
 from toledo.forest.drawing import to_svg
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.reports.demo import (
     AlignmentQuality,
     DrawnForest,
@@ -33,9 +33,9 @@ from toledo.text.corpus import ParallelCorpus, Segment, sentences_from
 TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
 
 
-def alignments(*lines: list[tuple[int, int]]) -> Alignments:
+def alignments(*lines: list[tuple[int, int]]) -> WordLinks:
     offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
-    return Alignments(offsets, np.array([link for line in lines for link in line], np.int32).reshape(-1, 2))
+    return WordLinks(offsets, np.array([link for line in lines for link in line], np.int32).reshape(-1, 2))
 
 
 def test_links_are_compared_sentence_by_sentence() -> None:

@@ -22,6 +22,7 @@ from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis
 from toledo.settings import Named, parse_named
+from toledo.text.corpus import as_text, describe_value
 
 Texts: TypeAlias = Iterable[str] | Path | str
 ReferenceTexts: TypeAlias = (
@@ -52,8 +53,8 @@ def read_texts(texts: Texts, argument: str) -> list[str]:
         raise InputError(f"{argument} is a mapping: call compare for several systems", argument=argument)
     given: Any = texts
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"{argument} is {_said(given)}, expected texts")
-    return [_text(text, place, argument) for place, text in enumerate(texts)]
+        raise TypeError(f"{argument} is {describe_value(given)}, expected texts")
+    return [as_text(text, argument, place) for place, text in enumerate(texts)]
 
 
 def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
@@ -82,7 +83,7 @@ def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups
     if isinstance(references, GivenReferences):
         return read_references(references, segments)
     if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable):
-        raise TypeError(f"references is {_said(references)}, expected texts")
+        raise TypeError(f"references is {describe_value(references)}, expected texts")
     items = list(references)
     if items and all(isinstance(item, PathLike) for item in items):
         texts = [read_texts(Path(item), "references") for item in items]  # type: ignore[arg-type]
@@ -99,7 +100,7 @@ def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups
         )
     for place, item in enumerate(items):
         if item is not None and (isinstance(item, bytes | int | float) or not isinstance(item, Iterable)):
-            raise TypeError(f"references[{place}] is {_said(item)}, expected str")
+            raise TypeError(f"references[{place}] is {describe_value(item)}, expected str")
     return read_references(items, segments)
 
 
@@ -128,7 +129,7 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
         yield from read_list_files([_file(lists, argument)], num_samples)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
-        raise TypeError(f"{argument} is {_said(lists)}, expected a list of samples for each segment")
+        raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
     for segment, samples in enumerate(lists):
         if isinstance(samples, str | bytes | Hypothesis):
             raise InputError(
@@ -138,10 +139,10 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
                 remedy="call choose for one segment",
             )
         if not isinstance(samples, Iterable):
-            raise TypeError(f"{argument}[{segment}] is {_said(samples)}, expected a list of texts")
+            raise TypeError(f"{argument}[{segment}] is {describe_value(samples)}, expected a list of texts")
         for place, item in enumerate(samples):
             if not isinstance(item, str | Hypothesis | Mapping):
-                raise TypeError(f"{argument}[{segment}][{place}] is {_said(item)}, expected str")
+                raise TypeError(f"{argument}[{segment}][{place}] is {describe_value(item)}, expected str")
         yield list(samples)
 
 
@@ -237,15 +238,3 @@ def _is_file(path: str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):  # too long for a name, or a NUL in it
         return False
-
-
-def _text(text: Any, place: int, argument: str) -> str:
-    if isinstance(text, str):
-        return text
-    if hasattr(text, "text") and isinstance(text.text, str):  # a result that stands for a text
-        return str(text.text)
-    raise TypeError(f"{argument}[{place}] is {_said(text)}, expected str")
-
-
-def _said(value: object) -> str:
-    return repr(value) if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"

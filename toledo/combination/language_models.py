@@ -53,7 +53,7 @@ def mix_components(components: Sequence[LanguageModel], references: Sentences) -
     opened = [open_vocabulary(component) for component in components]
     weights = tune_weights(opened, references) if len(opened) > 1 else np.ones(1)
     model = interpolate(opened, weights) if len(opened) > 1 else opened[0]
-    return GeneralModel(model, weights, model.perplexity(references).value)
+    return GeneralModel(model, weights, model.sentence_perplexity(references).value)
 
 
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:

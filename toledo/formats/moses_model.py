@@ -7,7 +7,6 @@ from pathlib import Path
 
 from toledo.errors import InputError
 from toledo.files import atomic_directory
-from toledo.formats.arpa import read_arpa, write_arpa
 from toledo.formats.moses_ini import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
 from toledo.formats.moses_table import (
     read_phrase_table,
@@ -15,6 +14,7 @@ from toledo.formats.moses_table import (
     write_phrase_table,
     write_reordering_table,
 )
+from toledo.language_model.arpa import read_arpa, write_arpa
 from toledo.language_model.model import LanguageModel
 from toledo.model import Model, SearchSettings, default_weights, feature_names
 from toledo.phrases.table import PhraseTable

@@ -21,9 +21,9 @@ from toledo import storage
 from toledo.model import Model
 from toledo.progress import Advance, Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values
-from toledo.refinement.expected_bleu import Space, normalised
+from toledo.refinement.expected_bleu import SearchSpaces, normalised
 from toledo.refinement.growth import Growth
-from toledo.refinement.objective import Objective, Parameters, require_say
+from toledo.refinement.objective import RefinementObjective, TrainedParameters, require_say
 from toledo.refinement.refined import refined_model
 from toledo.refinement.settings import RefineSettings
 from toledo.refinement.softmax import SoftmaxAscent
@@ -63,7 +63,7 @@ class Refined:
 
 def refine(
     model: Model,
-    space: Space,
+    space: SearchSpaces,
     settings: RefineSettings,
     *,
     tune: Tune,
@@ -99,7 +99,7 @@ class RefineLoop(Loop[RefineState]):
     """Iterations of all stages."""
 
     model: Model
-    space: Space
+    space: SearchSpaces
     settings: RefineSettings
     tune: Tune
     validate: Validate
@@ -111,9 +111,9 @@ class RefineLoop(Loop[RefineState]):
         self.advance: Advance = lambda steps: None
 
     @cached_property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> TrainedParameters:
         """Return the parameters to train."""
-        return Parameters(self.model, families_of(self.settings), self.space.used, self.threads)
+        return TrainedParameters(self.model, families_of(self.settings), self.space.used, self.threads)
 
     def first(self) -> tuple[History, RefineState]:
         """Score the baseline."""
@@ -186,11 +186,11 @@ class RefineLoop(Loop[RefineState]):
         values, weights = point
         return refined_model(self.parameters, values, self.threads).with_weights(weights)
 
-    def _objective(self, families: tuple[str, ...], weights: Weights) -> Objective:
+    def _objective(self, families: tuple[str, ...], weights: Weights) -> RefinementObjective:
         settings = self.settings
         exponents = normalised(weights, self.model.feature_names, settings.sharpness or 0.0)
         require_say(families, exponents)
-        return Objective(
+        return RefinementObjective(
             self.space, self.parameters, exponents, settings.tau or 0.0, families, settings.lexicon_tau,
             settings.distance or "kl",
         )  # fmt: skip

@@ -25,14 +25,14 @@ from toledo.errors import InputError
 from toledo.model import Model
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, Family, Values, Vector, lexicon_family, phrase_family
-from toledo.refinement.expected_bleu import Expectation, Space
+from toledo.refinement.expected_bleu import Expectation, SearchSpaces
 from toledo.refinement.lexicon_sums import WordPairs, log_sums, spread, word_pairs
 
 DISTANCES = ("kl", "ratios")
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
 
 
-class Point(NamedTuple):
+class RefinementPoint(NamedTuple):
     """O at some parameters, with what it is made of: how far they are, and what is expected there."""
 
     value: float
@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
+class TrainedParameters:
     """The trained families of a model beside the phrase pairs that stand in the search spaces."""
 
     model: Model
@@ -113,14 +113,14 @@ class Parameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Objective:
+class RefinementObjective:
     """O for some search spaces, parameters, exponents and τ; `only` names the families to train, None trains all.
 
     Lexicons may have their own τ.
     """
 
-    space: Space
-    parameters: Parameters
+    space: SearchSpaces
+    parameters: TrainedParameters
     exponents: Mapping[str, float]
     strength: float
     only: tuple[str, ...] | None = None
@@ -143,7 +143,7 @@ class Objective:
         """The τ of a family."""
         return strength_of(name, self.strength, self.lexicon_strength)
 
-    def at(self, values: Values) -> Point:
+    def at(self, values: Values) -> RefinementPoint:
         """O at some parameters."""
         changes = self.parameters.changes(values, self.exponents)
         found = self.space.expect(self.exponents, changes, self.parameters.threads)
@@ -154,13 +154,13 @@ class Objective:
             )
         far = {name: self._distance(family, values[name]) for name, family in self.parameters.families.items()}
         penalty = sum(self.strength_of(name) * one for name, one in far.items())
-        return Point(float(np.log(found.utility)) - penalty, sum(far.values()), found)
+        return RefinementPoint(float(np.log(found.utility)) - penalty, sum(far.values()), found)
 
-    def gradient(self, values: Values, point: Point) -> dict[str, Vector]:
+    def gradient(self, values: Values, point: RefinementPoint) -> dict[str, Vector]:
         """∂O / ∂ log p of each family that is trained, as if shares need not sum to 1."""
         return {name: self._gradient(name, values, point) for name in self.trainable}
 
-    def _gradient(self, name: str, values: Values, point: Point) -> Vector:
+    def _gradient(self, name: str, values: Values, point: RefinementPoint) -> Vector:
         family, exponent, strength = self.parameters.families[name], self.exponents[name], self.strength_of(name)
         gains = self.parameters.evidence(name, values, point.expectation, exponent).gains  # signed already
         slope = abs(exponent) * gains / point.expectation.utility

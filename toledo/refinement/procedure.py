@@ -22,15 +22,16 @@ from toledo.errors import InputError, RunError
 from toledo.forest.saving import load_forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import Model
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, Space, lattice_part, normalised
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalised
 from toledo.refinement.loop import STAGES, Refined, families_of, refine
 from toledo.refinement.objective import require_say, require_trainable
+from toledo.refinement.phrase_lists import PhraseLists
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.settings import RefineSettings
-from toledo.refinement.training_lists import Fold, Part, SampleSettings, collect, make_folds, require_folds
+from toledo.refinement.training_lists import Fold, SampleSettings, TextPart, collect, make_folds, require_folds
 from toledo.runs.checkpoint import (
     KIND,
     Checkpoint,
@@ -56,7 +57,7 @@ SENTENCES_AT_ONCE = 2000  # in a part of the lists
 Segments = Sequence[Segment]
 
 
-def digest_training(corpus: ParallelCorpus, alignments: Alignments | None) -> dict[str, str | None]:
+def digest_training(corpus: ParallelCorpus, alignments: WordLinks | None) -> dict[str, str | None]:
     """Return digests of the training text, by the names of arguments."""
     return {
         "sources": _text_digest(corpus.source, corpus.source_vocabulary),
@@ -84,7 +85,7 @@ class Procedure:
     validation: Segments
     tuner: Tuner
     work: Path
-    alignments: Alignments | None = None
+    alignments: WordLinks | None = None
     configuration: Mapping[str, Any] | None = None
     seed: int = 1
     threads: int | None = None
@@ -125,7 +126,7 @@ class Procedure:
             model.save(directory)
         return Model.load(directory)
 
-    def space(self, baseline: Model, settings: RefineSettings) -> Space:
+    def space(self, baseline: Model, settings: RefineSettings) -> SearchSpaces:
         """Return the lists of the training text with their BLEU statistics, or its lattices."""
         parts = self.translate(baseline, settings)
         if settings.on != "forests":
@@ -135,7 +136,7 @@ class Procedure:
             [lattice_part(load_forest(part.directory), part.references, part.weights, self.threads) for part in parts]
         )
 
-    def translate(self, baseline: Model, settings: RefineSettings) -> list[Part]:
+    def translate(self, baseline: Model, settings: RefineSettings) -> list[TextPart]:
         """Translate the parts of the training text that have not been translated."""
         folds = self._folds(baseline, settings.folds)
         (self.work / "lists").mkdir(exist_ok=True)
@@ -181,10 +182,10 @@ class Procedure:
             progress=self.progress,
         )
 
-    def _part(self, settings: RefineSettings, baseline: Model, fold: Fold, place: tuple[int, int]) -> Part:
+    def _part(self, settings: RefineSettings, baseline: Model, fold: Fold, place: tuple[int, int]) -> TextPart:
         corpus, (number, begin) = self.corpus, place
         lines = fold.lines[begin : begin + SENTENCES_AT_ONCE].tolist()
-        return Part(
+        return TextPart(
             self.work / "lists" / f"fold-{number}-{begin}",
             fold.model,
             fold.rows,

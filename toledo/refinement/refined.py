@@ -11,7 +11,7 @@ from toledo.model import Model
 from toledo.phrases.lexicon import Lexicon, Lexicons, model1_weights
 from toledo.phrases.table import LOWEST_SCORE
 from toledo.refinement.distributions import LEXICON, PHRASE, Values, Vector
-from toledo.refinement.objective import Parameters, lexicons_of
+from toledo.refinement.objective import TrainedParameters, lexicons_of
 
 
 def with_word_sums(model: Model, threads: int | None = None) -> Model:
@@ -31,7 +31,7 @@ def has_word_sums(model: Model) -> bool:
     return np.allclose(model.table.scores[:, columns], np.column_stack([sums.forward, sums.backward]), atol=1e-3)
 
 
-def refined_model(parameters: Parameters, values: Values, threads: int | None = None) -> Model:
+def refined_model(parameters: TrainedParameters, values: Values, threads: int | None = None) -> Model:
     """The model with these probabilities instead of its own; what has not moved stays as it was, to the last bit."""
     model, families = parameters.model, parameters.families
     scores = np.array(model.table.scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,14 @@ from toledo.cli.rules import (
     require_scale,
 )
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer, require_output, require_output_directory
+from toledo.files import (
+    STANDARD_STREAM,
+    atomic_writer,
+    read_lines,
+    read_segment_lines,
+    require_output,
+    require_output_directory,
+)
 
 if TYPE_CHECKING:
     from toledo.combination.combiner import Combiner
@@ -37,17 +44,8 @@ log = logging.getLogger(__name__)
 
 app = typer.Typer(no_args_is_help=True, help="Combine the outputs of several systems into one that is better.")
 
-STEMS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish",
-    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-LANGUAGE = re.compile(r"[a-z]{2,3}")  # a code of ISO 639
-ENTROPIES = (1.0, 3.0)
 MODELS = "toledo.language_model"  # estimated on the way: nobody wants to know discounts, or that outputs are few
-DESCRIPTION, FEATURES = "combination.toml", ("novel.bigram",)  # those of `toledo.combination`, imported later
+DESCRIPTION = "combination.toml"  # that of `toledo.combination.combiner`, imported later
 
 
 @app.command()
@@ -85,49 +83,29 @@ def tune(
         toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en --output combo
     """
     set_up_messages(quiet, without=MODELS)
-    from toledo.cli.combine.running import (
-        Work,
-        general_model,
-        read_segments,
-        reference_words,
-        system_scores,
-        tune_each,
-        warn_if_useless,
-        warn_of_tokens,
-    )
-    from toledo.cli.combine.system_outputs import RESULT, named_systems
-    from toledo.combination.lines import Lines, as_sentences, choose_model, model_of_outputs, output_words
-    from toledo.combination.tuning import Settings
-    from toledo.text.vocabulary import Vocabulary
+    from toledo.combination.lines import ModelSources, named_systems, read_systems, tune_lines
+    from toledo.combination.settings import CombinationSettings
+    from toledo.combination.tuning import TuningRun
 
+    if not language:
+        raise InputError("no language ''", remedy="give its code, such as --language de")
+    settings = CombinationSettings(language, tokenised, lm_order, bias, method.value, skeletons=skeletons, l2=l2)
+    settings = replace(
+        settings, features=tuple(feature or settings.features), entropy=tuple(entropy or settings.entropy)
+    )
     files = named_systems([*(systems or ()), *(more or ())])
-    if not LANGUAGE.fullmatch(language):
-        raise InputError(f"no language {language!r}", remedy="give its code, such as --language de")
     require_output_directory(output, DESCRIPTION)
-    work = Work(Path(f"{output}.tuning"), resume, threads, progress_for(quiet))
+    work = TuningRun(Path(f"{output}.tuning"), resume, threads, progress_for(quiet))
     work.require_new()
-    lines, vocabulary = Lines("" if tokenised else language), Vocabulary()
-    segments = read_segments(lines, [*files.values()])
-    warn_of_tokens(segments, lines)
-    references = reference_words(lines, reference, len(segments), source)
-    settings = Settings(
-        method=method.value, language=STEMS.get(language, ""), skeletons=skeletons, l2=l2,
-        raw=lines.language, features=tuple(feature or FEATURES),
-    )  # fmt: skip
-    known = as_sentences([text for texts in references for text in texts], vocabulary)
-    general = general_model(lines, language_model or [], lm_text or [], lm_order, known, vocabulary)
-    biased = model_of_outputs(lines, segments, vocabulary, lm_order if general is None else general.order)
-    model, settings = choose_model(general, biased, known, settings, bias)
-    log.info("language model: weight %.1f for the outputs", settings.bias)
-    words = [output_words(lines, one) for one in segments]
-    tuned = tune_each(words, references, [*files], vocabulary, model, settings, entropy or ENTROPIES, work)
-    combiner = max(tuned, key=tuned.__getitem__)
-    log.info("entropy %g is best on the tuning set", combiner.settings.entropy)
-    combiner.with_model(general).save(output)
+    segments = list(read_systems([*files.values()]))
+    texts = [read_segment_lines(file, len(segments)) for file in reference]
+    if source is not None:
+        read_segment_lines(source, len(segments))
+    sources = ModelSources(language_model or [], [read_lines(file) for file in lm_text or []])
+    combiner = tune_lines(segments, list(zip(*texts, strict=True)), [*files], settings, sources, work)
+    combiner.save(output)
     work.remove()
-    scores = {**system_scores(words, references, combiner.systems, threads), RESULT: tuned[combiner]}
-    warn_if_useless(scores)
-    _print_weights(combiner, scores, as_json)
+    _print_weights(combiner, as_json)
     log.info("%s is ready: toledo combine run %s --systems …", output, output)
 
 
@@ -157,15 +135,17 @@ def run(
     """
     set_up_messages(quiet, without=MODELS)
     require_output_apart(context)
-    from toledo.cli.combine.running import combined_segments
+    from toledo.combination.combiner import Combiner
+    from toledo.combination.lines import combine_texts, in_order, named_systems, read_systems
 
     require_scale(scale)
     refuse_other_rules(context, decide)
     require_output(output)
     rule = named_rule(decide, RuleSettings(gain, hypotheses))
-    _, segments = combined_segments(directory, [*(systems or ()), *(more or ())], rule, scale, threads)
+    combiner = Combiner.load(directory)
+    files = in_order(named_systems([*(systems or ()), *(more or ())]), combiner.systems)
     with atomic_writer(output) as stream:
-        for line in segments:
+        for line in combine_texts(combiner, read_systems(files), rule, scale, threads=threads):
             stream.write(line.text + "\n")
 
 
@@ -188,25 +168,26 @@ def show(
         toledo combine show combo --segment 0 --segment 6 --output networks.html --systems A.en B.en C.en
     """
     set_up_messages(quiet, without=MODELS)
-    from toledo.cli.combine.running import combined_segments, lines_beside, shown_segment
-    from toledo.consensus.decide import Viterbi
-    from toledo.reports.networks import network_page
+    from toledo.combination.combiner import Combiner
+    from toledo.combination.lines import combine_texts, in_order, named_systems, read_systems
+    from toledo.reports.networks import network_page, shown_segment
 
     require_output(output)
-    wanted = sorted(set(segment or [0]))
-    given = [*(systems or ()), *(more or ())]
-    combiner, segments = combined_segments(directory, given, Viterbi(), 1.0, threads, wanted)
-    beside = lines_beside(source, reference or [])
-    shown = [shown_segment(combiner, number, line, beside) for number, line in zip(wanted, segments, strict=False)]
-    if len(shown) < len(wanted):
-        raise InputError(f"there is no segment {wanted[len(shown)]}", remedy="segments are counted from 0")
+    chosen = sorted(set(segment or [0]))
+    combiner = Combiner.load(directory)
+    files = in_order(named_systems([*(systems or ()), *(more or ())]), combiner.systems)
+    lines = combine_texts(combiner, read_systems(files), only=chosen, threads=threads)
+    beside = [list(read_lines(source)) if source else [], *(list(read_lines(file)) for file in reference or [])]
+    shown = [shown_segment(combiner, number, line, beside) for number, line in zip(chosen, lines, strict=False)]
+    if len(shown) < len(chosen):
+        raise InputError(f"there is no segment {chosen[len(shown)]}", remedy="segments are counted from 0")
     weights = combiner.second.weights
-    network_page("Combined outputs", shown, weights.shares, weights.features).write(output)
+    network_page("Combined outputs", shown, weights.shares, weights.features).save(output)
 
 
-def _print_weights(combiner: Combiner, scores: dict[str, float], as_json: bool) -> None:
-    """What each system is worth, and the weights of features."""
-    stage = combiner.second
+def _print_weights(combiner: Combiner, as_json: bool) -> None:
+    """Print what each system is worth, and the weights of features."""
+    stage, scores = combiner.second, dict(combiner.bleu)
     weights = {name: value for name, value in stage.weights.features.items() if value or "." not in name}
     if as_json:
         content = {

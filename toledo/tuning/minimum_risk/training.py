@@ -150,7 +150,7 @@ class SegmentSource(SampleSource):
         threads: int | None = None,
         progress: Progress = silent,
     ) -> SegmentSource:
-        """Sample segments by Gibbs sampling with a model; the held-out set is sampled with the same `seed` each time."""
+        """Sample segments by Gibbs sampling with a model; `seed` is that of the held-out set."""
         how = f"search gibbs, {sampling.chains} × {sampling.iterations} samples"
 
         def searched(some: Sequence[Segment], progress: Progress) -> SampleSearch:

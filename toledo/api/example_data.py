@@ -1,0 +1,14 @@
+"""Make a small parallel corpus of an invented language and English."""
+
+from __future__ import annotations
+
+from toledo.sample.corpus import TEST, TRAIN, TUNE, ExampleData, generate
+
+
+def example_data(*, train: int = TRAIN, tune: int = TUNE, test: int = TEST, seed: int = 1) -> ExampleData:
+    """Make a small parallel corpus of an invented language and English, in documents.
+
+    `train`, `tune` and `test` are numbers of sentences. The last two parts have two references each, all parts gold
+    word alignments: `data.train.sources`, `data.test.references`. `data.save("sample")` writes all of it as text files.
+    """
+    return generate(seed, train, tune, test)
