@@ -474,4 +474,4 @@ def _hypothesis(entry: Entry, source: Sequence[str]) -> Hypothesis:
 
 def _require_size(size: int) -> None:
     if size < 1:
-        raise InputError(f"size is {size}, expected an int of at least 1", argument="size")
+        raise InputError(f"size is {size}, expected int of at least 1", argument="size")
