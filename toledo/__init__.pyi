@@ -1,15 +1,31 @@
 """Types of the names that `toledo` exports."""
 
+from toledo.api.align import Aligner as Aligner
+from toledo.api.align import Alignments as Alignments
+from toledo.api.align import align as align
 from toledo.api.choose import choose as choose
 from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose
+from toledo.api.combination import Combination as Combination
+from toledo.api.combination import Combined as Combined
+from toledo.api.combination import combine as combine
 from toledo.api.compare import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.example_data import example_data as example_data
+from toledo.api.files import read_forests as read_forests
+from toledo.api.files import read_lists as read_lists
+from toledo.api.files import read_pairs as read_pairs
+from toledo.api.files import write_documents as write_documents
+from toledo.api.files import write_forests as write_forests
+from toledo.api.files import write_lists as write_lists
 from toledo.api.inputs import Runs as Runs
 from toledo.api.model import Model as Model
 from toledo.api.model import load as load
+from toledo.api.names import get as get
+from toledo.api.names import names as names
+from toledo.api.names import register as register
 from toledo.api.report import report as report
+from toledo.api.train import train as train
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
@@ -30,6 +46,10 @@ from toledo.errors import ModelError as ModelError
 from toledo.errors import RunError as RunError
 from toledo.errors import ToledoError as ToledoError
 from toledo.errors import UnknownNameError as UnknownNameError
+from toledo.forest.forest import Forest as Forest
+from toledo.formats.documents import read_documents as read_documents
+from toledo.language_model.model import LanguageModel as LanguageModel
+from toledo.language_model.model import Perplexity as Perplexity
 from toledo.metrics.bleu import BLEU as BLEU
 from toledo.metrics.chrf import CHRF as CHRF
 from toledo.metrics.evaluation import Comparison as Comparison
