@@ -9,7 +9,12 @@ from toledo.api.example_data import example_data as example_data
 from toledo.api.inputs import Runs as Runs
 from toledo.api.model import Model as Model
 from toledo.api.model import load as load
+from toledo.api.refine import Refinement as Refinement
+from toledo.api.refine import refine as refine
 from toledo.api.report import report as report
+from toledo.api.tune import Tuning as Tuning
+from toledo.api.tune import tune as tune
+from toledo.api.tune import tune_lists as tune_lists
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
@@ -42,6 +47,7 @@ from toledo.metrics.shapes import References as References
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
+from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.reports.page import Page as Page
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
