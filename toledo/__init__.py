@@ -18,6 +18,7 @@ __version__ = "0.2.0.dev0"
 
 _MODULES = {  # module → names
     "api.choose": "choose choose_many iter_choose",
+    "api.documents": "DocumentTuning tune_documents",
     "api.example_data": "example_data",
     "api.report": "report",
     "api.warm_up": "warm_up",
@@ -46,6 +47,10 @@ _MODULES = {  # module → names
     "refinement.settings": "RefineSettings",
     "results": "Hypothesis Result",
     "sample.corpus": "ExampleData ExampleText",
+    "search.document.models.semantic": "SemanticSpace",
+    "search.document.settings": "DocumentSettings",
+    "search.document.translation": "DocumentTranslation TranslatedDocument",
+    "tuning.documents.settings": "DocumentGradient DocumentPRO",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
     "progress": "Progress",

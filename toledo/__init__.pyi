@@ -4,6 +4,8 @@ from toledo.api.choose import choose as choose
 from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.compare import compare as compare
+from toledo.api.documents import DocumentTuning as DocumentTuning
+from toledo.api.documents import tune_documents as tune_documents
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.example_data import example_data as example_data
 from toledo.api.inputs import Runs as Runs
@@ -53,9 +55,15 @@ from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
+from toledo.search.document.models.semantic import SemanticSpace as SemanticSpace
+from toledo.search.document.settings import DocumentSettings as DocumentSettings
+from toledo.search.document.translation import DocumentTranslation as DocumentTranslation
+from toledo.search.document.translation import TranslatedDocument as TranslatedDocument
 from toledo.translation import SampledHypotheses as SampledHypotheses
 from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated
+from toledo.tuning.documents.settings import DocumentGradient as DocumentGradient
+from toledo.tuning.documents.settings import DocumentPRO as DocumentPRO
 from toledo.weights import Weights as Weights
 
 __version__: str

@@ -26,8 +26,9 @@ from toledo.api.decoding import (
     read_sentences,
     reweighted,
 )
+from toledo.api.documents import OracleOptions, TranslateDocumentOptions, oracle, translate_document
 from toledo.api.exchange import export_moses, import_docent, import_moses
-from toledo.api.inputs import Texts
+from toledo.api.inputs import ReferenceTexts, Texts
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.rule import Rule, check_scale, make_rule, rule_text
 from toledo.errors import InputError, ModelError
@@ -40,6 +41,7 @@ from toledo.model import DESCRIPTION
 from toledo.model import Model as PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
+from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Beam, Gibbs, SearchKind
 from toledo.search.weighted_model import as_given
@@ -385,6 +387,16 @@ class Model:
         forced = ForcedTranslator(search, [target])
         ((found,),) = forced.parts(words)
         return found.trace(0, self.weights, forced.why_not(found, target) if not found.steps else "")
+
+    def translate_document(self, sources: Texts, **how: Unpack[TranslateDocumentOptions]) -> DocumentTranslation:
+        """Translate whole documents with models that look beyond the sentence; see `api.documents`."""
+        return translate_document(self.phrase_model, sources, **how)
+
+    def oracle(
+        self, sources: Texts, references: ReferenceTexts | None = None, **how: Unpack[OracleOptions]
+    ) -> DocumentTranslation:
+        """Search for the highest reachable BLEU."""
+        return oracle(self.phrase_model, sources, references, **how)
 
     def with_weights(self, weights: GivenWeights) -> Model:
         """Return the same model with other weights: a mapping, or a weights file."""
