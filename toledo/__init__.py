@@ -19,8 +19,15 @@ __version__ = "0.2.0.dev0"
 _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
     "api.choose": "choose choose_many iter_choose",
+<<<<<<< HEAD
     "api.combination": "Combination Combined combine",
     "api.documents": "oracle translate_document tune_documents",
+=======
+    "api.documents": "DocumentTuning tune_documents",
+    "api.example_data": "example_data",
+    "api.report": "report",
+    "api.warm_up": "warm_up",
+>>>>>>> docsearch
     "api.refine": "Refinement refine",
     "api.tune": "Tuning tune tune_lists",
     "api.compare": "compare",
@@ -58,6 +65,10 @@ _MODULES = {  # module → names
     "search.document.settings": "DocumentSettings",
     "search.document.translation": "DocumentTranslation",
     "sample.corpus": "ExampleData ExampleText",
+    "search.document.models.semantic": "SemanticSpace",
+    "search.document.settings": "DocumentSettings",
+    "search.document.translation": "DocumentTranslation TranslatedDocument",
+    "tuning.documents.settings": "DocumentGradient DocumentPRO",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
     "progress": "Progress",

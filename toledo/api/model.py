@@ -26,6 +26,7 @@ from toledo.api.decoding import (
     read_sentences,
     reweighted,
 )
+from toledo.api.documents import OracleOptions, TranslateDocumentOptions, oracle, translate_document
 from toledo.api.exchange import export_moses, import_docent, import_moses
 from toledo.api.inputs import ReferenceTexts, Texts
 from toledo.compiled.kernels import map_chunks
@@ -387,6 +388,7 @@ class Model:
         ((found,),) = forced.parts(words)
         return found.trace(0, self.weights, forced.why_not(found, target) if not found.steps else "")
 
+<<<<<<< HEAD
     def translate_document(self, sources: Texts, **settings: Any) -> DocumentTranslation:
         """Translate whole documents with models that look beyond the sentence; see `toledo.translate_document`."""
         from toledo.api.documents import translate_document  # which imports this module
@@ -398,6 +400,17 @@ class Model:
         from toledo.api.documents import oracle
 
         return oracle(self, sources, references, **settings)
+=======
+    def translate_document(self, sources: Texts, **how: Unpack[TranslateDocumentOptions]) -> DocumentTranslation:
+        """Translate whole documents with models that look beyond the sentence; see `api.documents`."""
+        return translate_document(self.phrase_model, sources, **how)
+
+    def oracle(
+        self, sources: Texts, references: ReferenceTexts | None = None, **how: Unpack[OracleOptions]
+    ) -> DocumentTranslation:
+        """Search for the highest reachable BLEU."""
+        return oracle(self.phrase_model, sources, references, **how)
+>>>>>>> docsearch
 
     def with_weights(self, weights: GivenWeights) -> Model:
         """Return the same model with other weights: a mapping, or a weights file."""
