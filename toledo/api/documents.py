@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
 from toledo.api.tune import Tuning
 from toledo.errors import InputError
@@ -261,7 +262,8 @@ def tune_documents(
         tuned.save(output, keep=RUN)
         log.info("model: %s", output)
     runs = (found.history,)
-    return DocumentTuning(tuned, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
 
 
 def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -> None:
