@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from toledo.cli.app import app
 from toledo.errors import InputError, RunError, ToledoError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.refinement.procedure import _text_digest
 from toledo.runs.checkpoint import digest_arrays
 from toledo.sample.corpus import write_sample
@@ -66,7 +66,7 @@ def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
     found = json.loads(run("--output", "first", "--json"))
     assert [one["stage"] for one in found["rounds"]] == [0, 0, 1, 1]
     assert all(one["objective"] >= one["details"]["objective_before"] for one in found["rounds"])
-    model, old = Model.load("first"), Model.load("model")
+    model, old = PhraseModel.load("first"), PhraseModel.load("model")
     assert len(model.table) == len(old.table)
     assert found["best"] > 0
     assert not np.array_equal(model.table.scores, old.table.scores)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import small_models
+from toledo.cli.tune.outputs import print_runs, summarise
+from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.cli.tune.outputs import print_runs, summarise
-from toledo.cli.tune.tuners import ObjectiveName, TunerOptions, named_tuner
 from toledo.errors import InputError, ToledoError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.runs.history import History, Round
 from toledo.tuning.initial import Initial
 from toledo.tuning.maximise import Annealing
@@ -143,7 +143,7 @@ def test_tuning_to_ter(model: Path, objective: str) -> None:
 
 
 def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
-    own = Model.load(model).weights
+    own = PhraseModel.load(model).weights
     (folder / "start.toml").write_text("[weights]\n" + "".join(f'"{name}" = 0.25\n' for name in own))
     run(model, "--objective", "pro", "--initial", "start.toml", "--frozen", "lm,distortion", "--rounds", 1)
     weights = Weights.load("tuned.toml")
@@ -157,11 +157,11 @@ def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
 def test_a_file_of_some_weights_takes_the_others_from_the_model(
     model: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    own = Model.load(model).weights
+    own = PhraseModel.load(model).weights
     text = 'frozen = ["lm"]\n[weights]\nlm = 0.7\n"itg.inverted" = -1\n"word.penalty" = -0.5\n'
     (folder / "start.toml").write_text(text + '[bounds]\n"word.penalty" = [-0.6, -0.5]\n')
     caplog.set_level(logging.INFO)
-    start = Initial("start.toml").weights(Model.load(model).feature_names, own)
+    start = Initial("start.toml").weights(PhraseModel.load(model).feature_names, own)
     assert {**start} == {**own, "lm": 0.7, "word.penalty": -0.5, "itg.inverted": -1.0}
     assert (start.frozen, start.bounds) == ({"lm", "oov"}, {"word.penalty": (-0.6, -0.5)})
     assert "distortion" in caplog.text
@@ -182,13 +182,13 @@ def test_features_of_the_search_may_be_frozen(model: Path) -> None:
     run(model, *options, "--frozen", "oov,itg.inverted")
     weights = Weights.load("tuned.toml")
     assert weights.frozen == {"oov", "itg.inverted"}
-    assert weights["itg.inverted"] == -8 * Model.load(model).weights["distortion"]
+    assert weights["itg.inverted"] == -8 * PhraseModel.load(model).weights["distortion"]
     assert "no weight is named itg.inverted" in refusal(model, "--objective", "pro", "--frozen", "itg.inverted")
 
 
 def test_sparse_features_and_the_tuned_model(model: Path) -> None:
     run(model, "--objective", "pro", "--sparse", "pair", "--sparse-features", 4, "--output-model", "new", "--rounds", 1)
-    tuned = Model.load("new")
+    tuned = PhraseModel.load("new")
     assert dict(tuned.weights) == dict(Weights.load("tuned.toml"))
     assert tuned.sparse is not None
     assert len(tuned.sparse.names) == 4

@@ -36,8 +36,7 @@ from toledo.forest.pruning import prune_to_density
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
-from toledo.model import DESCRIPTION
-from toledo.model import Model as PhraseModel
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation

@@ -17,7 +17,7 @@ from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
