@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
-from toledo.api.model import PhraseModel
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
 from toledo.api.tune import Tuning
 from toledo.errors import InputError
@@ -262,7 +262,7 @@ def tune_documents(
         tuned.save(output, keep=RUN)
         log.info("model: %s", output)
     runs = (found.history,)
-    user_model = PhraseModel(tuned, "" if output is None else Path(output).name)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
     return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
 
 
