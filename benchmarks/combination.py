@@ -1,4 +1,4 @@
-"""CPU seconds of system combination: networks and lattices, expansion to bigrams, one xBLEU-2 gradient; one thread.
+"""CPU seconds of system combination: networks, expansion to bigrams, one xBLEU-2 gradient, all of tuning; one thread.
 
     python benchmarks/combination.py [../shared/data/wmt22-syscomb/ja-en/tune]
 
@@ -18,11 +18,13 @@ from typing import TypeVar
 import numpy as np
 
 from toledo.combination.alignment import Matcher
+from toledo.combination.combiner import Combiner
 from toledo.combination.features import expand, named_feature
 from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import build_networks, distinct_hypotheses
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuners import scale_for_entropy
+from toledo.combination.tuning import TuningRun
 from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.objectives.objective import match
 from toledo.objectives.xbleu import XBLEU
@@ -30,6 +32,7 @@ from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 Texts = list[list[str]]
+TUNED = 200  # segments to tune on, for both entropies
 Result = TypeVar("Result")
 
 
@@ -63,13 +66,15 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
     )
     scale = scale_for_entropy(problem.voted, start, 3.0, threads=1)
     gradient, _ = timed(lambda: problem.value_and_gradient(XBLEU(2), scale, 1e-4, problem.first))
+    outputs, only = [list(own) for own in zip(*systems, strict=True)][:TUNED], [[text] for text in references[:TUNED]]
+    tuning, _ = timed(lambda: Combiner.tune(outputs, only, names, Vocabulary(), run=TuningRun(threads=1)))
     if not quiet:
         words = sum(len(text) for own in systems for text in own) / (len(systems) * len(systems[0]))
         size = f"{len(systems[0])} segments of {len(systems)} systems, {words:.1f} words"
         arcs = sum(one.forest.edges for one in lattices)
         print(
             f"{size:44s} lattices {seconds:7.2f} s ({arcs} edges)   bigrams {expansion:6.2f} s "
-            f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s",
+            f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s   tuning on {len(only)} {tuning:6.2f} s",
             flush=True,
         )
 

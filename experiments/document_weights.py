@@ -23,7 +23,8 @@ from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
-from toledo.tuning.documents.ranking import DocumentPRO, RecordedStates, rank_states, search_states, states_of
+from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
+from toledo.tuning.documents.settings import DocumentPRO
 from toledo.tuning.documents.tune import match_length
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation

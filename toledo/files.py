@@ -109,6 +109,12 @@ def read_segment_lines(path: str | Path, segments: int) -> list[str]:
     return lines
 
 
+def system_name(path: str | Path) -> str:
+    """Return the name of the system whose outputs a file has: `sys.NAME.en` is NAME, `before.out` is before."""
+    whole = Path(path).name.removesuffix(".gz")
+    return whole.rpartition(".")[0].removeprefix("sys.") or whole
+
+
 def display_name(path: str | Path) -> str:
     """How to name a file to the user."""
     return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
@@ -140,18 +146,18 @@ def require_output(path: str | Path) -> None:
             _require_parent(Path(path))
 
 
-def require_output_directory(path: str | Path, marker: str) -> None:
+def require_output_directory(path: str | Path, marker: str, keep: str = "") -> None:
     """Refuse to replace what is not ours, before any work is done for it; say that an older result will be replaced."""
-    _require_ours(Path(path), marker)
+    _require_ours(Path(path), marker, keep)
     if (Path(path) / marker).exists():
         log.warning("%s is there already: the new one will replace it", path)
 
 
-def _require_ours(target: Path, marker: str) -> None:
-    """Only an empty directory, or one with a file of the name `marker`, may go."""
+def _require_ours(target: Path, marker: str, keep: str) -> None:
+    """Only a directory with nothing in it but `keep`, or with a file of the name `marker`, may go."""
     _require_parent(target)
     if target.is_dir():
-        if any(target.iterdir()) and not (target / marker).exists():
+        if any(path.name != keep for path in target.iterdir()) and not (target / marker).exists():
             raise InputError(
                 f"the directory holds other files (and no {marker})", file=target, remedy="name a new directory"
             )
@@ -160,23 +166,24 @@ def _require_ours(target: Path, marker: str) -> None:
 
 
 @contextmanager
-def atomic_directory(path: str | Path, marker: str) -> Iterator[Path]:
+def atomic_directory(path: str | Path, marker: str, keep: str = "") -> Iterator[Path]:
     """A new directory to fill that takes the place of `path` only if the block succeeds.
 
-    An old directory is replaced whole, but only if it is one of the same kind: it has a file `marker`.
+    An old directory is replaced whole, but only if it is one of the same kind: it has a file `marker`. A folder `keep`
+    in it stays.
     """
     target = Path(path)
-    _require_ours(target, marker)
+    _require_ours(target, marker, keep)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
-        _replace_directory(temporary, target)
+        _replace_directory(temporary, target, keep)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _replace_directory(new: Path, target: Path) -> None:
+def _replace_directory(new: Path, target: Path, keep: str) -> None:
     """Rename can replace only an empty directory, so an old one is first moved aside."""
     if not target.exists():
         new.rename(target)
@@ -185,6 +192,8 @@ def _replace_directory(new: Path, target: Path) -> None:
     target.rename(aside / "old")
     try:
         new.rename(target)
+        if keep and (aside / "old" / keep).exists():
+            (aside / "old" / keep).rename(target / keep)
     except OSError:
         (aside / "old").rename(target)
         raise

@@ -104,8 +104,8 @@ class Model:
         """The same model with other weights."""
         return replace(self, weights=weights)
 
-    def save(self, directory: str | Path) -> None:
-        """Write a directory atomically; one that is there already is replaced whole."""
+    def save(self, directory: str | Path, keep: str = "") -> None:
+        """Write a directory atomically; one that is there already is replaced whole, but for a folder `keep`."""
         content = {
             "format": FORMAT,
             "signature": self.signature,
@@ -116,7 +116,7 @@ class Model:
             **({"rule": dict(self.rule)} if self.rule else {}),
             **self.weights.to_table(),
         }
-        storage.save(directory, DESCRIPTION, content, self._arrays())
+        storage.save(directory, DESCRIPTION, content, self._arrays(), keep)
 
     def _arrays(self) -> Arrays:
         parts: dict[str, Mapping[str, NDArray[Any]]] = {

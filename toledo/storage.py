@@ -27,9 +27,14 @@ Table = dict[str, Any]
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")  # no separators: a description must not reach out of its directory
 
 
-def save(directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a directory atomically; the file `description` (say, model.toml) holds `content` and the manifest."""
-    with atomic_directory(directory, description) as new:
+def save(
+    directory: str | Path, description: str, content: Mapping[str, Any], arrays: Mapping[str, Array], keep: str = ""
+) -> None:
+    """Write a directory atomically; the file `description` (say, model.toml) holds `content` and the manifest.
+
+    A folder `keep` of an older directory stays.
+    """
+    with atomic_directory(directory, description, keep) as new:
         manifest = {name: _save_array(new / f"{name}.npy", array) for name, array in sorted(arrays.items())}
         text = tomli_w.dumps({**content, "arrays": manifest})
         (new / description).write_text(text, encoding="utf-8")

@@ -18,7 +18,7 @@ from toledo.language_model.arpa import write_arpa
 from toledo.model import DESCRIPTION, Model
 from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent
-from toledo.search.document.settings import CONFIGURATION, write_configuration
+from toledo.search.document.settings import CONFIGURATION, options_of, write_options
 from toledo.text.corpus import encode_texts
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def import_docent(
     model = read_docent_model(read, Path(config).parent, phrase_table, language_models, progress)
     _save(model, output)
     if output is not None:
-        write_configuration(Path(output) / CONFIGURATION, read.search)
+        write_options(Path(output) / CONFIGURATION, "translate", options_of(read.search, read.document_models))
         log.info("settings of Docent's search: %s", Path(output) / CONFIGURATION)
     return model
 

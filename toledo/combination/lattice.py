@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.combination.network import NULL, Arcs, ConfusionNetwork, DistinctOutputs, heuristic_priors
+from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
 from toledo.forest.forest import Forest, Shape, Yields
 from toledo.forest.linear import SparseArrays, SparseFeatures
@@ -105,16 +104,25 @@ def join_networks(
 
 
 def bigram_edges(lattice: NetworkLattice) -> int:
-    """About how many edges the lattice will have once nodes are split by their last word."""
-    no_word = lattice.forest.features[1 : 1 + lattice.column_of.size, FEATURES.index("null")] > 0.0
-    edges = contexts = 0
-    for column, arcs in groupby(zip(lattice.column_of.tolist(), no_word.tolist(), strict=True), key=itemgetter(0)):
-        if column == WAY_IN:
-            contexts = 1
+    """Estimate how many edges the lattice will have once nodes are split by their last word."""
+    nulls = lattice.forest.features[1 : 1 + lattice.column_of.size, FEATURES.index("null")] > 0.0
+    return _bigram_edges(lattice.column_of, nulls)
+
+
+@kernel
+def _bigram_edges(columns: NDArray[np.int32], nulls: NDArray[np.bool_]) -> int:
+    edges = contexts = first = 0
+    for last in range(columns.size):
+        if last + 1 < columns.size and columns[last + 1] == columns[last]:
             continue
-        nulls = [null for _, null in arcs]
-        edges += contexts * len(nulls)
-        contexts = len(nulls) - sum(nulls) + (contexts if any(nulls) else 0)
+        if columns[last] == WAY_IN:
+            contexts = 1
+        else:
+            empty = int(nulls[first : last + 1].sum())
+            size = last + 1 - first
+            edges += contexts * size
+            contexts = size - empty + (contexts if empty else 0)
+        first = last + 1
     return edges
 
 

@@ -28,7 +28,7 @@ from toledo.language_model.arpa import read_arpa
 from toledo.model import Model, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
 from toledo.progress import Progress, silent
-from toledo.search.document.settings import DocumentConfiguration
+from toledo.search.document.settings import DocumentSettings
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -76,7 +76,8 @@ class DocentConfiguration:
     language_models: tuple[Path, ...]
     distortion_limit: int | None
     weights: Mapping[str, float]
-    search: DocumentConfiguration
+    search: DocumentSettings
+    document_models: Mapping[str, float]
     notes: tuple[str, ...]
 
 
@@ -164,9 +165,9 @@ def read_docent_config(path: str | Path) -> DocentConfiguration:
         line = parts["models"].sourceline
         raise InputError("has no phrase table", file=display_name(path), line=line, remedy="add a model phrase-table")
     own = {name: value for name, value in reader.weights.items() if name == "bleu" or name.startswith("document.")}
-    document = DocumentConfiguration(search, operations, own)
+    settings = DocumentSettings(**search, operations=operations)
     files = tuple(reader.language_models)
-    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, document, tuple(notes))
+    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, settings, own, tuple(notes))
 
 
 def _weights(part: Any, path: str | Path) -> dict[str, dict[int, float]]:
