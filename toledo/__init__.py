@@ -19,15 +19,8 @@ __version__ = "0.2.0.dev0"
 _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
     "api.choose": "choose choose_many iter_choose",
-<<<<<<< HEAD
     "api.combination": "Combination Combined combine",
     "api.documents": "oracle translate_document tune_documents",
-=======
-    "api.documents": "DocumentTuning tune_documents",
-    "api.example_data": "example_data",
-    "api.report": "report",
-    "api.warm_up": "warm_up",
->>>>>>> docsearch
     "api.refine": "Refinement refine",
     "api.tune": "Tuning tune tune_lists",
     "api.compare": "compare",
@@ -61,14 +54,12 @@ _MODULES = {  # module → names
     "reports.page": "Page",
     "refinement.settings": "RefineSettings",
     "results": "Hypothesis Result",
-    "search.document.models.semantic": "SemanticSpace",
-    "search.document.settings": "DocumentSettings",
-    "search.document.translation": "DocumentTranslation",
     "sample.corpus": "ExampleData ExampleText",
     "search.document.models.semantic": "SemanticSpace",
     "search.document.settings": "DocumentSettings",
     "search.document.translation": "DocumentTranslation TranslatedDocument",
     "tuning.documents.settings": "DocumentGradient DocumentPRO",
+    "tuning.documents.tune": "DocumentTuning",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
     "progress": "Progress",
