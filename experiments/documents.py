@@ -207,7 +207,7 @@ def _space(one: DocumentSet) -> SemanticSpace:
         texts: dict[str, list[list[str]]] = {}
         for name, words in zip(names, read_lines(one.folder / "train.en"), strict=True):
             texts.setdefault(name, []).append(words)
-        SemanticSpace.train(list(texts.values())).save(place)
+        SemanticSpace.from_documents(list(texts.values())).save(place)
     return SemanticSpace.load(place)
 
 

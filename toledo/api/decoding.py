@@ -87,7 +87,7 @@ def reweighted(model: PhraseModel, weights: GivenWeights) -> PhraseModel:
     """Return the model with other weights: a mapping, or a weights file; unknown features are refused."""
     if isinstance(weights, str | Path):
         return load_weights(model, Path(weights))
-    given = weights if isinstance(weights, Weights) else replace(model.weights, values_by_name=dict(weights))
+    given = weights if isinstance(weights, Weights) else Weights(weights, model.weights.frozen.intersection(weights))
     require_known(given, known_features(model), "weights", SPARSE_REMEDY)
     return model.with_weights(given)
 
