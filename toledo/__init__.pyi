@@ -10,6 +10,9 @@ from toledo.api.combination import Combination as Combination
 from toledo.api.combination import Combined as Combined
 from toledo.api.combination import combine as combine
 from toledo.api.compare import compare as compare
+from toledo.api.documents import oracle as oracle
+from toledo.api.documents import translate_document as translate_document
+from toledo.api.documents import tune_documents as tune_documents
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.example_data import example_data as example_data
 from toledo.api.files import read_forests as read_forests
@@ -24,8 +27,13 @@ from toledo.api.model import load as load
 from toledo.api.names import get as get
 from toledo.api.names import names as names
 from toledo.api.names import register as register
+from toledo.api.refine import Refinement as Refinement
+from toledo.api.refine import refine as refine
 from toledo.api.report import report as report
 from toledo.api.train import train as train
+from toledo.api.tune import Tuning as Tuning
+from toledo.api.tune import tune as tune
+from toledo.api.tune import tune_lists as tune_lists
 from toledo.api.tune_rule import RuleRow as RuleRow
 from toledo.api.tune_rule import RuleTuning as RuleTuning
 from toledo.api.tune_rule import tune_rule as tune_rule
@@ -62,14 +70,21 @@ from toledo.metrics.shapes import References as References
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
+from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.reports.page import Page as Page
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
+from toledo.search.document.models.semantic import SemanticSpace as SemanticSpace
+from toledo.search.document.settings import DocumentSettings as DocumentSettings
+from toledo.search.document.translation import DocumentTranslation as DocumentTranslation
+from toledo.search.document.translation import TranslatedDocument as TranslatedDocument
 from toledo.translation import SampledHypotheses as SampledHypotheses
 from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated
+from toledo.tuning.documents.settings import DocumentGradient as DocumentGradient
+from toledo.tuning.documents.settings import DocumentPRO as DocumentPRO
 from toledo.weights import Weights as Weights
 
 __version__: str

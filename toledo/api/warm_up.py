@@ -36,11 +36,18 @@ class _Tiny:
         return self.data.tune.sources, self.data.tune.references
 
     @cached_property
-    def model(self) -> Model:
+    def model_directory(self) -> Path:
         from toledo.api.train import train
 
-        text = self.data.train
-        return train(text.sources, text.targets, alignments=text.alignments)
+        text, output = self.data.train, self.directory / "model"
+        train(text.sources, text.targets, alignments=text.alignments, output=output)
+        return output
+
+    @cached_property
+    def model(self) -> Model:
+        from toledo.api.model import Model
+
+        return Model.load(self.model_directory)
 
     def choose(self) -> None:
         from toledo.api.choose import choose
@@ -69,16 +76,24 @@ class _Tiny:
         from toledo.api.tune import tune
 
         for objective in ("mert", "cobleu", "corpus-expected-bleu", "mira"):
-            tune(self.model, *self.dev, objective=objective, rounds=1, search=SEARCH)
+            tune(self.model_directory, *self.dev, objective=objective, rounds=1, search=SEARCH)
 
     def refine(self) -> None:
         from toledo.api.refine import refine
+        from toledo.refinement.settings import RefineSettings
 
-        text = self.data.train
+        text, output = self.data.train, self.directory / "refine"
+        settings = RefineSettings("phrase", folds=2, nbest=20, search=SEARCH, tune_every=0, keep_weights=True)
         refine(
-            self.model, text.sources, text.targets, tune=self.dev, dev=self.dev, parameters="phrase", folds=2, nbest=20,
-            search=SEARCH, tune_every=0, keep_weights=True, alignments=text.alignments, output=self.directory / "refine",
-        )  # fmt: skip
+            self.model_directory,
+            text.sources,
+            text.targets,
+            tune=self.dev,
+            dev=self.dev,
+            settings=settings,
+            alignments=text.alignments,
+            output=output,
+        )
 
     def document(self) -> None:
         text = self.data.test

@@ -91,6 +91,16 @@ def progress_for(common: Common, otherwise: Progress = silent) -> Progress:
 
 
 @contextmanager
+def resumable() -> Iterator[None]:
+    """Say how to continue work that is interrupted."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C, or SIGTERM
+        log.warning("interrupted; to continue, give the same command with --resume")
+        raise
+
+
+@contextmanager
 def milestones(label: str, total: int) -> Iterator[Advance]:
     """Log a message when another quarter is done, but not often."""
     done, last, turn = 0, time.monotonic(), threading.Lock()

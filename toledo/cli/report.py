@@ -68,8 +68,8 @@ def list_names(kind: Annotated[Kind, Parameter(help="What to list.")], *, common
 
 
 def example_data(
-    *,
     output: OutputDirectory,
+    *,
     train: Annotated[int, Parameter(help="Number of sentence pairs to train on.")] = 10_000,
     tune: Annotated[int, Parameter(help="Number of sentences to tune on, with two references.")] = 300,
     test: Annotated[int, Parameter(help="Number of sentences to test on, with two references.")] = 300,
@@ -83,8 +83,8 @@ def example_data(
 
     **Examples**
 
-        toledo example-data -o sample
-        toledo example-data -o sample --train 2000 --seed 7
+        toledo example-data sample
+        toledo example-data --output sample --train 2000 --seed 7
     """
     from toledo.api.example_data import example_data
 

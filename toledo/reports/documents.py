@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
 from toledo.reports.page import BLUE, GRAY, PLOT, RED, Page
+from toledo.search.document.translation import DocumentTranslation
 
 LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
@@ -63,6 +64,15 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
     page = Page(title)
     add_courses(page, courses)
     page.save(path)
+
+
+def plot_translation(path: str | Path, translation: DocumentTranslation) -> None:
+    """Plot the recorded states of translated documents."""
+    points: dict[str, list[CoursePoint]] = {document.id: [] for document in translation}
+    for row in translation.trace:
+        points[row["document"]].append(CoursePoint(row["step"], row["score"], row["features"], row.get("bleu")))
+    sizes = {document.id: len(document.texts) for document in translation}
+    write_plots(path, [Course(name, sizes[name], tuple(own)) for name, own in points.items()])
 
 
 def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:

@@ -43,7 +43,7 @@ KNOWN = (
 )
 TRACE = 'a line is {"document": "…", "step": 0, "score": …, "features": {…}}, as toledo document translate writes it'
 N_BEST = re.compile(r"\s*\d+ \|\|\|")
-NAMELESS = re.compile(r"run|seed-\d+")  # directories inside the output of a run
+NAMELESS = re.compile(r"run|seed-\d+|refinement-.*")  # directories inside the output of a run
 SUFFIXES = (".json", ".jsonl", ".nbest", ".gz")
 SECONDS = "cpu_seconds"  # of systems, beside the result of a comparison
 TUNING = "Tuning"

@@ -9,9 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.search.itg import ITG_FEATURES
+from toledo.settings import unknown_name
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
@@ -21,9 +22,9 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Initial:
-    """Initial weights (`model`, `default`, `zero` except for frozen ones, or a weights file), and frozen names."""
+    """Initial weights (`model`, `default`, `zero` but for frozen ones, a weights file or weights), and frozen names."""
 
-    initial: str = "model"
+    initial: str | Path | Weights = "model"
     frozen: Sequence[str] | None = None
 
     def weights(
@@ -52,21 +53,22 @@ class Initial:
         return weights
 
     def _loaded(self, names: Sequence[str], own: Weights | None, sparse: Sequence[str]) -> Weights:
-        """Read a weights file; what it does not name comes from the model."""
-        given = Weights.load(self.initial)
+        """Return given weights, or those of a file; what they do not name comes from the model."""
+        file = None if isinstance(self.initial, Weights) else self.initial
+        given = self.initial if isinstance(self.initial, Weights) else Weights.load(self.initial)
         if own is None:
             try:
                 given.array(names)
             except InputError as error:
-                raise InputError(error.message, file=self.initial, remedy=error.remedy) from None
+                raise InputError(error.message, file=file, argument="initial", remedy=error.remedy) from None
             return given
         kinds = ", ".join(sparse_kinds(given))
         remedy = f"these are sparse features: add them (features: {kinds}), or tune a model that has them"
-        require_known(given, {*names, *own, *ITG_FEATURES, *sparse}, self.initial, remedy)
-        return _completed(given, own, self.initial)
+        require_known(given, {*names, *own, *ITG_FEATURES, *sparse}, file, remedy)
+        return _completed(given, own, file or "initial")
 
 
-def _completed(given: Weights, own: Weights, file: str) -> Weights:
+def _completed(given: Weights, own: Weights, file: str | Path) -> Weights:
     missing = [name for name in own if name not in given]
     if not missing:
         return given
@@ -87,16 +89,16 @@ def with_frozen(weights: Weights, names: Sequence[str]) -> Weights:
     return replace(weights, frozen=frozenset(names))
 
 
-def with_sparse(model: Model, templates: Sequence[str], most: int) -> Model:
+def with_sparse(model: PhraseModel, templates: Sequence[str], most: int) -> PhraseModel:
     """Return the model with sparse features of the most frequent phrase pairs, words, …, if any are named."""
     if not templates:
         return model
     if unknown := [name for name in templates if name not in TEMPLATES]:
-        raise InputError(f"no sparse features {unknown[0]!r}", remedy=f"choose from {', '.join(TEMPLATES)}")
+        raise unknown_name("sparse feature", unknown[0], [*TEMPLATES])
     return replace(model, sparse=sparse_features(model.table, [TEMPLATES[name] for name in templates], most))
 
 
-def load_weights(model: Model, path: Path) -> Model:
+def load_weights(model: PhraseModel, path: Path) -> PhraseModel:
     """Return the model with the weights of a file: one for each of its features, and no others.
 
     Weights of features of another search are accepted.
@@ -110,12 +112,12 @@ def load_weights(model: Model, path: Path) -> Model:
         raise InputError(error.message, file=path, remedy=error.remedy) from None
 
 
-def known_features(model: Model) -> set[str]:
+def known_features(model: PhraseModel) -> set[str]:
     """Return the features that may have a weight: those of the model and of all searches."""
     return {*model.feature_names, *model.weights, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
 
 
-def require_known(given: Iterable[str], known: Collection[str], file: str | Path, of_sparse: str) -> None:
+def require_known(given: Iterable[str], known: Collection[str], file: str | Path | None, of_sparse: str) -> None:
     """Refuse names that the model does not have; `of_sparse` is the remedy if they are those of sparse features."""
     if unknown := [name for name in given if name not in known]:
         raise InputError(

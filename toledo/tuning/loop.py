@@ -378,14 +378,16 @@ class TuningTask:
     configuration: dict[str, Any]
 
     def run(
-        self, seeds: Sequence[int], directory: Path, resume: bool = False, progress: Progress = silent
+        self, seeds: Sequence[int], directory: Path | None, resume: bool = False, progress: Progress = silent
     ) -> list[TuningResult]:
-        """Run once for each seed, each run in a directory of its own."""
+        """Run once for each seed, each run in a directory of its own if there is one for all."""
+
+        def checkpoint(seed: int) -> Checkpoint | None:
+            if directory is None:
+                return None
+            return Checkpoint(directory / f"seed-{seed}", {**self.configuration, "seed": seed}, resume)
+
         return [
-            self.tune(
-                replace(self.settings, seed=seed),
-                checkpoint=Checkpoint(directory / f"seed-{seed}", {**self.configuration, "seed": seed}, resume),
-                progress=progress,
-            )
+            self.tune(replace(self.settings, seed=seed), checkpoint=checkpoint(seed), progress=progress)
             for seed in seeds
         ]

@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
+from toledo.errors import InputError
 from toledo.forest.forest import Forest
 from toledo.forest.linear import Rows, Vector, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
+from toledo.settings import converted, parse_named, unknown_name
 from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.examples import Examples, sign
 from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
@@ -42,6 +44,7 @@ from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
 RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
+RISK_SETTINGS = ("batch", "steps", "annealing", "l2", "smoothing", "lines")  # for segments
 
 COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
 FIELDS = ("first", "values", "means", "squares")
@@ -137,6 +140,31 @@ class MinimumRisk(Cooling):
         move, gains = self.adaptation.move(state.gains_of(names), slopes, batch.variances)
         after = weights.updated(names, point + move)
         return TrainingStep(after, state.after(after, names, gains), value, batch.entropy, batch.derivations)
+
+
+def make_trainer(objective: object) -> MinimumRisk:
+    """Return the trainer for one of the two expected BLEUs, with settings in its name or not; others are refused."""
+    if isinstance(objective, MinimumRisk):
+        return objective
+    name, given = parse_named(objective) if isinstance(objective, str) else (str(getattr(objective, "name", "")), {})
+    name = name.lower().replace("_", "-")
+    if name not in get_args(RiskObjective) or not isinstance(objective, str):
+        listed = " or ".join(f"`objective={one}`" for one in get_args(RiskObjective))
+        remedy = f"with `search=gibbs` choose {listed}"
+        raise InputError(f"objective {name!r} does not work by samples", argument="objective", remedy=remedy)
+    for setting in given:
+        if setting not in RISK_SETTINGS:
+            raise unknown_name(f"setting of objective {name!r} by samples", setting, [*RISK_SETTINGS])
+    annealing = given.pop("annealing", False)
+    if not isinstance(annealing, bool):
+        raise InputError(f"annealing of objective {name!r} is {annealing!r}", remedy="write true or false")
+    values = converted(MinimumRisk, given, f"objective {name!r}")
+    try:
+        return MinimumRisk(name, annealing=COOLING if annealing else None, **values)  # type: ignore[arg-type]
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"objective {name!r}: {error}", argument="objective") from None
 
 
 DOCUMENT_RISK = MinimumRisk("corpus-expected-bleu", batch=15, lines=1000)

@@ -1,0 +1,181 @@
+"""Train phrase and word probabilities (He and Deng 2012)."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from toledo.api.align import Alignments
+from toledo.api.corpora import encode_pairs
+from toledo.api.inputs import Texts
+from toledo.api.model import Model
+from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
+from toledo.errors import InputError, RunError
+from toledo.files import require_readable
+from toledo.formats.alignments import read_alignments
+from toledo.model import DESCRIPTION
+from toledo.progress import Progress, silent
+from toledo.refinement.procedure import Procedure
+from toledo.refinement.settings import RefineSettings
+from toledo.results import TableResult, plain, table
+from toledo.runs.checkpoint import RUN as HISTORY
+from toledo.runs.checkpoint import read_header
+from toledo.runs.history import History, Round
+from toledo.tuning.settings import TUNERS
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Refinement(TableResult):
+    """The refined model, and all iterations with their scores on the development set; number 0 is the baseline.
+
+    `best` is the number of the iteration that the model comes from, `settings` those with all defaults filled in.
+    """
+
+    model: Model
+    history: History
+    settings: RefineSettings
+
+    @property
+    def iterations(self) -> tuple[Round, ...]:
+        """Return the baseline and all iterations."""
+        return self.history.all_rounds
+
+    @property
+    def best(self) -> int:
+        """Return the number of the iteration with the best score."""
+        return self.history.best
+
+    @property
+    def reason(self) -> str:
+        """Return why refining ended."""
+        return self.history.stopped
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """Return how the model was refined."""
+        names = ("parameters", "method", "distance", "level", "on", "folds", "tau", "lexicon_tau", "sharpness")
+        settings = "|".join(f"{name}:{getattr(self.settings, name)}" for name in names)
+        return f"{settings}|version:{version('toledo-mt')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the iterations as JSON-ready values."""
+        own = {name: getattr(self, name) for name in ("best", "reason", "signature")}
+        found: dict[str, Any] = plain({"iterations": self.rows_as_dicts(), **own, "settings": vars(self.settings)})
+        return found
+
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one row for each iteration."""
+        names = ("number", "stage", "trained", "objective", "score", "details", "weights", "seconds")
+        return [{name: getattr(one, name) for name in names} for one in self.iterations]
+
+    def __repr__(self) -> str:
+        score = f"{self.history.metric}={self.history.best_score:.2f}"
+        return f"Refinement({len(self.iterations) - 1} iterations, {score}, best={self.best})"
+
+    def __str__(self) -> str:
+        rows = [["iteration", "trained", "objective", "expected BLEU", "best of lists", "dev BLEU", "CPU s"]]
+        for one in self.iterations:
+            figures = [""] * 3
+            if one.objective is not None:
+                expected, best = 100 * one.details["expected"], one.details["best_of_lists"]
+                figures = [f"{one.objective:.5f}", f"{expected:.2f}", f"{best:.2f}"]
+            number = f"{one.number} {'*' if one.number == self.best else ' '}"
+            trained = ", ".join(one.trained) or "baseline"
+            rows.append([number, trained, *figures, f"{one.score:.2f}", f"{one.seconds:.1f}"])
+        settings = self.settings
+        own = {"phrase": [settings.tau], "lexicon": [settings.lexicon_tau]}
+        taus = dict.fromkeys(own.get(settings.parameters, [settings.tau, settings.lexicon_tau]))
+        told = " and ".join(f"{tau:g}" for tau in taus if tau is not None)
+        lines = [*table(rows, left=[0, 1]), f"* the refined model; τ = {told}, {self.reason}"]
+        if not self.best:
+            lines.append("No iteration is better than the baseline: try another tau, sharpness or method.")
+        return "\n".join(lines)
+
+
+def refine(
+    model: ModelOrPath,
+    sources: Texts,
+    targets: Texts,
+    *,
+    tune: Pair,
+    dev: Pair,
+    settings: RefineSettings | None = None,
+    alignments: Texts | Alignments | None = None,
+    output: str | Path,
+    resume: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Refinement:
+    """Train phrase and word probabilities for the highest expected BLEU of the model's training text.
+
+    The text is translated, fold by fold by models that have not seen it. Probabilities of phrases and words in good
+    translations grow, those in bad ones shrink. After each iteration weights are tuned on `tune`, and the model with
+    the best score on `dev` is saved in `output`. All steps are kept in its folder `run`: `resume` continues an
+    interrupted run to the same result, and uses the translations again for other values of `tau` or `method`.
+    """
+    settings = settings or RefineSettings()
+    _refuse_unused(settings, alignments is not None)
+    work = begin_run(output, resume, model)
+    assert work is not None  # noqa: S101 (there is an output)
+    tuner = TUNERS.make(settings.objective)
+    if isinstance(alignments, str | Path):
+        require_readable(alignments)
+    loaded = as_model(model)
+    sets = read_set(tune, "tune"), read_set(dev, "dev")
+    corpus = encode_pairs(sources, targets, (loaded.source_vocabulary, loaded.target_vocabulary))
+    given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
+    links = None if given is None else read_alignments(given, corpus)
+    _begin(work, Path(output), resume)
+    configuration = {"model": digest_model(model)}
+    procedure = Procedure(loaded, corpus, *sets, tuner, work, links, configuration, seed, threads, progress)
+    refined = procedure.run(settings)
+    refined.model.save(output, RUN)
+    log.info("model: %s", output)
+    return Refinement(Model(refined.model, Path(output).name), refined.history, settings.resolved())
+
+
+def _begin(work: Path, output: Path, resume: bool) -> None:
+    """Refuse to replace an unfinished run; remove a finished one unless it is to be used again."""
+    if resume or not work.exists() or not any(work.iterdir()):
+        return
+    histories = list(work.glob(f"refinement-*/{HISTORY}"))
+    if not (output / DESCRIPTION).exists() or not histories or not all(read_header(one).stopped for one in histories):
+        raise RunError(
+            f"{output}: holds an unfinished run",
+            remedy="continue it with `resume=True`, choose another `output`, or remove this one",
+        )
+    log.warning("%s: replacing a finished run", output)
+    shutil.rmtree(work)
+
+
+def _refuse_unused(settings: RefineSettings, aligned: bool) -> None:
+    """Refuse settings that the others leave nothing to do for."""
+    default = RefineSettings()
+    unused: Mapping[str, tuple[bool, str]] = {
+        "steps": (settings.method != "lbfgs", "only for `method=lbfgs`"),
+        "distance": (settings.method != "lbfgs", "only for `method=lbfgs`"),
+        "nbest": (settings.on != "lists", "only for `on=lists`"),
+        "density": (settings.on != "forests", "only for `on=forests`"),
+        "num_samples": (settings.on != "samples", "only for `on=samples`"),
+        "lexicon_tau": (settings.parameters == "phrase", "`parameters=phrase` trains no lexicons"),
+        "tau": (
+            settings.parameters == "lexicon" and settings.lexicon_tau is not None,
+            "`parameters=lexicon` looks at `lexicon_tau`",
+        ),
+        "rounds": (settings.keep_weights, "with `keep_weights=True` the baseline is not tuned"),
+        "rounds_again": (not settings.tune_every, "with `tune_every=0` weights are not tuned again"),
+    }
+    for name, (useless, why) in unused.items():
+        if useless and getattr(settings, name) != getattr(default, name):
+            raise InputError(f"`{name}`: {why}", argument=name, remedy=f"leave `{name}` out")
+    if aligned and settings.folds == 1:
+        why = "with `folds=1` no other models are trained"
+        raise InputError(f"`alignments`: {why}", argument="alignments", remedy="leave `alignments` out")
