@@ -12,7 +12,7 @@ from toledo.api.inputs import read_texts
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress
 from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.itg import log_unused_weights

@@ -38,7 +38,7 @@ def _method_options() -> Any:
 
 
 if TYPE_CHECKING:
-    from toledo.tuning.documents.tune import DocumentTuning
+    from toledo.api.documents import DocumentTuning
 
     MethodOptions = Any
 else:
@@ -136,9 +136,9 @@ def tune(
 def _write(found: DocumentTuning, trace: Path | None, report: Path | None) -> None:
     if trace is not None:
         with atomic_writer(trace) as stream:
-            for one in found.history.to_json()["rounds"]:
+            for one in found.best.to_json()["rounds"]:
                 stream.write(json.dumps(one, ensure_ascii=False) + "\n")
     if report is not None:
         from toledo.reports.tuning import write_report
 
-        write_report(report, [found.history])
+        write_report(report, [found.best])
