@@ -32,7 +32,7 @@ OneOrMany: TypeAlias = str | Path | Iterable[str]
 GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
 
 
-class WeightOptions(TypedDict, total=False):
+class WeightArguments(TypedDict, total=False):
     """Named arguments of methods that use the weights."""
 
     weights: GivenWeights | None
@@ -41,13 +41,13 @@ class WeightOptions(TypedDict, total=False):
     progress: Progress
 
 
-class SearchOptions(WeightOptions, total=False):
+class SearchArguments(WeightArguments, total=False):
     """Named arguments of methods that search."""
 
     search: Named[SearchKind]
 
 
-class DecodeOptions(SearchOptions, total=False):
+class DecodeArguments(SearchArguments, total=False):
     """Named arguments of methods that translate."""
 
     rule: Named[Rule] | None
