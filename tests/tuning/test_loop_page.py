@@ -1,14 +1,13 @@
 """The commands and the Python of the page on tuning run as printed."""
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 from page_commands import programs, run_lines
 
-from toledo.cli.translate.command import translate
-from toledo.cli.tune.command import tune
+from toledo.api.tune import SEARCH_DEFAULTS
+from toledo.search.settings import ITG, Beam
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mira import MIRA
@@ -32,12 +31,9 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_page_has_the_defaults_of_the_commands() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    beams, limits = (
-        [inspect.signature(command).parameters[name].default for command in (tune, translate)]
-        for name in ("beam", "pop_limit")
-    )
-    assert f"tuning has `--beam {beams[0]}`, translation\n`--beam {beams[1]}`" in text
-    assert f"a pop limit of {limits[0]}, as the first line says, and `toledo translate` with {limits[1]}" in text
+    beam, limit = SEARCH_DEFAULTS["itg"]["beam"], SEARCH_DEFAULTS["beam"]["pop_limit"]
+    assert f"tuning has `itg:beam={beam}`, translation\n`itg:beam={ITG().beam}`" in text
+    assert f"a pop limit of {limit}, as the first line says, and `toledo translate` with {Beam().pop_limit}" in text
     assert f"lattices ({LoopSettings().density:g})" in text
     assert f"look at {Gradient('xbleu').density:g} edges per word" in text
     assert f"`mira` always looks at {MIRA().density:g}" in text
