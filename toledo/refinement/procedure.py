@@ -67,8 +67,13 @@ def digest_training(corpus: ParallelCorpus, alignments: WordLinks | None) -> dic
 
 
 def _text_digest(text: Sentences, vocabulary: Vocabulary) -> str:
-    """Return a digest of numbers of words and of the words: new ones of another text may have the same numbers."""
-    return digest_arrays(text.words, text.offsets, *vocabulary.to_arrays().values())
+    """Return a digest of the words of a text, whatever their numbers: vocabularies grow when a model translates."""
+    used, first, numbers = np.unique(text.words, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(order.size)
+    words = "\n".join(vocabulary.words(used[order].tolist())).encode()
+    return digest_arrays(ranks[numbers], text.offsets, np.frombuffer(words, np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
