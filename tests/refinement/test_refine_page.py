@@ -1,18 +1,10 @@
 """The commands and the Python of the page on refining run as printed, and it has the defaults of the library."""
 
-<<<<<<< HEAD
-=======
-import re
->>>>>>> tune
 from pathlib import Path
 from typing import Any
 
 import pytest
-<<<<<<< HEAD
 from page_commands import run_page
-=======
-from page_commands import programs, run_lines
->>>>>>> tune
 
 from toledo.refinement.settings import LEXICON_PART, RefineSettings
 from toledo.settings import describe
@@ -30,7 +22,6 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["refinement"].model.translate("uno vako pazet .")
 
 
-<<<<<<< HEAD
 def test_the_page_has_the_defaults_of_the_library() -> None:
     text, ours = PAGE.read_text(encoding="utf-8"), RefineSettings().resolved()
     assert f"`--tau {ours.tau:g} --lexicon-tau {ours.lexicon_tau:g}`" in text
@@ -38,18 +29,9 @@ def test_the_page_has_the_defaults_of_the_library() -> None:
     assert f"`--sharpness {ours.sharpness:g}` |" in text
     assert f"; {PAPER.sharpness:g} with growth transforms" in text
     assert f"τ is then {PAPER.tau:g} for both".replace("e-05", "e-5") in text
-=======
-def test_defaults() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    ours = RefineSettings().resolved()
-    assert f"`--tau {ours.tau:g} --lexicon-tau {ours.lexicon_tau:g}`" in text
-    assert f"`--sharpness {ours.sharpness:g}` |" in text
-    assert f"`--distance kl` the default is {PAPER.tau:g} for both".replace("e-05", "e-5") in text
->>>>>>> tune
     assert PAPER.lexicon_tau == PAPER.tau
     assert ours.steps == 20
     assert "Twenty steps" in text
-<<<<<<< HEAD
     assert ours.patience == 3
     assert "until three in a row" in text
     assert f"{ours.nbest}-best lists" in text
@@ -69,21 +51,3 @@ def test_help_tells_the_defaults() -> None:
     for name in ("distance", "level"):
         assert f"[lbfgs: {getattr(ours, name)}, growth: {getattr(PAPER, name)}]" in help_texts[name]
     assert f"[{ours.steps}]" in help_texts["steps"]
-=======
-    assert f"`--folds {ours.folds}`" in text
-    assert f"`--objective {ours.objective}`" in text
-
-
-def test_help_tells_the_defaults() -> None:
-    told = {name: help_text for name, (_, _, help_text) in describe(RefineSettings).items()}
-    ours = RefineSettings().resolved()
-    assert f"[{ours.distance}: {ours.tau:g}, kl: {PAPER.tau:g}]".replace("e-05", "e-5") in told["tau"]
-    assert "[ratios: a tenth of tau, kl: tau]" in told["lexicon_tau"]
-    assert ours.lexicon_tau == pytest.approx(ours.tau / LEXICON_PART)
-    assert LEXICON_PART == 10
-    for name in ("sharpness", "iterations", "distance", "level"):
-        one, other = getattr(ours, name), getattr(PAPER, name)
-        one, other = (f"{value:g}" if isinstance(value, float) else value for value in (one, other))
-        assert f"[lbfgs: {one}, growth: {other}]" in told[name]
-    assert f"[{ours.steps}]" in told["steps"]
->>>>>>> tune

@@ -6,10 +6,6 @@ from pathlib import Path
 import pytest
 from page_commands import run_page
 
-<<<<<<< HEAD
-=======
-from toledo.api.tune import SEARCH_DEFAULTS
->>>>>>> tune
 from toledo.search.settings import ITG, Beam
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.settings import TUNERS
@@ -32,7 +28,6 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(Path("tune.better").read_text(encoding="utf-8").splitlines()) == 100
 
 
-<<<<<<< HEAD
 def test_the_page_has_the_defaults_of_the_library() -> None:
     assert f"instead of {Beam().pop_limit}\n" in TEXT
     assert f"instead of {ITG().beam}." in TEXT
@@ -44,13 +39,3 @@ def test_the_page_has_the_defaults_of_the_library() -> None:
 
 def test_all_objectives_are_explained() -> None:
     assert all(f"| `{name}`" in TEXT for name in TUNERS.names() if name != "gradient")
-=======
-def test_the_page_has_the_defaults_of_the_commands() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    beam, limit = SEARCH_DEFAULTS["itg"]["beam"], SEARCH_DEFAULTS["beam"]["pop_limit"]
-    assert f"tuning has `itg:beam={beam}`, translation\n`itg:beam={ITG().beam}`" in text
-    assert f"a pop limit of {limit}, as the first line says, and `toledo translate` with {Beam().pop_limit}" in text
-    assert f"lattices ({LoopSettings().density:g})" in text
-    assert f"look at {Gradient('xbleu').density:g} edges per word" in text
-    assert f"`mira` always looks at {MIRA().density:g}" in text
->>>>>>> tune
