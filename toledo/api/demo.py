@@ -13,6 +13,7 @@ from typing import TypedDict
 from toledo.api.align import Alignments, align
 from toledo.api.combination import Combination
 from toledo.api.compare import compare
+from toledo.api.documents import DocumentOptions
 from toledo.api.evaluate import evaluate
 from toledo.api.example_data import example_data
 from toledo.api.model import Model
@@ -50,7 +51,7 @@ SAMPLED = "sampled MBR"
 JUDGED, SOME = 100, slice(3, None, 3)  # segments that choose the scale of a rule, and a few of all scales
 SYSTEMS = 3
 SHORT = range(6, 10)  # words of a sentence whose network or forest is small enough to look at
-DOCUMENTS = {"accept": "annealing:start=0.3,end=0.02", "steps": 50_000, "record": "logarithmic"}
+DOCUMENTS: DocumentOptions = {"accept": "annealing:start=0.3,end=0.02", "steps": 50_000, "record": "logarithmic"}
 CONSISTENCY = 20.0
 REFINING = RefineSettings(
     "phrase", folds=2, nbest=30, search="beam:pop_limit=30", objective="mert", tune_every=0, keep_weights=True

@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
-from toledo.api.tune_rule import WITHOUT_SCALE
 from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
@@ -319,7 +318,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
             _refuse(settings, "training by samples continues until annealing has finished", "patience")
     elif tuner.wants == "lists":
         _refuse(settings, f"objective {tuner.name!r} looks at lists, not at lattices", "density")
-    elif rule.name in WITHOUT_SCALE:
+    elif not rule.has_scale:
         _refuse(settings, f"objective {tuner.name!r} looks at lattices, not at lists", "nbest")
     _refuse_scale(settings, rule)
     if not with_features:
@@ -327,7 +326,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
 
 
 def _refuse_scale(settings: TuneSettings, rule: Rule) -> None:
-    if rule.name in WITHOUT_SCALE:
+    if not rule.has_scale:
         _refuse(settings, f"rule {rule.name!r} has no scale", "scale")
 
 
