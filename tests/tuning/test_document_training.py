@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from small_documents import document_of, two_word_model
-from toledo.search.document.models.kinds import LengthParity
+from toledo.search.document.models.readability import LengthParity
 
 from toledo.errors import InputError, RunError
 from toledo.metrics.bleu import BLEU
