@@ -27,7 +27,7 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
     "models": ("Training and translating", "api model refinement runs search training translation tuning weights"),
     "parts": (
         "Combining, aligning, language models",
-        "api.align api.combine api.language_model combination language_model phrases",
+        "api.align api.combination combination language_model phrases",
     ),
     "files": (
         "Files and extending",

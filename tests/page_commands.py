@@ -17,13 +17,14 @@ TIMES = re.compile(r"[\d.]+(?= CPU s)")
 def run_page(text: str, names: dict[str, Any] | None = None) -> str:
     """Run the fenced blocks of a page in their order, in the current directory; return all that was printed.
 
-    Blocks are `sh` (each line), `python` (all share their names), `json` (written to the file that the text before
-    names last) and `text`: what the block before it prints, where … stands for anything and times may differ.
+    Blocks are `sh` (each line), `python` (all share their names), `json`, `toml` or `nbest` (written to the file that
+    the text before names last) and `text`: what the block before it prints, where … stands for
+    anything and times may differ.
     """
     names, printed, everything = {} if names is None else names, "", ""
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         kind, block = match.groups()
-        if kind == "json":
+        if kind in ("json", "toml", "nbest"):
             Path(re.findall(r"`([\w.-]+\.\w+)`", text[: match.start()])[-1]).write_text(block, encoding="utf-8")
         elif kind == "text":
             check_shown(block, printed)

@@ -11,7 +11,7 @@ import toledo
 from toledo.api.documents import oracle, translate_document, tune_documents
 from toledo.api.model import Model
 from toledo.errors import InputError, RunError, UnknownNameError
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.search.document.runs import Watch
 from toledo.weights import Weights
 

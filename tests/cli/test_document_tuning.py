@@ -10,7 +10,7 @@ import pytest
 from command_line import fail, succeed
 from small_models import small_model
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.models.semantic import SemanticSpace
 from toledo.weights import Weights
 
@@ -35,7 +35,7 @@ def tune(files: Path, *options: object, output: str = "tuned", code: int = 0) ->
 
 
 def weights_of(model: Path) -> Weights:
-    return Model.load(model).weights
+    return PhraseModel.load(model).weights
 
 
 @pytest.mark.parametrize("objective", ["expected-bleu", "corpus-expected-bleu"])
@@ -79,7 +79,7 @@ def test_a_tuned_model_translates_with_its_document_models(files: Path) -> None:
 
 def test_words_need_a_model_that_has_them(files: Path) -> None:
     tune(files, "--feature", "target", *QUICK)
-    model = Model.load(files / "tuned")
+    model = PhraseModel.load(files / "tuned")
     assert model.sparse is not None
     assert any(model.weights.get(name, 0.0) for name in model.sparse.names)
 

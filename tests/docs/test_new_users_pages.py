@@ -47,7 +47,7 @@ def test_reranking_outputs_of_an_llm(here: Path) -> None:
 def test_formats(here: Path) -> None:
     text = (DOCS / "formats.md").read_text(encoding="utf-8")
     for names, blocks in re.findall(
-        r"^(`[\w.-]+`(?: and `\w+`)?)[^`].*\n\n((?:```\n(?:.*\n)+?```\n\n?)+)", text, re.MULTILINE
+        r"^(`[\w.-]+`(?:, and `\w+`)?)[^`](?:.+\n)*?.*\n\n((?:```\n(?:.*\n)+?```\n\n?)+)", text, re.MULTILINE
     ):
         contents = re.findall(r"```\n((?:.*\n)+?)```", blocks)
         for name, content in zip(re.findall("`([^`]+)`", names), contents, strict=True):
@@ -55,6 +55,6 @@ def test_formats(here: Path) -> None:
     printed = run_lines(text)
     assert len(printed) == 9
     assert "the small house" in printed["toledo forest show small.plf"]
-    assert "the small house" in printed["toledo forest show small.hg --n-best-size 2 --segment 0"]
+    assert "the small house" in printed["toledo forest show small.hg --nbest 2 --segment 0"]
     assert '<hyp system="toledo">' in Path("translated.xml").read_text(encoding="utf-8")
-    assert Path("test.docids").read_text() == "one\none\n"
+    assert Path("test.ids").read_text() == "one\none\n"

@@ -12,7 +12,7 @@ from toledo.api.inputs import read_texts
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress
 from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.itg import log_unused_weights
@@ -87,7 +87,7 @@ def reweighted(model: PhraseModel, weights: GivenWeights) -> PhraseModel:
     """Return the model with other weights: a mapping, or a weights file; unknown features are refused."""
     if isinstance(weights, str | Path):
         return load_weights(model, Path(weights))
-    given = weights if isinstance(weights, Weights) else replace(model.weights, values_by_name=dict(weights))
+    given = weights if isinstance(weights, Weights) else Weights(weights, model.weights.frozen.intersection(weights))
     require_known(given, known_features(model), "weights", SPARSE_REMEDY)
     return model.with_weights(given)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from toledo.api.decoding import (
     DEFAULT_RULE,
@@ -26,7 +26,6 @@ from toledo.api.decoding import (
     read_sentences,
     reweighted,
 )
-from toledo.api.documents import OracleOptions, TranslateDocumentOptions, oracle, translate_document
 from toledo.api.exchange import export_moses, import_docent, import_moses
 from toledo.api.inputs import ReferenceTexts, Texts
 from toledo.compiled.kernels import map_chunks
@@ -37,8 +36,7 @@ from toledo.forest.pruning import prune_to_density
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
-from toledo.model import DESCRIPTION
-from toledo.model import Model as PhraseModel
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
@@ -48,6 +46,9 @@ from toledo.search.weighted_model import as_given
 from toledo.settings import Named
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.weights import Weights
+
+if TYPE_CHECKING:
+    from toledo.api.documents import OracleOptions, TranslateDocumentOptions
 
 LINES_AT_ONCE = 64  # of an iterator of texts
 SEGMENTS_AT_ONCE = 4
@@ -390,12 +391,16 @@ class Model:
 
     def translate_document(self, sources: Texts, **how: Unpack[TranslateDocumentOptions]) -> DocumentTranslation:
         """Translate whole documents with models that look beyond the sentence; see `api.documents`."""
+        from toledo.api.documents import translate_document  # which imports this module
+
         return translate_document(self.phrase_model, sources, **how)
 
     def oracle(
         self, sources: Texts, references: ReferenceTexts | None = None, **how: Unpack[OracleOptions]
     ) -> DocumentTranslation:
         """Search for the highest reachable BLEU."""
+        from toledo.api.documents import oracle
+
         return oracle(self.phrase_model, sources, references, **how)
 
     def with_weights(self, weights: GivenWeights) -> Model:
@@ -473,4 +478,4 @@ def _hypothesis(entry: Entry, source: Sequence[str]) -> Hypothesis:
 
 def _require_size(size: int) -> None:
     if size < 1:
-        raise InputError(f"size is {size}, expected an int of at least 1", argument="size")
+        raise InputError(f"size is {size}, expected int of at least 1", argument="size")

@@ -9,10 +9,11 @@ from pathlib import Path
 from toledo.api.align import Alignments, alignment_training
 from toledo.api.corpora import Pairs, encode_pairs
 from toledo.api.inputs import Texts
+from toledo.api.model import Model
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
 from toledo.language_model.model import LanguageModel, read_language_model
-from toledo.model import DESCRIPTION, Model
+from toledo.model import DESCRIPTION
 from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Symmetrization, TrainSettings
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
@@ -91,7 +92,7 @@ def train(  # one argument for each setting
     if output is not None:
         model.save(output)
         log.info("model: %s\nsignature: %s", output, model.signature)
-    return model
+    return Model(model, "" if output is None else Path(output).name)
 
 
 def _configuration(settings: TrainSettings, aligner: Named[IBM1]) -> Training:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
 from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
@@ -211,7 +212,8 @@ def tune(  # one argument for each setting
     if output is not None:
         tuned.save(output, RUN)
         log.info("model: %s", output)
-    return Tuning(tuned, best.weights, tuple(one.history for one in results), best.history)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return Tuning(user_model, best.weights, tuple(one.history for one in results), best.history)
 
 
 def tune_lists(  # one argument for each setting
@@ -341,7 +343,7 @@ def _initial(initial: str | Path | Mapping[str, float]) -> str | Path | Weights:
 
 
 def _task(
-    model: Model,
+    model: PhraseModel,
     sets: tuple[Segments, Segments | None],
     tuner: Tuner | MinimumRisk,
     settings: LoopSettings,
@@ -377,7 +379,7 @@ def _task(
     return TuningTask(partial(tune_weights, tuner, weights, searched(sets[0]), held_out=dev), settings, configuration)
 
 
-def _complete(model: Model, kind: SearchKind, weights: Weights) -> Weights:
+def _complete(model: PhraseModel, kind: SearchKind, weights: Weights) -> Weights:
     """Return the weights with those of features that only the search has."""
     return itg_weights(model.with_weights(weights)) if isinstance(kind, ITG) else weights
 

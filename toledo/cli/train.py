@@ -61,7 +61,7 @@ def train(
         threads=threads,
         progress=progress_for(common),
     )
-    print_model("train", output, model, common)
+    print_model("train", output, model.phrase_model, common)
 
 
 def align(

@@ -156,13 +156,13 @@ class ExampleData(Result):
 
 def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> ExampleData:
     """Return the example data of a seed; a smaller part is the beginning of a larger one."""
-    if min(seed, train, tune, test) < 0:
-        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return ExampleData(train, tune, test, seed)
 
 
 def pairs(seed: int, part: str, count: int, reference: int = 0) -> Iterator[Pair]:
     """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
+    if seed < 0 or count < 0:
+        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return islice(_endless(seed, part, reference), count)
 
 
