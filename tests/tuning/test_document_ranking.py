@@ -11,7 +11,6 @@ from toledo.progress import silent
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.settings import OPERATIONS
 from toledo.tuning.documents.ranking import (
-    DocumentPRO,
     RecordedStates,
     fit_states,
     rank_documents,
@@ -19,6 +18,7 @@ from toledo.tuning.documents.ranking import (
     state_pairs,
     states_of,
 )
+from toledo.tuning.documents.settings import DocumentPRO
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]
@@ -112,6 +112,6 @@ def test_nothing_to_rank_leaves_the_weights(caplog) -> None:
 
 
 def test_settings_are_checked() -> None:
-    for wrong in ({"pairs": "some"}, {"states": "ter"}, {"rounds": 0}, {"l2": -1.0}):
-        with pytest.raises(ValueError, match=r"pairs|round"):
-            DocumentPRO(**wrong)
+    for name, value in {"pairs": "some", "decoding": "ter", "rounds": 0, "l2": -1.0, "record": "often"}.items():
+        with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+            DocumentPRO(**{name: value})

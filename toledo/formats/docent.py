@@ -356,8 +356,8 @@ def _steps_until_cold(hot: float, decay: float, most: int) -> int:
     return min(most, max(math.ceil((COLDEST - math.log(hot)) / math.log(decay)), 0))
 
 
-TEXT_TABLE = "give the phrase table in Moses' text format; the binary tables of Docent cannot be read"
-ARPA = "give the language model as an ARPA file; binary ones cannot be read"
+TEXT_TABLE = "give `phrase_table` in Moses' text format; the binary tables of Docent cannot be read"
+ARPA = "give `language_models` as ARPA files; binary ones cannot be read"
 
 
 def import_docent(
