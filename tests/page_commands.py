@@ -18,7 +18,8 @@ def run_page(text: str, names: dict[str, Any] | None = None) -> str:
     """Run the fenced blocks of a page in their order, in the current directory; return all that was printed.
 
     Blocks are `sh` (each line), `python` (all share their names), `json`, `toml` or `nbest` (written to the file that
-    the text before names last) and `text`: what the block before it prints, where … stands for anything and times may differ.
+    the text before names last) and `text`: what the block before it prints, where … stands for
+    anything and times may differ.
     """
     names, printed, everything = {} if names is None else names, "", ""
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -14,14 +14,17 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
+from toledo.api.tune import Tuning
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.documents import DocumentText, read_documents, with_references, write_translations
 from toledo.formats.test_sets import is_markup
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
+from toledo.results import plain
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.counts import MODELS
@@ -36,7 +39,7 @@ from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, documents_of
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
-from toledo.tuning.documents.tune import DocumentTask, DocumentTuning
+from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
 from toledo.tuning.initial import Initial, with_frozen, with_sparse
 from toledo.weights import Weights
@@ -62,6 +65,66 @@ class DocumentOptions(TypedDict, total=False):
     seconds: float | None
     seed: int
     record: int | str | None
+
+
+class TranslateDocumentOptions(DocumentOptions, total=False):
+    """Arguments of `translate_document`."""
+
+    document_ids: Texts | None
+    document_models: DocumentModels
+    semantic_space: Space | None
+    references: ReferenceTexts | None
+    keep: Keep
+    output: str | Path | None
+    resume: bool
+    threads: int | None
+    progress: Progress
+
+
+class OracleOptions(DocumentOptions, total=False):
+    """Arguments of `oracle`."""
+
+    pseudo_reference: str | Path | None
+    document_ids: Texts | None
+    guided: bool
+    output: str | Path | None
+    resume: bool
+    threads: int | None
+    progress: Progress
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentTuning(Tuning):
+    """A tuning whose weights are those of its best round if `by_score`, or the mean of those of `averaged` rounds.
+
+    `matched` says that the word penalty was adjusted after that.
+    """
+
+    averaged: range = range(0)
+    by_score: bool = True
+    matched: bool = False
+
+    @property
+    def best_round(self) -> int:
+        """Return the number of the round whose weights these are, the last of several."""
+        return self.averaged[-1]
+
+    @property
+    def score(self) -> float:
+        """Return the mean score of these rounds; without dev documents it is expected BLEU, except for ranking."""
+        return float(np.mean([self.best.scores[number] for number in self.averaged]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return weights, rounds and scores as JSON-ready values."""
+        own = {"averaged": [self.averaged[0], self.averaged[-1]], "score": plain(self.score), "matched": self.matched}
+        return {**super().to_dict(), **own}
+
+    def __str__(self) -> str:
+        first, last = self.averaged[0], self.averaged[-1]
+        which = f"round {first}" if first == last else f"the mean of rounds {first} to {last}"
+        kind = "" if self.by_score else "expected "
+        length = ", with the word penalty that gives texts the length of the references" if self.matched else ""
+        return f"{super().__str__()}\nweights: {which} ({kind}{self.best.metric} {self.score:.2f}){length}"
 
 
 def translate_document(
@@ -193,11 +256,14 @@ def tune_documents(
     if folder is not None:
         own = {"model": digest_model(model), "semantic_space": space_digest(models)}
         checkpoint = Checkpoint(folder / f"seed-{seed}", {**task.configuration(method, start), **own}, resume)
-    tuned = tune_task(task, start, method, checkpoint, progress)
+    found = tune_task(task, start, method, checkpoint, progress)
+    tuned = loaded.with_weights(found.weights)
     if output is not None:
-        tuned.model.save(output, keep=RUN)
+        tuned.save(output, keep=RUN)
         log.info("model: %s", output)
-    return tuned
+    runs = (found.history,)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
 
 
 def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -> None:
@@ -248,7 +314,7 @@ def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | No
 
 
 def _read_or_draw(
-    path: Path, sources: Texts, document_ids: Texts | None, model: Model, seed: int
+    path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, seed: int
 ) -> DocumentText:  # fmt: skip
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
@@ -292,12 +358,12 @@ def _settings(
     return settings, [[next(rest) for _ in document.segments] for document in documents]
 
 
-def _sentence_features(model: Model) -> set[str]:
+def _sentence_features(model: PhraseModel) -> set[str]:
     return {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
 
 
 def _document_models(
-    model: Model, given: DocumentModels, space: Space | None
+    model: PhraseModel, given: DocumentModels, space: Space | None
 ) -> tuple[tuple[Any, ...], dict[str, float]]:
     """Return document models with their weights: those of the model, and those that are given."""
     known = _sentence_features(model)

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from toledo.api.decoding import (
     DEFAULT_RULE,
-    DecodeOptions,
+    DecodeArguments,
     Decoding,
     GivenWeights,
     OneOrMany,
-    SearchOptions,
-    WeightOptions,
+    SearchArguments,
+    WeightArguments,
     make_search,
     read_many,
     read_sentences,
@@ -36,8 +36,7 @@ from toledo.forest.pruning import prune_to_density
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
-from toledo.model import DESCRIPTION
-from toledo.model import Model as PhraseModel
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
@@ -47,6 +46,9 @@ from toledo.search.weighted_model import as_given
 from toledo.settings import Named
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.weights import Weights
+
+if TYPE_CHECKING:
+    from toledo.api.documents import OracleOptions, TranslateDocumentOptions
 
 LINES_AT_ONCE = 64  # of an iterator of texts
 SEGMENTS_AT_ONCE = 4
@@ -144,10 +146,10 @@ class Model:
 
     @overload
     def translate(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeOptions]
+        self, sources: str, **how: Unpack[DecodeArguments]
     ) -> str: ...
     @overload
-    def translate(self, sources: Path | Iterable[str], **how: Unpack[DecodeOptions]) -> list[str]: ...
+    def translate(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[str]: ...
 
     def translate(
         self,
@@ -175,10 +177,10 @@ class Model:
 
     @overload
     def decode(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeOptions]
+        self, sources: str, **how: Unpack[DecodeArguments]
     ) -> Translated: ...
     @overload
-    def decode(self, sources: Path | Iterable[str], **how: Unpack[DecodeOptions]) -> list[Translated]: ...
+    def decode(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[Translated]: ...
 
     def decode(
         self,
@@ -224,11 +226,11 @@ class Model:
 
     @overload
     def nbest(  # type: ignore[overload-overlap]
-        self, sources: str, size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchOptions]
+        self, sources: str, size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
     ) -> list[Hypothesis]: ...
     @overload
     def nbest(
-        self, sources: Path | Iterable[str], size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchOptions]
+        self, sources: Path | Iterable[str], size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
     ) -> list[list[Hypothesis]]: ...
 
     def nbest(
@@ -262,11 +264,11 @@ class Model:
 
     @overload
     def forest(  # type: ignore[overload-overlap]
-        self, sources: str, *, density: float | None = ..., **how: Unpack[SearchOptions]
+        self, sources: str, *, density: float | None = ..., **how: Unpack[SearchArguments]
     ) -> Forest: ...
     @overload
     def forest(
-        self, sources: Path | Iterable[str], *, density: float | None = ..., **how: Unpack[SearchOptions]
+        self, sources: Path | Iterable[str], *, density: float | None = ..., **how: Unpack[SearchArguments]
     ) -> list[Forest]: ...
 
     def forest(
@@ -300,7 +302,7 @@ class Model:
         chains: int = ...,
         burn_in: int = ...,
         scale: float | None = ...,
-        **how: Unpack[WeightOptions],
+        **how: Unpack[WeightArguments],
     ) -> SampledHypotheses: ...
     @overload
     def sample(
@@ -311,7 +313,7 @@ class Model:
         chains: int = ...,
         burn_in: int = ...,
         scale: float | None = ...,
-        **how: Unpack[WeightOptions],
+        **how: Unpack[WeightArguments],
     ) -> list[SampledHypotheses]: ...
 
     def sample(
@@ -387,17 +389,19 @@ class Model:
         ((found,),) = forced.parts(words)
         return found.trace(0, self.weights, forced.why_not(found, target) if not found.steps else "")
 
-    def translate_document(self, sources: Texts, **settings: Any) -> DocumentTranslation:
-        """Translate whole documents with models that look beyond the sentence; see `toledo.translate_document`."""
+    def translate_document(self, sources: Texts, **how: Unpack[TranslateDocumentOptions]) -> DocumentTranslation:
+        """Translate whole documents with models that look beyond the sentence; see `api.documents`."""
         from toledo.api.documents import translate_document  # which imports this module
 
-        return translate_document(self, sources, **settings)
+        return translate_document(self.phrase_model, sources, **how)
 
-    def oracle(self, sources: Texts, references: ReferenceTexts | None = None, **settings: Any) -> DocumentTranslation:
-        """Search for the highest reachable BLEU; see `toledo.oracle`."""
+    def oracle(
+        self, sources: Texts, references: ReferenceTexts | None = None, **how: Unpack[OracleOptions]
+    ) -> DocumentTranslation:
+        """Search for the highest reachable BLEU."""
         from toledo.api.documents import oracle
 
-        return oracle(self, sources, references, **settings)
+        return oracle(self.phrase_model, sources, references, **how)
 
     def with_weights(self, weights: GivenWeights) -> Model:
         """Return the same model with other weights: a mapping, or a weights file."""

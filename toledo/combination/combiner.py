@@ -44,7 +44,7 @@ MANY_EDGES = 20_000_000  # some ten gigabytes
 
 
 @dataclass(frozen=True, eq=False)
-class Combined:
+class CombinedWords:
     """The result for a segment: words, what they are worth to the decision rule, and where they come from.
 
     `forest` is the lattice of the last stage, expanded and pruned, with the votes as base scores.
@@ -111,7 +111,7 @@ class Combiner:
         *,
         model: LanguageModel | None = None,
         threads: int | None = None,
-    ) -> Iterator[Combined]:
+    ) -> Iterator[CombinedWords]:
         """Combine segment by segment, as they come.
 
         `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
@@ -128,7 +128,7 @@ class Combiner:
             decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
                 words = tuple(self.vocabulary.words(decision.words.tolist()))
-                yield Combined(words, decision.value, lattice, forest)
+                yield CombinedWords(words, decision.value, lattice, forest)
 
     def forests(
         self, lattices: Sequence[NetworkLattice], model: LanguageModel | None = None, threads: int | None = None
@@ -141,7 +141,7 @@ class Combiner:
         ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
         return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
 
-    def path(self, combined: Combined) -> NetworkPath | None:
+    def path(self, combined: CombinedWords) -> NetworkPath | None:
         """Return the way of a result through the network that has most votes for it."""
         words = [self.vocabulary.add(word) for word in combined.words]
         return best_path(combined.lattice.networks, words, self.second.weights.sigma)
@@ -150,8 +150,8 @@ class Combiner:
         """The same with another language model, or none."""
         return replace(self, model=model)
 
-    def save(self, directory: str | Path) -> None:
-        """Write a directory atomically; features that are functions are not part of it."""
+    def save(self, directory: str | Path, keep: str = "") -> None:
+        """Write a directory atomically; features that are functions are not part of it. A folder `keep` in it stays."""
         arrays: dict[str, Any] = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         if self.model is not None:
             arrays |= {f"ngrams.{name}": array for name, array in self.model.to_arrays().items()}
@@ -164,7 +164,7 @@ class Combiner:
             "stages": stages,
             "bleu": self.bleu,
         }
-        storage.save(directory, DESCRIPTION, content, arrays)
+        storage.save(directory, DESCRIPTION, content, arrays, keep)
 
     @classmethod
     def load(cls, directory: str | Path, features: Sequence[Feature] = ()) -> Combiner:

@@ -14,6 +14,7 @@ All models share the vocabulary of the lattices. Texts are lower-cased and token
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -45,7 +46,13 @@ def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageMo
     """Modified Kneser-Ney from some texts together; of the outputs of all systems, it is the biased model."""
     words = np.concatenate([np.empty(0, np.int32), *(text.words for text in texts)])
     lengths = np.concatenate([np.empty(0, np.int64), *(text.lengths for text in texts)])
-    return LanguageModel(estimate(sentences_from(words, lengths), order))
+    messages = logging.getLogger("toledo.language_model")
+    level = messages.level
+    messages.setLevel(logging.ERROR)  # discounts of a model that nobody sees, of outputs that are always few
+    try:
+        return LanguageModel(estimate(sentences_from(words, lengths), order))
+    finally:
+        messages.setLevel(level)
 
 
 def mix_components(components: Sequence[LanguageModel], references: Sentences) -> GeneralModel:

@@ -3,8 +3,8 @@
     combiner = tune_lines(segments, references, ["A", "B", "C"], CombinationSettings(language="en"))
     for line in combine_texts(combiner, segments): print(line.text)
 
-`segments` has for each segment the texts of each system, best first (`read_systems` reads them from files). Raw lines
-are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
+`segments` has for each segment the texts of each system, best first (`read_hypotheses` reads them from a file). Raw
+lines are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
 (`toledo.combination.written_text`). Tokenized lines are combined as they are. The language model of a set is the
 combiner's own, mixed with one of the outputs of this very set (`toledo.combination.language_models`).
 """
@@ -21,7 +21,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from toledo.combination.combiner import RESULT, Combined, Combiner
+from toledo.combination.combiner import RESULT, CombinedWords, Combiner
+from toledo.combination.features import Feature
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
@@ -29,13 +30,11 @@ from toledo.combination.written_text import LatticeTruecaser, RawText, Written
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, read_lines
-from toledo.formats.hypotheses import Entry
+from toledo.files import STANDARD_STREAM, read_lines, system_name
 from toledo.formats.jsonl import read_jsonl
-from toledo.formats.list_files import guess_format, side_by_side
+from toledo.formats.list_files import guess_format
 from toledo.formats.nbest import read_nbest
-from toledo.language_model.arpa import read_arpa
-from toledo.language_model.model import LanguageModel
+from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences, sentences_from
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
 
@@ -46,7 +45,6 @@ T = TypeVar("T")
 SegmentTexts = Sequence[Sequence[str]]  # what each system says to a segment, best first
 Outputs = Sequence[Sequence[Written]]  # the same, read
 SHOWN = 60  # characters of a line in a message
-PREFIX = "sys."  # of files such as sys.ONLINE.en
 TOO_GOOD = 95.0  # BLEU of a system
 
 
@@ -54,7 +52,7 @@ class CombinedLine(NamedTuple):
     """The text for a segment, and what it was made of."""
 
     text: str
-    combined: Combined
+    combined: CombinedWords
     outputs: Outputs
 
 
@@ -93,9 +91,9 @@ class LineFormat:
 
 
 class ModelSources(NamedTuple):
-    """What the general language model is made of: models of the outputs' vocabulary to be, and texts."""
+    """What the general language model is made of: models, or their files, and texts."""
 
-    models: Sequence[str | Path] = ()
+    models: Sequence[LanguageModel | str | Path] = ()
     texts: Sequence[Iterable[str]] = ()
 
 
@@ -106,6 +104,7 @@ def tune_lines(
     settings: CombinationSettings,
     sources: ModelSources = ModelSources(),  # noqa: B008 (immutable)
     run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
+    features: Sequence[Feature] = (),
 ) -> Combiner:
     """Find out what each system is worth, on segments with references (several for each segment)."""
     lines, vocabulary = LineFormat(settings.raw_language), Vocabulary()
@@ -122,7 +121,7 @@ def tune_lines(
     model, settings = choose_model(general, biased, sentences, settings)
     log.info("language model: weight %.1f for the outputs", settings.bias)
     words = [output_words(lines, one) for one in outputs]
-    combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, run=run).with_model(general)
+    combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, features, run).with_model(general)
     warn_if_useless(combiner.bleu)
     return combiner
 
@@ -246,7 +245,10 @@ def _general_model(
     lines: LineFormat, sources: ModelSources, order: int, known: Sentences, vocabulary: Vocabulary
 ) -> LanguageModel | None:
     """Return the mixture of all given language models; None if there are none."""
-    components = [read_arpa(file, vocabulary) for file in sources.models]
+    components = [
+        one.with_vocabulary(vocabulary) if isinstance(one, LanguageModel) else read_language_model(one, vocabulary)
+        for one in sources.models
+    ]
     for text in sources.texts:
         words = [lines.words(lines.read(line)) for line in text]
         components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
@@ -274,64 +276,52 @@ def warn_if_useless(bleu: Mapping[str, float]) -> None:
         )
 
 
-def named_systems(given: Sequence[str]) -> dict[str, str]:
+def named_systems(given: Sequence[str]) -> dict[str, Path]:
     """Return files by the names of their systems: NAME=FILE, or the name of the file without its ending."""
     if not given:
-        raise InputError("no system is given", remedy="name a file of outputs for each system, such as A.en B.en")
+        raise InputError("no system is given", argument="systems", remedy="name a file of outputs for each system")
     named = [_named(one) for one in given]
     names = [name for name, _ in named]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two systems have the name {', '.join(twice)}", remedy="give names: first=A.en second=B.en")
-    if RESULT in names:
-        raise InputError(f"no system can be called {RESULT}", remedy=f"give it a name: first={dict(named)[RESULT]}")
-    if [file for _, file in named].count(STANDARD_STREAM) > 1:
+    if [str(file) for _, file in named].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
     return dict(named)
 
 
-def _named(one: str) -> tuple[str, str]:
+def _named(one: str) -> tuple[str, Path]:
     name, sign, file = one.partition("=")
-    if sign and name and not Path(one).exists():
-        return name, file
-    path = Path(one)
-    whole = path.name.removesuffix(".gz")
-    return (whole.rsplit(".", 1)[0] if "." in whole else whole).removeprefix(PREFIX) or whole, one
+    return (name, Path(file)) if sign and name and not Path(one).exists() else (system_name(one), Path(one))
 
 
 def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
     """Return what there is of each system that was tuned with, None for those that are missing."""
-    if unknown := sorted(set(systems) - set(known)):
-        raise InputError(
-            f"the combination was not tuned with {', '.join(unknown)}",
-            remedy=f"it knows {', '.join(known)}: give these names, or tune anew",
-        )
+    for name in systems:
+        if name not in known:
+            raise InputError(
+                f"system {name!r} was not tuned with ({', '.join(known)})",
+                argument="systems",
+                remedy="give these names, or tune again",
+            )
     if missing := [name for name in known if name not in systems]:
         log.warning("no output of %s: the others decide alone", ", ".join(missing))
     return [systems.get(name) for name in known]
 
 
-def read_systems(files: Sequence[str | None]) -> Iterator[list[list[str]]]:
-    """Read for each segment what each system says: one line, an n-best list (Moses' or JSONL), or nothing."""
-    present = [file for file in files if file is not None]
-    for said in side_by_side([_hypotheses(file) for file in present], present):
-        rest = iter(said)
-        yield [[] if file is None else next(rest) for file in files]
-
-
-def _hypotheses(file: str) -> Iterator[list[str]]:
-    """Read the texts for each segment, best first; an empty line is none."""
+def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
+    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
     form = guess_format(file)
     if form == "text":
         for line in read_lines(file):
             yield [line] if line.strip() else []
     else:
         for some in read_jsonl(file) if form == "jsonl" else read_nbest(file):
-            yield [" ".join(entry.words) for entry in _ranked(some.entries) if entry.words]
+            texts = [" ".join(entry.words) for entry in some.entries]
+            yield [text for text in best_first(texts, [entry.score for entry in some.entries]) if text]
 
 
-def _ranked(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Sort by scores, best first, if all have one; otherwise keep the order of the file."""
-    scores = {place: entry.score for place, entry in enumerate(entries) if entry.score is not None}
-    if len(scores) < len(entries):
-        return entries
-    return [entries[place] for place in sorted(scores, key=lambda place: -scores[place])]
+def best_first(texts: Sequence[str], scores: Sequence[float | None]) -> list[str]:
+    """Sort texts by scores, best first, if all have one; otherwise keep their order."""
+    known = {place: score for place, score in enumerate(scores) if score is not None}
+    places = range(len(texts)) if len(known) < len(texts) else sorted(known, key=lambda place: -known[place])
+    return [texts[place] for place in places]

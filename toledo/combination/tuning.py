@@ -73,7 +73,7 @@ class TuningRun:
         if self.directory.exists() and not self.resume:
             raise RunError(
                 f"{self.directory}: holds an unfinished run",
-                remedy="continue it with resume=True, choose another directory, or remove this one",
+                remedy="continue it with `resume=True`, choose another directory, or remove this one",
             )
 
     def checkpoint(self, entropy: float, configuration: dict[str, Any]) -> Checkpoint | None:

@@ -105,7 +105,9 @@ def make_rule(named: Named[Rule], metric: Named[Metric] | None = None) -> Rule:
     return cast(Rule, replace(cast(Any, rule), metric=metric))
 
 
-def make_search_rule(named: Named[Rule], metric: Named[Metric] | None = None, *, samples: bool = False) -> Rule:
+def make_search_rule(
+    named: Named[Rule], metric: Named[Metric] | None = None, *, samples: bool = False, size: int = FOREST_TEXTS
+) -> Rule:
     """Return a rule for what a search found; a named rule without a size looks at 200 texts, or 1000 sampled ones.
 
     MBR compares them with as many texts, or with all samples.
@@ -114,7 +116,7 @@ def make_search_rule(named: Named[Rule], metric: Named[Metric] | None = None, *,
     if not isinstance(named, str):
         return rule
     given = parse_named(named)[1]
-    size = given.get("size", SAMPLED_TEXTS if samples else FOREST_TEXTS)
+    size = given.get("size", SAMPLED_TEXTS if samples else size)
     defaults = {"size": size, "reference_size": ALL_TEXTS if samples else size, "likeliest": samples}
     known = {one.name for one in fields(cast(Any, rule))}
     return cast(Rule, replace(cast(Any, rule), **{n: v for n, v in defaults.items() if n in known and n not in given}))

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.results import Result
 from toledo.runs.checkpoint import Checkpoint, digest, plain
 from toledo.runs.history import History
 from toledo.search.document.models.bleu import BLEUModel
@@ -105,7 +104,7 @@ def chain_settings(method: DocumentGradient, seed: int) -> ChainSettings:
 class DocumentTask:
     """A model with document models, the documents to tune on, and those that select the best round, if any."""
 
-    model: Model
+    model: PhraseModel
     documents: Sequence[Document]
     models: Sequence[DocumentModel] = ()
     dev: Sequence[Document] | None = None
@@ -159,67 +158,17 @@ def _digests(documents: Sequence[Document], prefix: str = "") -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class DocumentTuning(Result):
-    """The weights of the best round if `by_score`, or the mean of those of several rounds, and the way there.
+class TunedDocuments:
+    """The weights of the best round if `by_score`, or the mean of those of the `averaged` rounds.
 
-    `matched` says that the word penalty was adjusted after that. `model` has these weights, those of document models
-    among them.
+    `matched` says that the word penalty was adjusted after that.
     """
 
-    model: Model
     weights: Weights
     history: History
     averaged: range
     by_score: bool
     matched: bool = False
-
-    @property
-    def score(self) -> float:
-        """Return the mean score of these rounds; without dev documents it is expected BLEU, except for ranking."""
-        return float(np.mean([self.history.scores[number] for number in self.averaged]))
-
-    @property
-    def signature(self) -> str:  # type: ignore[override]
-        """Return how the weights were found."""
-        found = self.history
-        return f"objective:{found.tuner}|metric:{found.metric}|seed:{found.seed}|version:{version('toledo-mt')}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return weights and scores as JSON-ready values."""
-        history, first, last = self.history, self.averaged[0], self.averaged[-1]
-        chosen = {"best_round": first} if self.by_score else {"mean_of_rounds": [first, last]}
-        return {
-            "weights": dict(self.weights),
-            "objective": history.tuner,
-            "metric": history.metric,
-            "seed": history.seed,
-            "rounds": len(history.rounds),
-            "start": history.scores[0],
-            **chosen,
-            "score" if self.by_score else "expected_score": self.score,
-            "length_matched": self.matched,
-            "seconds": history.seconds,
-            "reason": history.stopped,
-            "signature": self.signature,
-        }
-
-    def __str__(self) -> str:
-        history, first, last = self.history, self.averaged[0], self.averaged[-1]
-        if self.by_score:
-            where = f"after round {first} of {len(history.rounds)}"
-        elif first == last:
-            where = f"in round {first} of {len(history.rounds)}"
-        else:
-            where = f"on average in the last {len(self.averaged)} rounds"
-        which = f"round {first}" if first == last else f"the mean of rounds {first} to {last}"
-        length = ", with the word penalty that gives texts the length of the references" if self.matched else ""
-        return (
-            f"{history.tuner}: {'' if self.by_score else 'expected '}{history.metric} {history.scores[0]:.2f} at the "
-            f"start, {self.score:.2f} {where}; {history.seconds:.1f} CPU s\nweights: {which}{length}"
-        )
-
-    def __repr__(self) -> str:
-        return f"DocumentTuning({self.history.tuner!r}, {self.history.metric}={self.score:.2f})"
 
 
 def tune_documents(
@@ -228,7 +177,7 @@ def tune_documents(
     method: DocumentMethod,
     checkpoint: Checkpoint | None = None,
     progress: Progress = silent,
-) -> DocumentTuning:
+) -> TunedDocuments:
     """Tune the weights of a model and of document models."""
     dev = None if task.dev is None else partial(task.score, task.dev)
     if isinstance(method, DocumentPRO):
@@ -238,8 +187,8 @@ def tune_documents(
             return rank_documents(method, model, task.documents, task.models, weights, number, task.threads, progress)
 
         ranked = tune_by_ranking(method, start, ranking, partial(task.score, task.documents), dev, checkpoint)
-        best, tuned = ranked.history.best, task.model.with_weights(ranked.weights)
-        return DocumentTuning(tuned, ranked.weights, ranked.history, range(best, best + 1), by_score=True)
+        best = ranked.history.best
+        return TunedDocuments(ranked.weights, ranked.history, range(best, best + 1), by_score=True)
     source = DocumentSource(Chains(task.model, task.documents, task.models, chain_settings(method, task.seed)), dev)
     rounds = UNTIL_ANNEALED if method.annealing else method.rounds
     settings = LoopSettings(rounds, seed=task.seed, threads=task.threads)
@@ -251,4 +200,4 @@ def tune_documents(
     weights, matched = found.weights, method.match_length and LENGTH not in found.weights.frozen
     if matched:
         weights = match_length(partial(task.statistics, task.documents), weights)
-    return DocumentTuning(task.model.with_weights(weights), weights, found.history, own, dev is not None, matched)
+    return TunedDocuments(weights, found.history, own, dev is not None, matched)
