@@ -273,7 +273,7 @@ def arguments(given: ast.arguments, short: bool) -> Iterator[str]:
 
 def argument(given: ast.arg, default: ast.expr | None, short: bool) -> str:
     """Return an argument with its default, and with its type unless it is to be short or the default tells the type."""
-    told = isinstance(default, ast.Constant) and default.value is not None
+    told = isinstance(default, ast.Constant) and isinstance(default.value, int | float)  # also bool
     typed = (
         f"{given.arg}: {ast.unparse(given.annotation)}" if given.annotation and not short and not told else given.arg
     )
