@@ -31,17 +31,17 @@ from word_alignment import cpu_seconds, generate, right_links
 from toledo.files import read_lines, write_lines
 from toledo.formats.alignments import read_alignments
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
-from toledo.phrases.table import Alignments
+from toledo.model import PhraseModel
+from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, align_with_eflomal
-from toledo.phrases.word_alignment.symmetrise import OneWay, symmetrise
+from toledo.phrases.word_alignment.symmetrize import OneWay, symmetrize
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import ParallelCorpus, Sentences, read_line_pairs, read_parallel
 from toledo.training import train
 
 METHOD = "grow-diag-final-and"
-Found = tuple[str, float, Alignments]  # the name of an aligner, its CPU seconds, and its links
+Found = tuple[str, float, WordLinks]  # the name of an aligner, its CPU seconds, and its links
 
 
 def main() -> None:
@@ -111,7 +111,7 @@ def run_fast_align(program: Path, corpus: ParallelCorpus, options: argparse.Name
     return "fast_align", seconds, joined(corpus, *links)
 
 
-def one_way(found: Alignments, linked: Sentences, column: int) -> NDArray[np.int32]:
+def one_way(found: WordLinks, linked: Sentences, column: int) -> NDArray[np.int32]:
     """The partner of each word of `linked`, whose positions are in that column of links; −1 for none."""
     result = np.full(linked.words.size, -1, np.int32)
     begins = np.repeat(linked.offsets[:-1], np.diff(found.offsets))
@@ -119,19 +119,19 @@ def one_way(found: Alignments, linked: Sentences, column: int) -> NDArray[np.int
     return result
 
 
-def joined(corpus: ParallelCorpus, forward: NDArray[np.int32], backward: NDArray[np.int32]) -> Alignments:
-    return symmetrise(OneWay(corpus.source.offsets, corpus.target.offsets, forward, backward), METHOD, 1)
+def joined(corpus: ParallelCorpus, forward: NDArray[np.int32], backward: NDArray[np.int32]) -> WordLinks:
+    return symmetrize(OneWay(corpus.source.offsets, corpus.target.offsets, forward, backward), METHOD, 1)
 
 
-def f_score(found: Alignments, gold: Alignments) -> float:
+def f_score(found: WordLinks, gold: WordLinks) -> float:
     return 2 * right_links(found, gold) / (found.links.shape[0] + gold.links.shape[0])
 
 
-def scores(corpus: ParallelCorpus, found: Alignments, options: argparse.Namespace) -> Iterator[float]:
+def scores(corpus: ParallelCorpus, found: WordLinks, options: argparse.Namespace) -> Iterator[float]:
     """BLEU of each test, translated by a model that is trained with these links."""
     model = train(corpus, alignments=found)
     if options.weights:
-        model = model.with_weights(Model.load(options.weights).weights)
+        model = model.with_weights(PhraseModel.load(options.weights).weights)
     search, metric = BeamSearch(model), BLEU(smooth_method="none")
     for test in options.test:
         source, reference = ([line.split() for line in read_lines(path)] for path in test)

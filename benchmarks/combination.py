@@ -1,4 +1,4 @@
-"""CPU seconds of system combination: networks and lattices, expansion to bigrams, one xBLEU-2 gradient; one thread.
+"""CPU seconds of system combination: networks, expansion to bigrams, one xBLEU-2 gradient, all of tuning; one thread.
 
     python benchmarks/combination.py [../shared/data/wmt22-syscomb/ja-en/tune]
 
@@ -18,18 +18,21 @@ from typing import TypeVar
 import numpy as np
 
 from toledo.combination.alignment import Matcher
+from toledo.combination.combiner import Combiner
 from toledo.combination.features import expand, named_feature
-from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import build_networks, distinct_hypotheses
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuners import scale_for_entropy
-from toledo.combination.tuning import Settings
-from toledo.combination.votes import Problem, uniform, with_votes
+from toledo.combination.tuning import TuningRun
+from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.objectives.objective import match
 from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 Texts = list[list[str]]
+TUNED = 200  # segments to tune on, for both entropies
 Result = TypeVar("Result")
 
 
@@ -55,26 +58,28 @@ def measure(systems: Sequence[Texts], references: Texts, quiet: bool = False) ->
     names = [f"system{number}" for number in range(len(systems))]
     vocabulary = Vocabulary()
     seconds, lattices = timed(lambda: [lattice(own, names, vocabulary) for own in zip(*systems, strict=True)])
-    features = [named_feature(name) for name in Settings().features]
+    features = [named_feature(name) for name in CombinationSettings().features]
     expansion, ngrams = timed(lambda: expand([one.forest for one in lattices], lattices, 2, None, features, threads=1))
     start = uniform(names, Weights(dict.fromkeys((*ngrams.forest.feature_names, *ngrams.forest.sparse.names), 0.0)))
-    problem = Problem(
+    problem = CombinationProblem(
         with_votes(ngrams.forest, lattices), match(ngrams, [[text] for text in references]), start, threads=1
     )
     scale = scale_for_entropy(problem.voted, start, 3.0, threads=1)
     gradient, _ = timed(lambda: problem.value_and_gradient(XBLEU(2), scale, 1e-4, problem.first))
+    outputs, only = [list(own) for own in zip(*systems, strict=True)][:TUNED], [[text] for text in references[:TUNED]]
+    tuning, _ = timed(lambda: Combiner.tune(outputs, only, names, Vocabulary(), run=TuningRun(threads=1)))
     if not quiet:
         words = sum(len(text) for own in systems for text in own) / (len(systems) * len(systems[0]))
         size = f"{len(systems[0])} segments of {len(systems)} systems, {words:.1f} words"
         arcs = sum(one.forest.edges for one in lattices)
         print(
             f"{size:44s} lattices {seconds:7.2f} s ({arcs} edges)   bigrams {expansion:6.2f} s "
-            f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s",
+            f"({ngrams.forest.edges} edges)   gradient {gradient:6.3f} s   tuning on {len(only)} {tuning:6.2f} s",
             flush=True,
         )
 
 
-def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> Lattice:
+def lattice(own: Sequence[list[str]], names: Sequence[str], vocabulary: Vocabulary) -> NetworkLattice:
     hypotheses = distinct_hypotheses(own, vocabulary)
     return join_networks(build_networks(hypotheses, vocabulary, Matcher()), hypotheses, names, vocabulary)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from toledo.formats.arpa import read_arpa, write_arpa
+from toledo.language_model.arpa import read_arpa, write_arpa
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel, LineScorer
 from toledo.text.corpus import read_sentences

@@ -25,7 +25,7 @@ from toledo.formats.alignments import read_alignments
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, lexicons_from
 from toledo.phrases.scores import score_phrases, score_reordering
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def train(
-    corpus: ParallelCorpus, alignments: Alignments, options: argparse.Namespace, report: bool = False
+    corpus: ParallelCorpus, alignments: WordLinks, options: argparse.Namespace, report: bool = False
 ) -> tuple[Lexicons, float]:
     begin = time.process_time()
     steps: dict[str, float] = {}
@@ -145,7 +145,7 @@ def write_lexicon(path: Path, lexicon: Lexicon, given: Vocabulary, words: Vocabu
             stream.write(f"{spelled[1]} {spelled[0]} {probability:.7f}\n")
 
 
-def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -> tuple[ParallelCorpus, Alignments]:
+def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -> tuple[ParallelCorpus, WordLinks]:
     """Sentence pairs of 20 words in five chunks that repeat as words of a language do, with a noisy alignment.
 
     A chunk has its four words translated in another order; one word in ten is replaced, one link in twenty is lost, and
@@ -171,7 +171,7 @@ def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -
     vocabularies = [Vocabulary(f"{side}{i}" for i in range(words)) for side in "st"]
     lengths = np.full(size, 20, np.int64)
     sides = [sentences_from(text.ravel() + np.int32(len(RESERVED)), lengths) for text in (source, target)]
-    return ParallelCorpus(*sides, *vocabularies, np.arange(1, size + 1)), Alignments(offsets, links)
+    return ParallelCorpus(*sides, *vocabularies, np.arange(1, size + 1)), WordLinks(offsets, links)
 
 
 def children_time() -> float:

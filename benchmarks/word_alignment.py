@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
 from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
@@ -77,7 +77,7 @@ def measure_cooccurrences(corpus: ParallelCorpus, threads: int) -> None:
     )
 
 
-def generate(pairs: int, seed: int) -> tuple[ParallelCorpus, Alignments]:
+def generate(pairs: int, seed: int) -> tuple[ParallelCorpus, WordLinks]:
     """A text, a noisy and locally reordered translation of it word by word, and the links between them."""
     rng = np.random.default_rng(seed)
     shares = np.cumsum(1 / (np.arange(TYPES) + 2.7))
@@ -103,15 +103,15 @@ def generate(pairs: int, seed: int) -> tuple[ParallelCorpus, Alignments]:
     return corpus, gold_links(np.concatenate(links))
 
 
-def gold_links(sources: np.ndarray) -> Alignments:
+def gold_links(sources: np.ndarray) -> WordLinks:
     """From the source position of each target word, −1 for none."""
     linked = sources >= 0
     offsets = np.concatenate([[0], np.cumsum(linked.sum(axis=1))])
     positions = np.broadcast_to(np.arange(LENGTH, dtype=np.int32), sources.shape)
-    return Alignments(offsets, np.stack([sources[linked].astype(np.int32), positions[linked]], axis=1))
+    return WordLinks(offsets, np.stack([sources[linked].astype(np.int32), positions[linked]], axis=1))
 
 
-def right_links(found: Alignments, gold: Alignments) -> int:
+def right_links(found: WordLinks, gold: WordLinks) -> int:
     """How many links are in both."""
     width = 1 + max(int(one.links.max(initial=0)) for one in (found, gold))
     ours, theirs = (

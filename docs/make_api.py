@@ -1,9 +1,9 @@
-"""The reference of the Python API, docs/api/*.md, from signatures and docstrings.
+"""Write the reference of the Python API, docs/api/*.md, from signatures and docstrings.
 
     python docs/make_api.py
 
-What is public: the names in `__all__` of a package; of a single module the functions and classes without an underscore
-that are defined in it, compiled ones apart. The source is read, never imported.
+What is public is what `import toledo` gives: the table `_MODULES` of toledo/__init__.py. Sources are read, never
+imported.
 """
 
 from __future__ import annotations
@@ -15,234 +15,288 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "toledo"
 TARGET = ROOT / "docs" / "api"
-COMPILED = {"kernel", "inner_kernel", "inlined"}
-LONGEST = 100  # characters of a signature in one line
+LONGEST = 100  # characters of a signature on one line
 
-PAGES = {  # name of the page: its title, and modules with a blank between them
-    "model": (
-        "Texts, models, training",
-        "text.corpus text.vocabulary weights model training text.tokens sample.corpus errors progress",
+PAGES = {  # page: its title, and modules or packages, of which the longest that fits decides
+    "choosing": (
+        "Choosing and evaluating",
+        "api.choose api.compare api.evaluate api.inputs api.tune_rule consensus metrics",
     ),
-    "metrics": ("Metrics and significance", "metrics metrics.evaluation metrics.significance"),
-    "language-model": ("Language models", "language_model"),
-    "phrases": (
-        "Word alignment and phrase tables",
-        "phrases.word_alignment phrases.table phrases.training phrases.filtering phrases.lexicon phrases.sparse",
+    "models": ("Training and translating", "api model refinement runs search training translation tuning weights"),
+    "parts": (
+        "Combining, aligning, language models",
+        "api.align api.combination combination language_model phrases",
     ),
-    "forest": ("Forests", "forest"),
-    "search": ("Searches", "search.beam search.beam.forced search.itg search.gibbs search.document search.steps"),
-    "consensus": ("Decision rules", "consensus"),
-    "objectives": ("Objectives", "objectives"),
-    "tuning": (
-        "Tuning",
-        "tuning.loop tuning.tuner tuning.examples tuning.mert tuning.pro tuning.mira tuning.mmi tuning.regression "
-        "tuning.simplex tuning.gradient tuning.annealing runs.history runs.checkpoint runs.rounds tuning.minimum_risk "
-        "tuning.documents",
+    "files": (
+        "Files and extending",
+        "api.corpora api.example_data api.exchange api.files api.forests api.names api.register api.registries "
+        "api.report api.warm_up forest formats objectives reports sample settings text",
     ),
-    "combination": ("System combination", "combination"),
-    "refinement": ("Refining", "refinement"),
-    "formats": (
-        "Formats",
-        "formats.nbest formats.jsonl formats.hypotheses formats.outputs formats.plf formats.slf formats.hypergraph "
-        "formats.forests formats.arpa formats.pharaoh formats.moses_table formats.moses_reordering formats.moses_ini "
-        "formats.moses_model formats.moses_lexicon formats.documents formats.docent_model",
+    "results": (
+        "Results and errors",
+        "consensus.choice errors metrics.evaluation metrics.score progress results",
     ),
+    "other": ("Other names", ""),
 }
 INTRODUCTION = """# Python API
 
-Everything that the command line does is a function. These pages are made from the docstrings by `make docs`; the pages
-of [tasks](../index.md) have examples.
+`import toledo` gives these names, each imported on first use. `make docs` writes these pages from the
+docstrings; [the other pages](../index.md) have examples.
 
-| page | modules |
+Besides these, `toledo.metrics` has sacreBLEU's functions (`corpus_bleu`, `sentence_chrf`, …) and
+`toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean` and `Truecaser`.
+
+| page | names |
 |---|---|"""
 
 Definition = ast.FunctionDef | ast.ClassDef
 
 
 def main() -> None:
-    """Write all pages."""
+    """Write all pages and remove those that are no longer made."""
     TARGET.mkdir(exist_ok=True)
-    for name, text in pages().items():
+    texts = pages()
+    for old in TARGET.glob("*.md"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
         (TARGET / name).write_text(text, encoding="utf-8")
 
 
 def pages() -> dict[str, str]:
-    """File names and texts."""
-    texts = {f"{name}.md": page(title, modules.split()) for name, (title, modules) in PAGES.items()}
-    return {"index.md": index(), **texts}
+    """Return file names and texts."""
+    grouped: dict[str, dict[str, str]] = {name: {} for name in PAGES}
+    for name, module in sorted(exports().items(), key=lambda item: (item[0].lower(), item[0])):
+        grouped[page_of(module)][name] = module
+    texts = {f"{page}.md": page_text(page, names) for page, names in grouped.items() if names}
+    return {"index.md": index(grouped), **texts}
 
 
-def index() -> str:
-    """The page that leads to the others."""
+def exports() -> dict[str, str]:
+    """Return each exported name with its module."""
+    for statement in parsed("").body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_MODULES":
+            table: dict[str, str] = ast.literal_eval(statement.value)
+            return {name: module for module, names in table.items() for name in names.split()}
+    raise ValueError("toledo/__init__.py has no table _MODULES")
+
+
+def page_of(module: str) -> str:
+    """Return the page of a module: that of the longest module or package around it in `PAGES`, or the last one."""
+    places = {one: page for page, (_, modules) in PAGES.items() for one in modules.split()}
+    around = [module.rsplit(".", cut)[0] for cut in range(module.count(".") + 1)]
+    return next((places[one] for one in around if one in places), "other")
+
+
+def index(grouped: dict[str, dict[str, str]]) -> str:
+    """Return the page that leads to the others."""
     rows = [
-        f"| [{title}]({name}.md) | {', '.join(f'`toledo.{module}`' for module in modules.split())} |"
-        for name, (title, modules) in PAGES.items()
+        f"| [{PAGES[page][0]}]({page}.md) | {', '.join(f'[`{name}`]({page}.md#{name.lower()})' for name in names)} |"
+        for page, names in grouped.items()
+        if names
     ]
     return "\n".join([INTRODUCTION, *rows, ""])
 
 
-def page(title: str, modules: list[str]) -> str:
-    """All names of some modules."""
-    parts = [f"# {title}", "", "Made from the docstrings by `make docs`. [All pages](index.md)", ""]
-    for module in modules:
-        parts += [f"## `toledo.{module}`", "", *described(documentation(parsed(module))), ""]
-        for name, found in public(module):
-            parts += [f"### `{name}`", "", *entry(name, found), ""]
+def page_text(page: str, names: dict[str, str]) -> str:
+    """Return the text of a page."""
+    parts = [f"# {PAGES[page][0]}", "", "Made from the docstrings by `make docs`. [All pages](index.md)", ""]
+    for name, module in names.items():
+        parts += [f"## `{name}`", "", *entry(name, module), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def parsed(module: str) -> ast.Module:
-    """The source of `toledo.MODULE`."""
-    path = ROOT / "toledo" / module.replace(".", "/")
+    """Parse the source of `toledo.MODULE`."""
+    path = PACKAGE.joinpath(*module.split(".")) if module else PACKAGE
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-def public(module: str) -> Iterator[tuple[str, Definition]]:
-    """Public functions and classes with their names, in alphabetical order of `__all__` or that of the source."""
-    tree = parsed(module)
-    names = exported(tree)
-    if names is None:
-        for found in definitions(tree).values():
-            if not found.name.startswith("_") and not COMPILED & decorators(found):
-                yield found.name, found
-        return
-    for name in names:
-        if (definition := resolve(tree, name)) is not None:
-            yield name, definition
+def resolve(module: str, name: str) -> tuple[str, ast.stmt] | None:
+    """Return where a name is defined, and how; follow imports inside the package."""
+    found: ast.stmt | None = None
+    for statement in parsed(module).body:
+        if isinstance(statement, Definition) and statement.name == name:
+            found = statement  # of several overloads the last one, which is the implementation
+        elif isinstance(statement, ast.Assign | ast.AnnAssign) and name in names_of(statement):
+            found = statement
+        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "toledo":
+            for one in statement.names:
+                if (one.asname or one.name) == name:
+                    return resolve((statement.module or "").partition(".")[2], one.name)
+    return None if found is None else (module, found)
 
 
-def exported(tree: ast.Module) -> list[str] | None:
-    """What `__all__` lists."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
-            return list(ast.literal_eval(statement.value))
-    return None
+def names_of(statement: ast.Assign | ast.AnnAssign) -> list[str]:
+    """Return the names that are assigned to."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return [ast.unparse(target) for target in targets]
 
 
-def resolve(tree: ast.Module, name: str) -> Definition | None:
-    """The definition of a name, here or where it is imported from; None for constants and types."""
-    if name in (own := definitions(tree)):
-        return own[name]
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and name in {one.asname or one.name for one in statement.names}:
-            return resolve(parsed((statement.module or "").removeprefix("toledo.")), name)
-    return None
+def entry(name: str, module: str) -> list[str]:
+    """Return signature and docstring of a function; also fields and methods of a class; the source of a constant."""
+    found = resolve(module, name)
+    if found is None:  # a module, or something that is made when it is imported
+        return [f"`toledo.{module}`"]
+    place, statement = found
+    if isinstance(statement, ast.FunctionDef):
+        return [*code(signature(statement, name)), "", *described(documentation(statement))]
+    if isinstance(statement, ast.ClassDef):
+        return class_entry(name, statement, place)
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call) and (made := resolve(place, ast.unparse(value.func))):  # an object: see its class
+        kind = made[1]
+        return class_entry(name, kind, made[0], instance=True) if isinstance(kind, ast.ClassDef) else code(name)
+    return code(ast.unparse(statement))
 
 
-def definitions(tree: ast.Module) -> dict[str, Definition]:
-    """Functions and classes of a module."""
-    return {one.name: one for one in tree.body if isinstance(one, Definition)}
+def class_entry(name: str, found: ast.ClassDef, module: str, *, instance: bool = False) -> list[str]:
+    """Return fields, docstring and methods of a class, or of an object of it.
 
-
-def entry(name: str, found: Definition) -> list[str]:
-    """Signature and docstring; fields and methods of a class."""
-    if isinstance(found, ast.FunctionDef):
-        return [*code(signature(found)), "", *described(documentation(found))]
+    Methods of an exported base are described there; those of another base are listed here.
+    """
     bases = ", ".join(ast.unparse(base) for base in found.bases)
-    lines = code("\n    ".join([f"class {name}({bases}):" if bases else f"class {name}:", *fields_of(found)]))
-    lines += ["", *described(documentation(found))]
-    methods = [*methods_of(found)]
+    head = f"{name}: {found.name}" if instance else f"class {name}({bases}):" if bases else f"class {name}:"
+    lines = [*code("\n    ".join([head, *fields_of(found)])), "", *described(documentation(found))]
+    methods = [*methods_of(found, module)]
     return [*lines, "", *methods] if methods else lines
 
 
 def fields_of(found: ast.ClassDef) -> Iterator[str]:
-    """Fields of a dataclass, a named tuple or a protocol."""
+    """Yield fields of a dataclass, a named tuple or a protocol, with help texts as comments."""
     for one in found.body:
-        if isinstance(one, ast.AnnAssign) and not (text := ast.unparse(one)).startswith("_"):
-            yield text
-
-
-def methods_of(found: ast.ClassDef) -> Iterator[str]:
-    """Public methods and what they are for, an item of a list each."""
-    for one in found.body:
-        if not isinstance(one, ast.FunctionDef) or (one.name.startswith("_") and one.name != "__init__"):
+        if not isinstance(one, ast.AnnAssign) or ast.unparse(one.target).startswith("_"):
             continue
+        kind, text = one.annotation, ""
+        if isinstance(kind, ast.Subscript) and isinstance(kind.slice, ast.Tuple) and name_of(kind) == "Annotated":
+            texts = [word.value.value for word in ast.walk(kind) if is_description(word)]  # type: ignore[attr-defined]
+            kind, text = kind.slice.elts[0], f"  # {texts[0]}" if texts else ""
+        yield f"{ast.unparse(one.target)}: {ast.unparse(kind)}{default_of(one.value)}{text}"
+
+
+def default_of(value: ast.expr | None) -> str:
+    """Return " = …" for a default, which may be an argument of `field`."""
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "field":
+        given = {one.arg: ast.unparse(one.value) for one in value.keywords}
+        shown = given.get("default") or (f"{given['default_factory']}()" if "default_factory" in given else "")
+    else:
+        shown = ast.unparse(value) if value else ""
+    return f" = {shown}" if shown else ""
+
+
+def name_of(kind: ast.Subscript) -> str:
+    """Return the name before the brackets of a type."""
+    return ast.unparse(kind.value)
+
+
+def is_description(node: ast.AST) -> bool:
+    """Check whether this is `description="…"`."""
+    return isinstance(node, ast.keyword) and node.arg == "description" and isinstance(node.value, ast.Constant)
+
+
+def methods_of(found: ast.ClassDef, module: str) -> Iterator[str]:
+    """Yield public methods and what they are for, an item of a list each."""
+    methods, elsewhere = all_methods(found, module)
+    for name, one in methods.items():
         kinds = decorators(one)
-        if one.name == "__init__":
-            yield f"- `{signature(one, found.name, bound=True)}`"
+        if name == "__init__" and found.name not in elsewhere:
+            yield f"- `{signature(one, found.name, short=True)}`"
+        if name.startswith("_") or name in elsewhere:
             continue
         if kinds & {"property", "cached_property"}:
-            shown = f"{one.name}{result(one)}"
+            shown = f"{name}{result(one)}"
         else:
-            shown = signature(one, bound="staticmethod" not in kinds)
+            shown = signature(one, name, short=True, bound="staticmethod" not in kinds)
         purpose = documentation(one).split("\n\n")[0].replace("\n", " ")
         yield f"- `{shown}`: {escape(purpose)}" if purpose else f"- `{shown}`"
 
 
-def signature(found: ast.FunctionDef, name: str = "", *, bound: bool = False) -> str:
-    """As in the source, without the first argument if it is bound."""
-    listed = [*arguments(found.args)][bound:]
-    return f"{name or found.name}({', '.join(listed)}){'' if name else result(found)}"
+def all_methods(found: ast.ClassDef, module: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
+    """Return methods of a class and of bases that are not exported, and the names of those of exported bases."""
+    methods = {one.name: one for one in found.body if isinstance(one, ast.FunctionDef)}  # the last of overloads
+    elsewhere: set[str] = set()
+    for base in found.bases:
+        name = ast.unparse(base).partition("[")[0]
+        if not name.isidentifier() or not (there := resolve(module, name)) or not isinstance(there[1], ast.ClassDef):
+            continue
+        more, hidden = all_methods(there[1], there[0])
+        elsewhere |= hidden | (set(more) - {"__init__"} if name in exports() else set())
+        methods = {**({} if name in exports() else more), **methods}
+    return methods, elsewhere
 
 
-def arguments(given: ast.arguments) -> Iterator[str]:
-    """Each argument with its type and default."""
+def signature(found: ast.FunctionDef, name: str, *, short: bool = False, bound: bool = True) -> str:
+    """Return name, arguments and result; if short, without types and without the first argument if it is bound."""
+    listed = [*arguments(found.args, short)]
+    if short and bound:
+        listed = listed[1:]
+    return f"{name}({', '.join(listed)}){'' if found.name == '__init__' else result(found)}"
+
+
+def arguments(given: ast.arguments, short: bool) -> Iterator[str]:
+    """Yield each argument with its default, and with its type unless they are to be short."""
     places = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(places) - len(given.defaults)) + given.defaults
-    yield from map(argument, places, defaults)
+    yield from (argument(*both, short) for both in zip(places, defaults, strict=True))
     if given.vararg:
-        yield f"*{argument(given.vararg, None)}"
+        yield f"*{argument(given.vararg, None, short)}"
     elif given.kwonlyargs:
         yield "*"
-    yield from map(argument, given.kwonlyargs, given.kw_defaults)
+    yield from (argument(*both, short) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True))
     if given.kwarg:
-        yield f"**{argument(given.kwarg, None)}"
+        yield f"**{argument(given.kwarg, None, short)}"
 
 
-def argument(given: ast.arg, default: ast.expr | None) -> str:
-    """Set as in the source."""
-    text = f"{given.arg}: {ast.unparse(given.annotation)}" if given.annotation else given.arg
+def argument(given: ast.arg, default: ast.expr | None, short: bool) -> str:
+    """Return an argument as in the source."""
+    typed = given.annotation is not None and not short
+    text = f"{given.arg}: {ast.unparse(given.annotation)}" if typed and given.annotation else given.arg
     if default is None:
         return text
-    return f"{text} = {ast.unparse(default)}" if given.annotation else f"{text}={ast.unparse(default)}"
+    return f"{text} = {ast.unparse(default)}" if typed else f"{text}={ast.unparse(default)}"
 
 
 def result(found: ast.FunctionDef) -> str:
-    """What comes back."""
-    return f" → {ast.unparse(found.returns)}" if found.returns else ""
+    """Return what comes back."""
+    return f" -> {ast.unparse(found.returns)}" if found.returns else ""
 
 
 def decorators(found: Definition) -> set[str]:
-    """Their names, without arguments."""
+    """Return the names of decorators, without arguments."""
     return {ast.unparse(one).split("(")[0].split(".")[-1] for one in found.decorator_list}
 
 
-def documentation(found: ast.Module | Definition) -> str:
-    """The docstring."""
+def documentation(found: Definition) -> str:
+    """Return the docstring."""
     return inspect.cleandoc(ast.get_docstring(found, clean=False) or "")
 
 
 def described(text: str) -> list[str]:
-    """Paragraphs as they are; blocks of code and formulas, which are indented or look like code, in fences."""
+    """Return paragraphs as they are, and indented blocks in fences."""
     lines: list[str] = []
     for part in text.split("\n\n"):
-        if all(line.startswith("    ") for line in part.splitlines()) or looks_like_code(part):
-            lines += code(inspect.cleandoc(part) if part.startswith("    ") else part)
+        if part and all(line.startswith("    ") for line in part.splitlines()):
+            lines += code(inspect.cleandoc(part))
         else:
             lines += [escape(line) for line in part.splitlines()]
         lines.append("")
     return lines[:-1]
 
 
-def looks_like_code(part: str) -> bool:
-    """Calls without a sentence around them, as in the examples of packages."""
-    first = part.splitlines()[0]
-    return bool(re.match(r"[\w.]+ = |[\w.]+\(.*\)|for \w+ in ", first)) and not first.endswith(".")
-
-
 def code(text: str) -> list[str]:
-    """In a fence; long signatures have an argument on each line."""
+    """Return text in a fence; a long signature has an argument on each line."""
     if "\n" not in text and len(text) > LONGEST and "(" in text:
         text = broken(text)
     return ["```python", text, "```"]
 
 
 def broken(text: str) -> str:
-    """One argument on each line: cut at commas that are in no inner bracket."""
+    """Put each argument on a line: cut at commas that are in no inner bracket."""
     begin = text.index("(")
-    depth, parts, last = 0, [], begin + 1
+    depth, parts, last, place = 0, [], begin + 1, begin
     for place in range(begin, len(text)):
         depth += (text[place] in "([{") - (text[place] in ")]}")
         if depth == 0:
@@ -255,7 +309,7 @@ def broken(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Signs that Markdown would take for its own."""
+    """Escape signs that Markdown would take for its own."""
     return re.sub(r"(?<![`\w])\*(?=\w)|<(?=\w)", lambda found: "\\" + found[0], text)
 
 

@@ -27,7 +27,8 @@ from runs import Lines, Run, Runs, Text, compare, file_name, read_lines
 from toledo.combination.combiner import Combiner
 from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
 from toledo.combination.lines import as_sentences
-from toledo.combination.tuning import Settings
+from toledo.combination.settings import CombinationSettings
+from toledo.combination.tuning import TuningRun
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.mbr import MBR
@@ -50,20 +51,23 @@ CHOICES = {"MBR choice, BLEU": MBR("bleu"), "MBR choice, chrF": MBR("chrf")}
 class Condition:
     """Settings, whether the language model knows the outputs, and the rule that decides."""
 
-    settings: Settings
+    settings: CombinationSettings
     biased: bool = True
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
 
 
+ENTROPY = (3.0,)
 CONDITIONS = {
-    "latBLEU": Condition(Settings(method="lattice-bleu"), biased=False),
-    "nbExpBLEU": Condition(Settings(method="list-expected-bleu"), biased=False),
-    "latExpBLEU": Condition(Settings(), biased=False),
-    "latExpBLEU − novel bigram": Condition(Settings(features=()), biased=False),
-    "latExpBLEU + biased LM": Condition(Settings()),
-    "latExpBLEU + biased LM − novel bigram": Condition(Settings(features=())),
-    "latExpBLEU + biased LM + support": Condition(Settings(features=MORE)),
-    "latExpBLEU + biased LM + support, consensus": Condition(Settings(features=MORE), rule=Consensus(size=100)),
+    "latBLEU": Condition(CombinationSettings(entropy=ENTROPY, objective="lattice-bleu"), biased=False),
+    "nbExpBLEU": Condition(CombinationSettings(entropy=ENTROPY, objective="list-expected-bleu"), biased=False),
+    "latExpBLEU": Condition(CombinationSettings(entropy=ENTROPY), biased=False),
+    "latExpBLEU − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=()), biased=False),
+    "latExpBLEU + biased LM": Condition(CombinationSettings(entropy=ENTROPY)),
+    "latExpBLEU + biased LM − novel bigram": Condition(CombinationSettings(entropy=ENTROPY, features=())),
+    "latExpBLEU + biased LM + support": Condition(CombinationSettings(entropy=ENTROPY, features=MORE)),
+    "latExpBLEU + biased LM + support, consensus": Condition(
+        CombinationSettings(entropy=ENTROPY, features=MORE), rule=Consensus(size=100)
+    ),
 }
 
 
@@ -143,7 +147,7 @@ class Bench:
         references = self.texts["tune"].references
         combiner = Combiner.tune(
             self.segments("tune"), references, self.systems, self.vocabulary, self.model("tune", bias), settings,
-            threads=self.threads,
+            run=TuningRun(threads=self.threads),
         )  # fmt: skip
         tuned = time.process_time()
         for half in HALVES:

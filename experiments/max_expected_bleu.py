@@ -31,12 +31,13 @@ from runs import Run, Runs, Text, compare, mean_text, read_lines, save_figure
 
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
-from toledo.refinement.expected_bleu import ListSpace, PhraseLists, normalised, used_pairs
+from toledo.refinement.expected_bleu import ListSpace, normalised
 from toledo.refinement.loop import STAGES, families_of, method_of
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import PhraseLists, used_pairs
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import PAPER, RefineSettings
 from toledo.runs.history import History
@@ -209,13 +210,13 @@ class Bench:
         return {name: text for name, text in self.texts.items() if name != "validation"}
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> PhraseModel:
         """The model before refinement, trained once."""
         if not (self.work / "model").exists():
             phrases = PhraseTraining(max_length=4, lexical="model1", reordering=True)
             config = Training(phrases=phrases, distortion_limit=self.pair.distortion_limit)
             train(self._corpus(), config, threads=self.threads).save(self.work / "model")
-        return Model.load(self.work / "model")
+        return PhraseModel.load(self.work / "model")
 
     def _corpus(self) -> ParallelCorpus:
         """The training text without what is held out, in words that begin anew."""
@@ -275,7 +276,7 @@ class Bench:
         run["scores"] = self._translate(last, model)
         self.runs.add(run)
 
-    def _refined(self, name: str) -> tuple[Model, History | None]:
+    def _refined(self, name: str) -> tuple[PhraseModel, History | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
         if name == "baseline":
             return self.procedure().baseline(settings("both")), None
@@ -283,7 +284,7 @@ class Bench:
         refined = self.procedure(condition.settings).run(condition.settings)
         return refined.model, refined.history
 
-    def _translate(self, name: str, model: Model) -> dict[str, float]:
+    def _translate(self, name: str, model: PhraseModel) -> dict[str, float]:
         scores = {}
         search = BeamSearch(model, Beam(POP_LIMIT))
         for part, text in self.texts.items():
@@ -361,12 +362,12 @@ def print_carried(bench: Bench) -> None:
         how = given.resolved()
         began = time.process_time()
         own, other = (ListSpace(each, how.level) for each in some)
-        parameters = Parameters(model, families_of(how), used_pairs(lists), bench.threads)
+        parameters = TrainedParameters(model, families_of(how), used_pairs(lists), bench.threads)
         exponents = normalised(weights, model.feature_names, how.sharpness)
         values = prior_values(parameters.families)
         before = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
         for stage in STAGES[how.parameters]:
-            objective = Objective(own, parameters, exponents, how.tau, stage, how.lexicon_tau, how.distance)
+            objective = RefinementObjective(own, parameters, exponents, how.tau, stage, how.lexicon_tau, how.distance)
             for _ in range(how.iterations):
                 values = method_of(how).step(objective, values, objective.at(values)).values
         after = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]

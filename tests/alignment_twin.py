@@ -112,7 +112,7 @@ class HmmTwin:
         return max(-REACH, min(REACH, jump)) + REACH
 
 
-def symmetrise(forward: list[int], backward: list[int], method: str) -> set[Link]:
+def symmetrize(forward: list[int], backward: list[int], method: str) -> set[Link]:
     """Moses' symal with sets of points (target, source), visited in order while they grow; gives (source, target)."""
     from_forward = {(target, source) for target, source in enumerate(forward) if source >= 0}
     from_backward = {(target, source) for source, target in enumerate(backward) if target >= 0}

@@ -8,7 +8,7 @@ from math import log10
 import numpy as np
 from hypothesis import strategies as st
 
-from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.backoff import BackoffModel, NGramTable
 from toledo.text.corpus import Sentences, sentences_from
 from toledo.text.vocabulary import BEGIN, END, UNKNOWN
 
@@ -97,7 +97,7 @@ def to_arrays(model: Model, order: int) -> BackoffModel:
         words = np.array([g[-1] for g in ngrams], np.int32)
         scores = np.array([model[g][0] for g in ngrams], np.float32)
         backoffs = np.array([model[g][1] for g in ngrams] if n < order else [], np.float32)
-        orders.append(NGrams(contexts, words, scores, backoffs))
+        orders.append(NGramTable(contexts, words, scores, backoffs))
         places = {g: i for i, g in enumerate(ngrams)}
     return BackoffModel(tuple(orders))
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus, sentences_from
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
@@ -30,7 +30,7 @@ def sentence_pairs(draw: st.DrawFn) -> SentencePair:
 corpora = st.lists(sentence_pairs(), min_size=1, max_size=6)
 
 
-def encode(sentences: list[SentencePair]) -> tuple[ParallelCorpus, Alignments]:
+def encode(sentences: list[SentencePair]) -> tuple[ParallelCorpus, WordLinks]:
     sides = [
         sentences_from(
             np.array([word for pair in sentences for word in pair[side]], np.int32),
@@ -43,7 +43,7 @@ def encode(sentences: list[SentencePair]) -> tuple[ParallelCorpus, Alignments]:
     corpus = ParallelCorpus(*sides, Vocabulary(words), Vocabulary(words), np.arange(1, len(sentences) + 1))
     offsets = np.cumsum([0, *(len(pair[2]) for pair in sentences)])
     links = np.array([link for pair in sentences for link in pair[2]], np.int32).reshape(-1, 2)
-    return corpus, Alignments(offsets, links)
+    return corpus, WordLinks(offsets, links)
 
 
 @dataclass

@@ -1,47 +1,107 @@
 """Commands and programs of a page, run as printed."""
 
 import glob
+import io
 import re
 import shlex
 import subprocess
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
-from click.testing import Result
-from typer.testing import CliRunner
+from command_line import Finished, run
 
-from toledo.cli.app import app
+TIMES = re.compile(r"[\d.]+(?= CPU s)")
 
 
-def run_commands(page: Path, count: int) -> Result:
-    """All lines of a page that begin with `toledo`, which are so many; what the last one printed."""
+def run_page(text: str, names: dict[str, Any] | None = None) -> str:
+    """Run the fenced blocks of a page in their order, in the current directory; return all that was printed.
+
+    Blocks are `sh` (each line), `python` (all share their names), `json`, `toml` or `nbest` (written to the file that
+    the text before names last) and `text`: what the block before it prints, where … stands for
+    anything and times may differ.
+    """
+    names, printed, everything = {} if names is None else names, "", ""
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        kind, block = match.groups()
+        if kind in ("json", "toml", "nbest"):
+            Path(re.findall(r"`([\w.-]+\.\w+)`", text[: match.start()])[-1]).write_text(block, encoding="utf-8")
+        elif kind == "text":
+            check_shown(block, printed)
+        elif kind in ("sh", "python"):
+            printed = _run_shell(block) if kind == "sh" else _run_python(block, names)
+            everything += printed
+    return everything
+
+
+def check_shown(shown: str, printed: str) -> None:
+    """Check that the lines that a page shows are printed, in their order."""
+    lines = iter(line.rstrip() for line in printed.splitlines())
+    for line in shown.splitlines():
+        pattern = ".*".join(map(re.escape, TIMES.sub("…", line.rstrip()).split("…")))
+        assert any(re.fullmatch(pattern, TIMES.sub("0", one)) for one in lines), f"{line}\nis not in\n{printed}"
+
+
+def _run_shell(block: str) -> str:
+    block = re.sub(r"^for (\w+) in (.*); do\n(.*?)^done\n", _unroll, block.replace("\\\n", " "), flags=re.M | re.S)
+    lines = [line for line in block.splitlines() if not re.match(r"make |\. |mkdir |.*--help$", line)]
+    return "".join(map(run_line, lines))
+
+
+def _unroll(loop: re.Match[str]) -> str:
+    name, values, body = loop.groups()
+    return "".join(re.sub(r"^    ", "", body, flags=re.M).replace(f"${name}", value) for value in values.split())
+
+
+def _run_python(block: str, names: dict[str, Any]) -> str:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(block, "page", "exec"), names)
+    return printed.getvalue()
+
+
+def write_systems() -> None:
+    """Write outputs of three systems into tune/ and test/, and references that are those of the first one."""
+    sentences = [
+        "The cat {} on the mat.",
+        "The dog {} on the mat.",
+        "A bird {} in the tree.",
+        "He waits for the train.",
+    ]
+    for folder in ("tune", "test"):
+        Path(folder).mkdir()
+        for name, verb in {"A": "sat", "B": "sits", "C": "sat"}.items():
+            Path(folder, f"{name}.en").write_text("".join(f"{line.format(verb)}\n" for line in sentences))
+        Path(f"{folder}.en").write_text(Path(folder, "A.en").read_text())
+
+
+def run_commands(page: Path, count: int) -> Finished:
+    """Run all indented lines of a page that begin with `toledo`, which are so many; return what the last one left."""
     commands = re.findall(r"^    toledo (.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(commands) == count
     for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+        result = run(*shlex.split(command))
         assert result.exit_code == 0, f"{command}\n{result.output}"
     return result
 
 
 def run_lines(text: str) -> dict[str, str]:
-    """Indented lines that call `toledo` or `printf`, one after the other; what each printed."""
-    printed = {}
-    for line in re.findall(r"^    ((?:toledo|printf) .*)", text, re.MULTILINE):
-        if line.startswith("printf"):
-            subprocess.run(["sh", "-c", line], check=True)
-        elif not line.endswith("--help"):
-            printed[line] = run_line(line)
-    return printed
+    """Run indented lines that call `toledo` or `printf`, one after the other; return what each printed."""
+    lines = re.findall(r"^    ((?:toledo|printf) .*)", text, re.MULTILINE)
+    return {line: run_line(line) for line in lines if not line.endswith("--help")}
 
 
 def run_line(line: str) -> str:
-    """A call of toledo with `<`, `>` and patterns of file names; what it printed."""
-    words = shlex.split(line)[1:]
-    source = Path(words.pop(words.index("<") + 1)).read_text(encoding="utf-8") if "<" in words else None
+    """Run a call of `toledo` with `<`, `>` and patterns of file names, or of another program; return its output."""
+    if not line.startswith("toledo "):
+        return subprocess.run(["sh", "-c", line], check=True, capture_output=True, text=True).stdout
+    words = shlex.split(line, comments=True)[1:]
+    source = Path(words.pop(words.index("<") + 1)).read_text(encoding="utf-8") if "<" in words else ""
     target = Path(words.pop(words.index(">") + 1)) if ">" in words else None
     words = [
         name for word in words if word not in "<>" for name in (sorted(glob.glob(word)) if "*" in word else [word])
     ]
-    result = CliRunner().invoke(app, words, input=source, catch_exceptions=False)
+    result = run(*words, input=source)
     assert result.exit_code == 0, f"{line}\n{result.output}"
     if target:
         target.write_text(result.stdout, encoding="utf-8")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from toledo.combination.alignment import Matcher
-from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import Output, build_networks, distinct_hypotheses
 from toledo.text.vocabulary import Vocabulary
 
@@ -21,7 +21,7 @@ SEGMENTS = [
 REFERENCES = [[["the", "cat", "sat", "on", "a", "mat"]], [["yesterday", "he", "went", "home"]], [["yes", "!"]]]
 
 
-def lattice_of(own: Sequence[Output], vocabulary: Vocabulary, **options: object) -> Lattice:
+def lattice_of(own: Sequence[Output], vocabulary: Vocabulary, **options: object) -> NetworkLattice:
     hypotheses = distinct_hypotheses(own, vocabulary)
     networks = build_networks(hypotheses, vocabulary, Matcher(), **options)  # type: ignore[arg-type]
     return join_networks(networks, hypotheses, NAMES[: len(own)], vocabulary)

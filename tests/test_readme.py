@@ -1,46 +1,64 @@
-"""The commands and the Python of the README and of the pages on training and translating run as printed."""
+"""The README and the pages on training and translating run as printed."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from page_commands import programs, run_lines
+from page_commands import run_page, write_systems
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"]
-SENTENCES = ["The cat {} on the mat.", "The dog {} on the mat.", "A bird {} in the tree.", "He waits for the train."]
-VERBS = {"A": "sat", "B": "sits", "C": "sat"}
+TRAINING, TRANSLATION = ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for language in ("de", "en"):
         Path(f"raw.{language}").write_text("Hello, world!\nAnd more.\n")
-    text = page.read_text(encoding="utf-8")
-    assert len(run_lines(text)) >= 6
-    (program,) = programs(text)
-    exec(compile(program, str(page), "exec"), {})
-    assert Path("another-model", "model.toml").is_file()
+    run_page(TRAINING.read_text(encoding="utf-8"))
+    assert len(Path("test.out").read_text(encoding="utf-8").splitlines()) == 100
+    assert len(Path("clean.de").read_text(encoding="utf-8").splitlines()) == 2
+    assert all(Path(name, "model.toml").is_file() for name in ("model", "imported", "another-model"))
 
 
-def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_on_translating_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    Path("samples.jsonl").write_text("\n".join(re.findall(r"^    (\{\".*\})$", text, re.MULTILINE)), encoding="utf-8")
-    for folder in ("tune", "test"):
-        Path(folder).mkdir()
-        for name, verb in VERBS.items():
-            Path(folder, f"{name}.en").write_text("\n".join([line.format(verb) for line in SENTENCES]) + "\n")
-        Path(f"{folder}.en").write_text(Path(folder, "A.en").read_text())
-    printed = run_lines(text)
-    assert len(printed) == 4
+    names: dict[str, Any] = {}
+    run_page(TRANSLATION.read_text(encoding="utf-8"), names)
+    assert names["texts"] == Path("test.out").read_text(encoding="utf-8").splitlines()
+    for name in ("mbr", "lmbr", "itg", "gibbs", "scores"):
+        assert len(Path(f"test.{name}").read_text(encoding="utf-8").splitlines()) == 50
+    assert all(Path(name).exists() for name in ("forests", "test.slf", "test.hg.gz", "test.trace", "forced.jsonl"))
+
+
+@pytest.fixture
+def readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    write_systems()
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_choosing_and_comparing_in_the_readme(readme: str) -> None:
+    """Blocks without a combination."""
+    text = re.sub(r"^```(?:sh|python)\n[^`]*ombin[^`]*^```$", "", readme, flags=re.MULTILINE)
+    printed = run_page(text)
     assert len(Path("out.txt").read_text().splitlines()) == 2
+    assert printed.count("BLEU   nrefs:1|") == 2
+    assert printed.count("paired bootstrap against 'A'") == 2
+
+
+def test_the_readme_runs(readme: str) -> None:
+    names: dict[str, object] = {}
+    printed = run_page(readme, names)
     assert Path("combined.en").read_text() == Path("test.en").read_text()
-    assert "BLEU|nrefs:1" in printed["toledo evaluate --reference test.en test/A.en combined.en"]
-    (program,) = programs(text)
-    exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out == "The cat sat on the mat.\n"
+    assert names["combined"] == Path("test.en").read_text().splitlines()
+    assert re.search(
+        r"^system +BLEU  share\nA +\d+\.\d\d  0\.\d{3}\n(.*\n){2}combination +\d+\.\d\d$", printed, re.MULTILINE
+    )
+
+
+def test_the_readme_is_short(readme: str) -> None:
+    assert len(readme.split()) <= 800
 
 
 def test_the_measured_figures_are_those_of_the_results() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.model import Model
-from toledo.phrases.table import Alignments
+from toledo.model import PhraseModel
+from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.sample.corpus import generate
 from toledo.search.beam.search import BeamSearch
@@ -20,7 +20,7 @@ from toledo.training import Training, train
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> ParallelCorpus:
     folder = tmp_path_factory.mktemp("sample")
     sample = generate(seed=3, train=400, tune=1, test=1)
-    (folder / "src").write_text("\n".join(sample.train.source) + "\n")
+    (folder / "src").write_text("\n".join(sample.train.sources) + "\n")
     (folder / "trg").write_text("\n".join(sample.train.references[0]) + "\n")
     return read_parallel(folder / "src", folder / "trg")
 
@@ -28,7 +28,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> ParallelCorpus:
 def test_the_model_translates_what_it_was_trained_on(corpus: ParallelCorpus, tmp_path: Path) -> None:
     model = train(corpus, Training(phrases=PhraseTraining(reordering=True)))
     model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
+    loaded = PhraseModel.load(tmp_path / "model")
     assert loaded.signature == model.signature
     assert loaded.word_lexicons is not None
     assert loaded.training["sentences"] == 400
@@ -50,7 +50,7 @@ def test_given_alignments_are_used_and_bad_pairs_left_out(tmp_path: Path, caplog
     (tmp_path / "src").write_text("a b\n\na a a a a a\nb\n")
     (tmp_path / "trg").write_text("x y\nx\nx\ny\n")
     corpus = read_parallel(tmp_path / "src", tmp_path / "trg")
-    links = Alignments(np.array([0, 2, 2, 3, 4]), np.array([[0, 0], [1, 1], [0, 0], [0, 0]], np.int32))
+    links = WordLinks(np.array([0, 2, 2, 3, 4]), np.array([[0, 0], [1, 1], [0, 0], [0, 0]], np.int32))
     with caplog.at_level(logging.INFO):
         model = train(corpus, Training(longest=5, lm_order=2), alignments=links)
     assert {(pair.source, pair.target) for pair in model.table} == {
@@ -70,7 +70,7 @@ def test_a_corpus_without_usable_pairs_is_refused(tmp_path: Path) -> None:
 
 
 def test_model1_weights_need_its_lexicons(corpus: ParallelCorpus) -> None:
-    empty = Alignments(np.zeros(len(corpus) + 1, np.int64), np.empty((0, 2), np.int32))
+    empty = WordLinks(np.zeros(len(corpus) + 1, np.int64), np.empty((0, 2), np.int32))
     with pytest.raises(InputError, match="need its lexicons"):
         train(corpus, Training(phrases=PhraseTraining(lexical="model1")), alignments=empty)
     model = train(corpus, Training(phrases=PhraseTraining(lexical="model1"), lm_order=1))

@@ -109,6 +109,12 @@ def read_segment_lines(path: str | Path, segments: int) -> list[str]:
     return lines
 
 
+def system_name(path: str | Path) -> str:
+    """Return the name of the system whose outputs a file has: `sys.NAME.en` is NAME, `before.out` is before."""
+    whole = Path(path).name.removesuffix(".gz")
+    return whole.rpartition(".")[0].removeprefix("sys.") or whole
+
+
 def display_name(path: str | Path) -> str:
     """How to name a file to the user."""
     return "<stdin>" if str(path) == STANDARD_STREAM else str(path)

@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from toledo import storage
-from toledo.errors import InputError
+from toledo.errors import InputError, ModelError
 from toledo.language_model.model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
@@ -45,10 +45,11 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class PhraseModel:
     """Everything that translation needs. `word_lexicons` are those of IBM Model 1, where the model was trained here.
 
-    `sparse` features of phrase pairs are optional; those without a weight weigh 0.
+    `sparse` features of phrase pairs are optional; those without a weight weigh 0. `rule` has the `name` of the
+    decision rule that the model translates with ("mbr:size=100") and its `scale`; by default it has none.
     """
 
     table: PhraseTable
@@ -58,6 +59,7 @@ class Model:
     word_lexicons: Lexicons | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     sparse: PairFeatures | None = None
+    rule: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.weights.array(self.feature_names)  # every feature must have a weight
@@ -98,7 +100,7 @@ class Model:
             ]
         )
 
-    def with_weights(self, weights: Weights) -> Model:
+    def with_weights(self, weights: Weights) -> PhraseModel:
         """The same model with other weights."""
         return replace(self, weights=weights)
 
@@ -111,6 +113,7 @@ class Model:
             "language_models": [{"order": model.order} for model in self.language_models],
             "search": _settings_table(self.settings),
             "training": dict(self.training),
+            **({"rule": dict(self.rule)} if self.rule else {}),
             **self.weights.to_table(),
         }
         storage.save(directory, DESCRIPTION, content, self._arrays(), keep)
@@ -141,23 +144,25 @@ class Model:
         return max([len(RESERVED), *sizes])
 
     @classmethod
-    def load(cls, directory: str | Path) -> Model:
+    def load(cls, directory: str | Path) -> PhraseModel:
         """Map a directory into memory; whatever is missing, damaged or does not fit together is refused."""
         file = Path(directory) / DESCRIPTION
         if not file.exists():
             remedy = "check the path; make a model with toledo train, or from Moses' files with toledo import"
-            raise InputError(f"no such file, so {directory} is not a model", file=file, remedy=remedy)
+            raise ModelError(f"no such file, so {directory} is not a model", file=file, remedy=remedy)
         content, arrays = storage.load(directory, DESCRIPTION)
         if content.get("format") != FORMAT:
-            raise InputError(
+            raise ModelError(
                 f"model format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="train it again"
             )
         try:
             return _assemble(cls, content, arrays, file)
+        except InputError:
+            raise
         except KeyError as error:
-            raise InputError(f"lacks {error}", file=file, remedy="restore the directory or train it again") from None
+            raise ModelError(f"lacks {error}", file=file, remedy="restore the directory or train it again") from None
         except (TypeError, ValueError) as error:
-            raise InputError(f"does not fit together: {error}", file=file, remedy="train it again") from None
+            raise ModelError(f"does not fit together: {error}", file=file, remedy="train it again") from None
 
 
 def feature_names(table: PhraseTable, language_models: int) -> tuple[str, ...]:
@@ -207,7 +212,7 @@ def _settings(table: Mapping[str, Any]) -> SearchSettings:
     return SearchSettings(table.get("distortion_limit"), table["table_limit"])
 
 
-def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: Path) -> Model:
+def _assemble(cls: type[PhraseModel], content: dict[str, Any], arrays: Arrays, file: Path) -> PhraseModel:
     source, target = (
         Vocabulary.from_arrays(arrays[f"{side}.bytes"], arrays[f"{side}.offsets"]) for side in ("source", "target")
     )
@@ -225,6 +230,7 @@ def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: P
         word_lexicons=lexicons,
         training=content["training"],
         sparse=PairFeatures.from_arrays(_part(arrays, "sparse")) if "sparse.ids" in arrays else None,
+        rule=content.get("rule", {}),
     )
 
 

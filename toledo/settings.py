@@ -83,6 +83,11 @@ class Registry(Generic[T]):
         entry = self._entry(name)
         return self.get(entry.name) if isinstance(entry, Preset) else _loaded(entry)
 
+    def preset(self, name: str) -> Preset | None:
+        """Return what a name is short for, or None if it has a class or function of its own."""
+        entry = self._entry(name)
+        return entry if isinstance(entry, Preset) else None
+
     def make(self, named: Named[T], **overrides: Any) -> T:
         """Return the thing that `named` stands for; `overrides` are settings on top of its own."""
         if not isinstance(named, str):

@@ -18,7 +18,7 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
-from toledo.errors import InputError
+from toledo.errors import InputError, ModelError
 from toledo.files import atomic_directory, open_to_read
 
 Array = NDArray[Any]
@@ -95,7 +95,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _damaged(path: Path, reason: str) -> InputError:
-    return InputError(
+def _damaged(path: Path, reason: str) -> ModelError:
+    return ModelError(
         f"damaged array: {reason}", file=path, remedy="restore the directory from a copy or make it again"
     )

@@ -10,9 +10,9 @@ import numpy as np
 from toledo.errors import InputError
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.model import Model, SearchSettings, default_weights, feature_names
+from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicons
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining, train_phrases
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, require_eflomal
 from toledo.progress import Progress, silent
@@ -39,13 +39,13 @@ def train(
     corpus: ParallelCorpus,
     config: Training = Training(),
     *,
-    alignments: Alignments | None = None,
+    alignments: WordLinks | None = None,
     word_lexicons: Lexicons | None = None,
     language_models: tuple[LanguageModel, ...] = (),
     language_model_text: Sentences | None = None,
     threads: int | None = None,
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Train a model on sentence pairs.
 
     Give `alignments` (one for each pair) to use those instead of our own, with the `word_lexicons` that go with them if
@@ -77,7 +77,7 @@ def train(
         progress=progress,
     )
     table = phrases.table(corpus.source_vocabulary, corpus.target_vocabulary)
-    return Model(
+    return PhraseModel(
         table=table,
         language_models=language_models,
         weights=default_weights(feature_names(table, len(language_models))),
@@ -92,8 +92,8 @@ def train(
 
 
 def _clean(
-    corpus: ParallelCorpus, alignments: Alignments | None, longest: int
-) -> tuple[ParallelCorpus, Alignments | None]:
+    corpus: ParallelCorpus, alignments: WordLinks | None, longest: int
+) -> tuple[ParallelCorpus, WordLinks | None]:
     keep = corpus.usable(longest)
     if not keep.any():
         raise InputError(

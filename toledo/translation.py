@@ -1,28 +1,42 @@
-"""Blocks of lines to blocks of translations: by a search, by a decision rule on what it finds, or as given."""
+"""Blocks of lines to blocks of translations: by a search, by a decision rule on what it finds, or as given.
+
+What is known of a translation beside its text is in `Translated`, and in `Trace`: its phrases with what each of them
+contributes to the score.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
+from toledo.compiled.kernels import compiled_kernels
+from toledo.consensus.choice import Choice
 from toledo.consensus.decide import Viterbi, decide
-from toledo.consensus.rule import Rule
+from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.scale import ScaleTable, choose_sampled_scale, scales_for
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, read_blocks, read_lines
-from toledo.forest.derivations import viterbi
+from toledo.files import STANDARD_STREAM, display_name, read_blocks
+from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
+from toledo.formats.hypotheses import to_entry
+from toledo.metrics.metric import Metric
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
+from toledo.results import Hypothesis, Result, TableResult, plain
 from toledo.search.beam.forced import ForcedDecoder
+from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
+from toledo.search.gibbs.samples import Samples
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.search import Search
-from toledo.search.steps import Step, steps_of
+from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
 from toledo.search.weighted_model import EncodedSentence, as_given
-from toledo.text.vocabulary import split_words
+from toledo.text.vocabulary import UNKNOWN, split_words
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +45,165 @@ LINES_AT_ONCE = 10_000
 FORESTS_AT_ONCE = 256  # they need far more memory than text
 MOST_REASONS = 10
 FEW_WORDS = 20  # too few to say anything of a text
+LONGER = 5  # times as many iterations are worth a try where chains disagree
+TEXT_COLUMNS = 3  # of a trace
 ONE_EACH = "give one translation for each line of the text"
 
 
 @dataclass(frozen=True)
+class Translated(Result):
+    """A translation and how it came about.
+
+    `hypothesis` is its derivation with model score, features and word alignment; `segmentation` has the first and the
+    last source word (plus 1) and the target words of each phrase. Where a rule has chosen the text, there is a `choice`
+    instead of them.
+    """
+
+    text: str
+    score: float | None = None
+    hypothesis: Hypothesis | None = field(default=None, repr=False)
+    choice: Choice | None = None
+    alignment: tuple[tuple[int, int], ...] | None = field(default=None, repr=False)
+    segmentation: tuple[tuple[int, int, str], ...] | None = field(default=None, repr=False)
+    unknown_words: tuple[str, ...] = ()
+    segment: int = 0
+    sign: str = field(default="", repr=False)
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """How the text was translated."""
+        return self.sign
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        found = super().to_dict()
+        del found["sign"]
+        return {"segment": found.pop("segment"), **found}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Trace(TableResult):
+    """The phrases of a translation: their features as they are, their weighted score, and the total so far.
+
+    `reason` says why there is no translation, `counts` how much work it was.
+    """
+
+    source: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    unknown_words: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    segment: int = 0
+
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each phrase and one for the end of the sentence."""
+        return [dict(zip(self.rows[0], row, strict=True)) for row in self.rows[2:]]
+
+    def __str__(self) -> str:
+        lines = [f"segment {self.segment}: {self.source}"]
+        lines += _aligned(self.rows) if self.rows else [f"  no translation{f': {self.reason}' if self.reason else ''}"]
+        if self.unknown_words:
+            lines.append(f"  unknown: {' '.join(self.unknown_words)}")
+        return "\n".join([*lines, "  " + ", ".join(f"{number} {name}" for name, number in self.counts.items())])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledHypotheses(Result, Sequence[Hypothesis]):
+    """Derivations drawn from the model's distribution, those drawn most often first, each with its `count`."""
+
+    samples: Samples
+    source: Sequence[str] = ()
+
+    @cached_property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The distinct derivations."""
+        found, derivations, names = [], self.samples.derivations, self.samples.model.feature_names
+        for number, values in enumerate(self.forest.features.tolist()):
+            steps = derivations.steps(number)
+            text = as_given(" ".join(word for step in steps for word in step.words), self.source)
+            links = word_links(self.samples.model.table, steps)
+            features, count = dict(zip(names, values, strict=True)), int(self.samples.counts[number])
+            found.append(Hypothesis(text, float(self.samples.scores[number]), features, count=count, alignment=links))
+        return tuple(found)
+
+    @property
+    def forest(self) -> Forest:
+        """One edge for each derivation; its distribution at the model's weights is that of the samples."""
+        return self.samples.forest
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """Whether the sampler has run long enough: `r_hat`, `effective_size`, `entropy`, and more."""
+        return diagnose(self.samples)
+
+    def expected_ngrams(self, order: int = 4) -> dict[str, float]:
+        """Return the expected count of each n-gram, with all translations that each phrase could have had."""
+        words = self.samples.model.target_vocabulary.words
+        return {" ".join(words(ngram)): count for ngram, count in self.samples.expected_ngrams(order).items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the derivations and what is known about the chains."""
+        return {"hypotheses": plain(self.hypotheses), "diagnostics": self.diagnostics.to_json()}
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @overload
+    def __getitem__(self, place: int) -> Hypothesis: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Hypothesis]: ...
+    def __getitem__(self, place: int | slice) -> Hypothesis | Sequence[Hypothesis]:
+        return self.hypotheses[place]
+
+    def __repr__(self) -> str:
+        return f"SampledHypotheses({self.samples.size} samples, {len(self)} derivations)"
+
+
+@dataclass(frozen=True)
 class TranslatedLine:
-    """What is known of one segment: `line` is the result, `steps` are the phrases of the best derivation."""
+    """What is known of one segment: `line` is the result, `steps` are the phrases of the best derivation.
+
+    `decision` is what a rule has chosen, if there is one.
+    """
 
     source: Sequence[str]
     line: str
     steps: tuple[Step, ...]
+    score: float = -math.inf
     forest: Forest | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    decision: Decision | None = None
+    unknown: tuple[str, ...] = ()
+
+    def trace(self, segment: int, weights: Mapping[str, float], reason: str = "") -> Trace:
+        """Return the phrases of the best derivation, if there is one; this needs the forest."""
+        best = self._best(weights)
+        source = " ".join(self.source)
+        if best is None:
+            return Trace(source, (), (), self.counts, reason, segment)
+        steps = steps_of(best)
+        unknown = tuple(self.source[step.begin] for step in steps if step.pair == COPIED)
+        return Trace(source, tuple(_rows(self.source, best, steps, weights)), unknown, self.counts, "", segment)
+
+    def result(self, model: PhraseModel, segment: int, choice: Choice | None, sign: str) -> Translated:
+        """Return everything that is known, without the forest."""
+        if self.decision is not None or self.score == -math.inf:
+            return Translated(self.line, None, None, choice, None, None, self.unknown, segment, sign)
+        links = word_links(model.table, self.steps)
+        best = self._best(model.weights)
+        features = {} if best is None else dict(to_entry(best, model.weights).features)
+        hypothesis = Hypothesis(self.line, self.score, features, alignment=links)
+        phrases = tuple((step.begin, step.end, " ".join(step.words)) for step in self.steps)
+        return Translated(self.line, self.score, hypothesis, None, links, phrases, self.unknown, segment, sign)
+
+    def _best(self, weights: Mapping[str, float]) -> Derivation | None:
+        if self.forest is None or self.forest.provenance is None:  # lists of samples do not know their phrases
+            return None
+        (best,) = viterbi(self.forest, self.forest.scores(weights))
+        return best
 
 
 class Translator:
@@ -73,25 +234,15 @@ class Translator:
         lines = 0
         for block in read_blocks(source, size=BYTES_AT_ONCE, prompt=True):
             texts = _lines(block)
-            yield from self._parts([split_words(line) for line in texts], lines)
+            yield from self.parts([split_words(line) for line in texts], lines)
             lines += len(texts)
 
     def lines(self, sentences: Sequence[Sequence[str]]) -> list[str]:
         """Translate sentences that are all there."""
-        return [found.line for part in self._parts(sentences, 0) for found in part]
+        return [found.line for part in self.parts(sentences) for found in part]
 
-    def report(self) -> None:
-        """Log how many segments have no translation, and whether this is the text that the model knows."""
-        if self.words >= FEW_WORDS and self.unknown > self.words / 2:
-            log.warning(
-                "%d of %d words are unknown to the model: is this its source language, tokenised in the same way?",
-                self.unknown,
-                self.words,
-            )
-        if self.failed:
-            log.warning("%d segments have no translation", self.failed)
-
-    def _parts(self, sentences: Sequence[Sequence[str]], first: int) -> Iterator[list[TranslatedLine]]:
+    def parts(self, sentences: Sequence[Sequence[str]], first: int = 0) -> Iterator[list[TranslatedLine]]:
+        """Translate sentences part by part; `first` is the number of the first one."""
         size = FORESTS_AT_ONCE if self.forests else LINES_AT_ONCE
         for begin in range(0, len(sentences), size):
             encoded = self.search.encode(sentences[begin : begin + size])
@@ -99,55 +250,102 @@ class Translator:
             self.unknown += sum(sentence.unknown for sentence in encoded)
             yield self._translate(encoded, first + begin)
 
+    @property
+    def signature(self) -> str:
+        """How this translates, in one line."""
+        rule = "viterbi" if self.rule is None else f"{self.rule.name}|scale:{self.scale:g}"
+        return f"rule:{rule}|{self.model.signature}"
+
+    def result(self, found: TranslatedLine, segment: int) -> Translated:
+        """Return everything that is known of a line, without its forest."""
+        return found.result(self.model, segment, self._choice(found, segment), self.signature)
+
+    def _choice(self, found: TranslatedLine, segment: int) -> Choice | None:
+        if self.rule is None or found.decision is None:
+            return None
+        metric = getattr(self.rule, "metric", None)
+        name = metric.name if isinstance(metric, Metric) else metric
+        value = found.decision.value if found.decision.value > -math.inf else None
+        return Choice(
+            found.line, score=value, rule=self.rule.name, metric=name, scale=self.scale, segment=segment,
+            sign=self.signature,
+        )  # fmt: skip
+
+    def report(self) -> None:
+        """Log how many segments have no translation, and whether this is the text that the model knows."""
+        if self.words >= FEW_WORDS and self.unknown > self.words / 2:
+            log.warning(
+                "%d of %d words are unknown to the model: is this its source language, tokenized in the same way?",
+                self.unknown,
+                self.words,
+            )
+        if self.failed:
+            log.warning("%d segments have no translation", self.failed)
+        if isinstance(self.search, ObservedGibbs) and self.search.r_hats:
+            _report_chains(self.search.r_hats, self.search.settings.iterations)
+
+    @property
+    def diagnostics(self) -> list[Diagnostics]:
+        """What a sampler has noted about its chains."""
+        return self.search.notes if isinstance(self.search, ObservedGibbs) else []
+
     def _translate(self, sentences: list[EncodedSentence], first: int) -> list[TranslatedLine]:
         if not self.forests:
             best = self.search.translate(sentences, self.threads, self.progress)
             self.failed += sum(one.score == -math.inf for one in best)
             return [
-                TranslatedLine(one.words, as_given(str(found), one.words), found.steps)
+                TranslatedLine(one.words, as_given(str(found), one.words), found.steps, found.score, unknown=_new(one))
                 for one, found in zip(sentences, best, strict=True)
             ]
         results = self.search.results(sentences, self.threads, self.progress)
         self.failed += sum(one.translation.score == -math.inf for one in results)
-        lines = self._decide([one.forest for one in results]) or [str(one.translation) for one in results]
-        found = []
-        for sentence, line, one in zip(sentences, lines, results, strict=True):
+        decisions = self._decide([one.forest for one in results])
+        lines = []
+        for sentence, decision, one in zip(sentences, decisions, results, strict=True):
             work = {"options": one.options, "steps tried": one.pops, "hypotheses": one.nodes}
-            counts = {**work, "edges kept": one.forest.edges}
-            text = as_given(line, sentence.words)
-            found.append(TranslatedLine(sentence.words, text, one.translation.steps, one.forest, counts))
-        return found
+            text = str(one.translation)
+            if decision is not None:
+                text = " ".join(self.model.target_vocabulary.words(decision.words.tolist()))
+            lines.append(
+                TranslatedLine(
+                    sentence.words, as_given(text, sentence.words), one.translation.steps, one.translation.score,
+                    one.forest, {**work, "edges kept": one.forest.edges}, decision, _new(sentence),
+                )
+            )  # fmt: skip
+        return lines
 
-    def _decide(self, forests: list[Forest]) -> list[str]:
+    def _decide(self, forests: list[Forest]) -> Sequence[Decision | None]:
         if self.rule is None:
-            return []
-        chosen = decide(self.rule, forests, self.model.weights, self.scale, self.threads, self.progress)
-        vocabulary = self.model.target_vocabulary
-        return [" ".join(vocabulary.words(one.words.tolist())) for one in chosen]
+            return [None] * len(forests)
+        return decide(self.rule, forests, self.model.weights, self.scale, self.threads, self.progress)
 
 
 class ForcedTranslator(Translator):
     """Scores given translations instead of searching; the result of a line is the score of its best derivation."""
 
     def __init__(
-        self, search: Search[Any], targets: str, *, threads: int | None = None, progress: Progress = silent
+        self,
+        search: Search[Any],
+        targets: Iterable[str],
+        *,
+        name: str = "`targets`",
+        threads: int | None = None,
+        progress: Progress = silent,
     ) -> None:
         super().__init__(search, forests=True, threads=threads, progress=progress)
-        self.targets = targets
-        self._forced, self._given = ForcedDecoder(search.model), read_lines(targets)
+        self.name = name
+        self._forced, self._given = ForcedDecoder(search.model), iter(targets)
 
     def blocks(self, source: str) -> Iterator[list[TranslatedLine]]:
         """Score the translations of a file block by block."""
-        if source == self.targets == STANDARD_STREAM:
+        if source == self.name == STANDARD_STREAM:
             raise InputError("text and translations cannot both come from standard input", remedy="name a file")
         lines = 0
         for block in super().blocks(source):
             lines += len(block)
             yield block
         if next(self._given, None) is not None:
-            raise InputError(
-                f"more than the {lines} lines of the text", file=display_name(self.targets), remedy=ONE_EACH
-            )
+            raise InputError(f"more than the {lines} lines of the text", file=display_name(self.name), remedy=ONE_EACH)
 
     def report(self) -> None:
         """Log how many translations cannot be made by the model."""
@@ -157,26 +355,31 @@ class ForcedTranslator(Translator):
         if failed:
             log.warning("%d segments have no translation as given", failed)
 
+    def why_not(self, found: TranslatedLine, target: str) -> str:
+        """Return why the model cannot produce a translation."""
+        return self._forced.why_not(found.source, split_words(target))
+
     def _translate(self, sentences: list[EncodedSentence], first: int) -> list[TranslatedLine]:
         targets = [self._target(first + place) for place in range(len(sentences))]
         forests = self._forced.forests(sentences, targets, self.threads, self.progress)
         found = []
         for number, (sentence, target, forest) in enumerate(zip(sentences, targets, forests, strict=True), start=first):
             (best,) = viterbi(forest, forest.scores(self.model.weights))
-            counts = {"nodes": forest.nodes, "edges": forest.edges}
+            counts, unknown = {"nodes": forest.nodes, "edges": forest.edges}, _new(sentence)
             if best is None:
-                found.append(TranslatedLine(sentence.words, "-inf", (), forest, counts))
+                found.append(TranslatedLine(sentence.words, "-inf", (), -math.inf, forest, counts, None, unknown))
                 if self.failed < MOST_REASONS:
                     log.warning("segment %d: %s", number, self._forced.why_not(sentence.words, target))
                 self.failed += 1
             else:
-                found.append(TranslatedLine(sentence.words, f"{best.score:.6f}", steps_of(best), forest, counts))
+                line, steps = f"{best.score:.6f}", steps_of(best)
+                found.append(TranslatedLine(sentence.words, line, steps, best.score, forest, counts, None, unknown))
         return found
 
     def _target(self, number: int) -> list[str]:
         line = next(self._given, None)
         if line is None:
-            raise InputError(f"{number} lines, fewer than the text", file=display_name(self.targets), remedy=ONE_EACH)
+            raise InputError(f"{number} lines, fewer than the text", file=display_name(self.name), remedy=ONE_EACH)
         return split_words(line)
 
 
@@ -186,6 +389,7 @@ def sampled_scale_table(
     sentences: Sequence[Sequence[str]],
     references: Sequence[Sequence[Sequence[str]]],
     scales: Sequence[float] | None = None,
+    metric: Metric | None = None,
     *,
     threads: int | None = None,
     progress: Progress = silent,
@@ -199,9 +403,81 @@ def sampled_scale_table(
         translator = Translator(sampler, rule, scale, threads=threads, progress=progress)
         return [split_words(line) for line in translator.lines(sentences)]
 
-    return choose_sampled_scale(rule or Viterbi(), translate, numbers, references, threads=threads)
+    judge = {} if metric is None else {"metric": metric}
+    return choose_sampled_scale(rule or Viterbi(), translate, numbers, references, threads=threads, **judge)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """CPU time from here on, all threads together; unknown if kernels had to be compiled, which is not work."""
+
+    start: float = field(default_factory=time.process_time)
+    compiled: int = field(default_factory=compiled_kernels)
+
+    def report(self, sentences: int, words: int) -> str:
+        """Return a line about so many sentences and words."""
+        seconds = max(time.process_time() - self.start, 1e-9)
+        if compiled_kernels() > self.compiled:
+            return f"sentences: {sentences} (no speed: kernels were compiled meanwhile)"
+        rate = f"{sentences / seconds:.{0 if sentences > 9 * seconds else 1}f}"
+        return f"sentences: {sentences}, per CPU second {rate}; words per CPU second {words / seconds:.0f}"
+
+
+def _report_chains(r_hats: Sequence[float], iterations: int) -> None:
+    longer = f"try `search=gibbs:iterations={LONGER * iterations}`"
+    if any(math.isnan(one) for one in r_hats):
+        log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
+        return
+    bad, stuck = (sum(one > limit for one in r_hats) for limit in (SUSPICIOUS, STUCK))
+    summary = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(r_hats)} segments"
+    if not bad:
+        log.info("%s", summary)
+        return
+    log.warning("%s%s: their chains disagree; %s", summary, f", {stuck} of them stuck" if stuck else "", longer)
+
+
+def _new(sentence: EncodedSentence) -> tuple[str, ...]:
+    """Return the words that the model does not know."""
+    return tuple(sentence.words[place] for place in (sentence.source == UNKNOWN).nonzero()[0].tolist())
 
 
 def _lines(block: bytes) -> list[str]:
     """Return the lines of a block that ends with a line end, or with the file."""
     return [line.rstrip("\r") for line in block.decode("utf-8").removesuffix("\n").split("\n")]
+
+
+def _rows(
+    source: Sequence[str], best: Derivation, steps: Sequence[Step], weights: Mapping[str, float]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the head, the weights, one row for each phrase and one for the end of the sentence."""
+    forest = best.forest
+    names = [name for name in forest.feature_names if best.features[name]]
+    sparse = ["sparse"] if forest.sparse else []
+    yield "span", "source", "target", *names, *sparse, "score", "total"
+    yield "", "", "weight", *(_value(weights[name]) for name in names), *("" for _ in sparse), "", ""
+    columns = [forest.feature_names.index(name) for name in names]
+    scores, factors = forest.scores(weights), [weights[name] for name in names]
+    phrases = phrase_edges(best).tolist()
+    rest = [edge for edge in best.edges.tolist() if edge not in set(phrases)]  # start and end
+    heads = [[f"{s.begin}-{s.end - 1}", " ".join(source[s.begin : s.end]), " ".join(s.words)] for s in steps]
+    total = 0.0
+    for head, edges in zip([*heads, ["", "", "</s>"]], [*([edge] for edge in phrases), rest], strict=True):
+        values = forest.features[edges][:, columns].sum(axis=0).tolist()
+        score = float(scores[edges].sum())
+        total += score
+        dense = sum(factor * value for factor, value in zip(factors, values, strict=True))
+        numbers = [*values, *([score - dense] if sparse else []), score, total]
+        yield *head, *map(_value, numbers)
+
+
+def _value(value: float) -> str:
+    return f"{round(value, 3) + 0.0:g}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield lines with text to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        texts = [text.ljust(size) for text, size in zip(row[:TEXT_COLUMNS], widths, strict=False)]
+        numbers = [text.rjust(size) for text, size in zip(row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:], strict=True)]
+        yield f"  {'  '.join([*texts, *numbers])}".rstrip()

@@ -157,7 +157,7 @@ def test_rules():
 
 def test_lattice_mbr_of_texts_is_that_of_forests():
     from toledo.consensus.decide import decide
-    from toledo.forest.constructors import Hypothesis as Entry
+    from toledo.forest.constructors import ListEntry as Entry
     from toledo.forest.constructors import from_nbest
     from toledo.text.vocabulary import Vocabulary
 

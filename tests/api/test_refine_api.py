@@ -11,7 +11,7 @@ import toledo
 from toledo.api.align import align
 from toledo.api.train import train
 from toledo.errors import InputError, RunError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.refinement.settings import RefineSettings
 from toledo.sample.corpus import write_sample
 
@@ -51,15 +51,15 @@ def test_a_model_is_refined(
     content = json.loads(json.dumps(found.to_dict()))
     assert [one["number"] for one in content["iterations"]] == [0, 1]
     assert found.signature.startswith("parameters:phrase|method:lbfgs|distance:ratios|")
-    saved = Model.load(tmp_path / "refined")
-    assert np.array_equal(saved.table.scores, found.model.table.scores)
+    saved = PhraseModel.load(tmp_path / "refined")
+    assert np.array_equal(saved.table.scores, found.model.phrase_model.table.scores)
     assert (tmp_path / "refined/run/lists").is_dir()
     (tmp_path / "refined/model.toml").rename(tmp_path / "model.toml")  # as if the end had not been reached
     for path in (tmp_path / "refined").glob("*.npy"):
         path.unlink()
     with pytest.raises(RunError, match="holds an unfinished run"):
         refine("refined")
-    assert np.array_equal(refine("refined", resume=True).model.table.scores, saved.table.scores)
+    assert np.array_equal(refine("refined", resume=True).model.phrase_model.table.scores, saved.table.scores)
     with pytest.raises(InputError, match="`density`: only for `on=forests`"):
         refine("other", RefineSettings(density=3.0))
     assert not (tmp_path / "other").exists()

@@ -3,16 +3,14 @@
 import logging
 from pathlib import Path
 
-import numpy as np
 import pytest
 from small_models import small_model
 
 from toledo.api.align import align
 from toledo.api.exchange import import_moses
-from toledo.api.language_model import LanguageModel
 from toledo.api.train import train
 from toledo.errors import InputError
-from toledo.language_model.model import LanguageModel as EncodedModel
+from toledo.language_model.model import LanguageModel
 from toledo.phrases.settings import HMM, TrainSettings
 
 SOURCES = ["das haus ist klein", "ein haus", "das buch", "ein buch ist klein"] * 3
@@ -52,7 +50,7 @@ def test_settings_of_the_command_line_are_those_of_the_function() -> None:
 def test_given_alignments_replace_the_aligner(tmp_path: Path) -> None:
     found = align(SOURCES, TARGETS, aligner=HMM(iterations_hmm=2))
     model = train(SOURCES, TARGETS, alignments=found, output=tmp_path / "model")
-    assert model.training["given"] == "alignments"
+    assert model.phrase_model.training["given"] == "alignments"
     again = train(SOURCES, TARGETS, alignments=found.to_pharaoh().splitlines())
     assert again.signature == model.signature
     assert (tmp_path / "model" / "model.toml").is_file()
@@ -134,22 +132,15 @@ def test_a_model_takes_language_models(tmp_path: Path) -> None:
     given.save(tmp_path / "lm")
     given.save(tmp_path / "lm.arpa")
     trained = train(SOURCES, TARGETS, language_models=[given, tmp_path / "lm", tmp_path / "lm.arpa"])
-    words = np.array([trained.target_vocabulary.id(word) for word in ("the", "tree")], np.int32)
-    scores = [_score(one, words) for one in trained.language_models]
+    scores = [one.score("the tree") for one in trained.phrase_model.language_models]
     assert scores == pytest.approx([given.score("the tree")] * 3, abs=1e-6)
-
-
-def _score(model: EncodedModel, words: "np.ndarray[tuple[int], np.dtype[np.int32]]") -> float:
-    from toledo.text.corpus import sentences_from
-
-    return float(model.score(sentences_from(words, np.array([words.size])))[0])
 
 
 def test_imported_models_are_saved(tmp_path: Path) -> None:
     from toledo.api.exchange import export_moses
-    from toledo.model import Model
+    from toledo.model import PhraseModel
 
     small_model().save(tmp_path / "model")
     export_moses(tmp_path / "model", tmp_path / "moses")
     model = import_moses(tmp_path / "moses" / "moses.ini", output=tmp_path / "again")
-    assert len(Model.load(tmp_path / "again").table) == len(model.table)
+    assert len(PhraseModel.load(tmp_path / "again").table) == len(model.table)

@@ -10,7 +10,7 @@ from small_models import small_model
 import toledo
 from toledo.errors import InputError, RunError, UnknownNameError
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.tuning.tuners.pro import PRO
 
 SOURCES = ["das haus ist klein", "klein ist das haus", "das ist klein", "das haus", "klein ist das neu"]
@@ -31,11 +31,11 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> PhraseModel:
     return small_model()
 
 
-def test_names_objects_and_files_give_the_same_weights(model: Model, tmp_path: Path) -> None:
+def test_names_objects_and_files_give_the_same_weights(model: PhraseModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     for name, lines in (("src", SOURCES), ("trg", TARGETS)):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
@@ -52,7 +52,7 @@ def test_names_objects_and_files_give_the_same_weights(model: Model, tmp_path: P
     assert dict(found[0].model.weights) == dict(found[0].weights)
 
 
-def test_the_result(model: Model, tmp_path: Path) -> None:
+def test_the_result(model: PhraseModel, tmp_path: Path) -> None:
     tuning = toledo.tune(
         model, SOURCES, TARGETS, dev=(SOURCES, TARGETS), objective="mira", rounds=2, runs=2, output=tmp_path / "tuned"
     )
@@ -71,11 +71,11 @@ def test_the_result(model: Model, tmp_path: Path) -> None:
     content = json.loads(json.dumps(tuning.to_dict()))
     assert {"weights", "rounds", "runs", "best_round", "converged", "reason", "mean", "deviation"} <= set(content)
     assert tuning.signature.startswith("objective:mira|metric:BLEU|runs:2|seed:")
-    assert dict(Model.load(tmp_path / "tuned").weights) == dict(tuning.weights)
+    assert dict(PhraseModel.load(tmp_path / "tuned").weights) == dict(tuning.weights)
     assert sorted(path.name for path in (tmp_path / "tuned/run").iterdir()) == ["seed-1", "seed-2"]
 
 
-def test_a_metric_and_an_objective_of_your_own(model: Model) -> None:
+def test_a_metric_and_an_objective_of_your_own(model: PhraseModel) -> None:
     def same_words(hypotheses: list[str], references: list[str], sources: list[str] | None) -> list[float]:
         pairs = zip(hypotheses, references, strict=True)
         return [100.0 * len({*a.split()} & {*b.split()}) / max(len({*b.split()}), 1) for a, b in pairs]
@@ -87,7 +87,7 @@ def test_a_metric_and_an_objective_of_your_own(model: Model) -> None:
         toledo.tune(model, SOURCES, TARGETS, objective="xbleu", metric=same_words)
 
 
-def test_weights_to_start_from(model: Model) -> None:
+def test_weights_to_start_from(model: PhraseModel) -> None:
     given = dict.fromkeys(model.weights, 0.25)
     tuning = toledo.tune(model, SOURCES, TARGETS, objective="pro", rounds=1, initial=given, frozen=["lm"])
     assert tuning.weights["lm"] == 0.25
@@ -108,7 +108,7 @@ def test_lists(tmp_path: Path) -> None:
         toledo.tune_lists([["a", "b"]], ["a"])
 
 
-def test_errors(model: Model, tmp_path: Path) -> None:
+def test_errors(model: PhraseModel, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sources has 5 segments, references 4"):
         toledo.tune(model, SOURCES, TARGETS[:4])
     with pytest.raises(InputError, match="dev sources has 5 segments, dev references 4"):

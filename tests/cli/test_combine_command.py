@@ -1,4 +1,4 @@
-"""`toledo combine` from the outside: raw and tokenised text, systems that are missing, silent or alone."""
+"""`toledo combine` from the outside: raw and tokenized text, systems that are missing or silent."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from command_line import fail, run, succeed
 
-from toledo.cli.app import app
 from toledo.combination.combiner import Combiner
 from toledo.combination.tuning import Expander
-from toledo.errors import ToledoError
 
 REFERENCE = [
     "The cat sat on the mat.",
@@ -44,21 +42,18 @@ FILES = [f"sys.{name}.en" for name in SYSTEMS]
 
 
 def combine(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return succeed("combine", *arguments)
 
 
-def refusal(*arguments: object) -> str:
-    with pytest.raises(ToledoError) as caught:
-        CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
-    assert caught.value.remedy
-    return str(caught.value)
+def refusal(*arguments: object, code: int = 2) -> str:
+    message = fail("combine", *arguments, code=code)
+    assert "remedy" in message
+    return message
 
 
 def tuned(*options: object, systems: list[str] = FILES) -> dict:
     given = ("-r", "ref.en", "--systems", *systems, "-o", "combo", "--json", "-q", "--threads", 1)
-    return json.loads(combine("tune", *options, *given))
+    return json.loads(combine("tune", *options, *given))["result"]
 
 
 def test_raw_text_in_raw_text_out(folder: Path) -> None:
@@ -66,7 +61,7 @@ def test_raw_text_in_raw_text_out(folder: Path) -> None:
     assert [*result["shares"]] == ["A", "B", "C"]
     assert sum(result["shares"].values()) == pytest.approx(1.0)
     assert result["bleu"]["combination"] > max(result["bleu"][name] for name in SYSTEMS)
-    assert not (folder / "combo.tuning").exists()
+    assert not (folder / "combo" / "run").exists()
     lines = combine("run", "combo", "--systems", *FILES, "-q").splitlines()
     assert len(lines) == len(REFERENCE)
     assert lines[2] == "We saw the old man in Paris."
@@ -74,14 +69,14 @@ def test_raw_text_in_raw_text_out(folder: Path) -> None:
     again = combine("run", "combo", "--systems", *reversed(FILES), "-q", "--threads", 2).splitlines()
     assert again == lines  # systems are known by name
     for rule in ("mbr", "consensus", "lattice-mbr", "max-translation"):
-        assert len(combine("run", "combo", "--decide", rule, "--systems", *FILES, "-q").splitlines()) == len(lines)
+        assert len(combine("run", "combo", "--rule", rule, "--systems", *FILES, "-q").splitlines()) == len(lines)
 
 
-def test_tokenised_text_stays_as_it_is(folder: Path) -> None:
+def test_tokenized_text_stays_as_it_is(folder: Path) -> None:
     for file in (*FILES, "ref.en"):
         path = folder / file
         path.write_text(path.read_text().replace(".", " .").lower())
-    tuned("--tokenised", "--bias", 0, "--lm-text", "ref.en", "--lm-order", 3)
+    tuned("--tokenized", "--bias", 0, "--lm-text", "ref.en", "--lm-order", 3)
     assert Combiner.load("combo").model is not None
     lines = combine("run", "combo", "--systems", *FILES, "-q").splitlines()
     assert lines[2] == "we saw the old man in paris ."
@@ -89,7 +84,7 @@ def test_tokenised_text_stays_as_it_is(folder: Path) -> None:
 
 def test_systems_that_are_missing_or_silent(folder: Path) -> None:
     tuned()
-    result = CliRunner().invoke(app, ["combine", "run", "combo", "--systems", *FILES[:2]], catch_exceptions=False)
+    result = run("combine", "run", "combo", "--systems", *FILES[:2])
     assert len(result.stdout.splitlines()) == len(REFERENCE)
     assert "no output of C" in result.stderr
     (folder / "sys.B.en").write_text("\n" * len(REFERENCE))
@@ -125,11 +120,6 @@ def test_run_has_the_language_model_that_was_tuned_with(
     combine("run", "combo", "--systems", *FILES, "-q")
     assert len(used) > before
     assert used == [used[0]] * len(used)  # of the same outputs, it is the same model
-
-
-def test_one_system_is_its_own_combination() -> None:
-    tuned("--entropy", 1, "--entropy", 1, systems=FILES[:1])
-    assert combine("run", "combo", "--systems", FILES[0], "-q").splitlines() == SYSTEMS["A"]
 
 
 def test_lists_vote_by_rank(folder: Path) -> None:
@@ -174,27 +164,35 @@ def test_what_is_refused(folder: Path) -> None:
     (folder / "short.en").write_text("\n".join(SYSTEMS["A"][:4]) + "\n")
     to = ("-o", "combo", "-q")
     assert "short.en" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "short.en", *to)
-    assert "4 lines" in refusal("tune", "-r", "short.en", "--systems", *FILES, *to)
-    assert "4 lines" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
+    assert "references 4" in refusal("tune", "-r", "short.en", "--systems", *FILES, *to)
+    assert "sources 4" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
+    assert "no reference to tune for" in refusal("tune", "--systems", *FILES, *to)
+    assert "two systems or more" in refusal("tune", "-r", "ref.en", "--systems", FILES[0], *to)
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)
     assert "no system" in refusal("tune", "-r", "ref.en", *to)
     assert "only once" in refusal("tune", "-r", "ref.en", "--systems", "A=-", "B=-", *to)
-    assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", "combination=sys.A.en", *to)
+    assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "combination=sys.A.en", *to)
     (folder / "empty.en").write_text("\n" * len(REFERENCE))
-    assert "empty.en: the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)
-    assert "the outputs are empty" in refusal("tune", "-r", "ref.en", "--systems", "empty.en", *to)
+    assert "the references are empty" in refusal("tune", "-r", "empty.en", "--systems", *FILES, *to)
+    assert "the outputs are empty" in refusal("tune", "-r", "ref.en", "--systems", "empty.en", "A=empty.en", *to)
     (folder / "odd.en").write_text("a </s>\n" * len(REFERENCE))
-    assert "word </s>" in refusal("tune", "--tokenised", "-r", "ref.en", "--systems", *FILES, "odd.en", *to)
+    assert "word </s>" in refusal("tune", "--tokenized", "-r", "ref.en", "--systems", *FILES, "odd.en", *to)
     for language in ("english", ""):
         assert "no language" in refusal("tune", "-r", "ref.en", "--language", language, "--systems", *FILES, *to)
     assert "nonsense" in refusal("tune", "-r", "ref.en", "--feature", "nonsense", "--systems", *FILES, *to)
     tuned()
-    assert "not tuned with E" in refusal("run", "combo", "--systems", *FILES, "E=short.en")
+    assert "'E' was not tuned with (A, B, C)" in refusal("run", "combo", "--systems", *FILES, "E=short.en")
     assert "ref.en" in refusal("run", "ref.en", "--systems", *FILES)
+    assert "the output is also an input" in refusal("run", "combo", "--systems", *FILES, "-o", FILES[1])
+    assert "has no scale" in refusal("run", "combo", "--systems", *FILES, "--scale", 2)
+    assert "has no metric" in refusal("run", "combo", "--systems", *FILES, "--rule", "consensus", "--metric", "ter")
+    assert "--objective" in fail(
+        "combine", "tune", "--method", "lattice-bleu", "-r", "ref.en", "--systems", *FILES, *to
+    )
 
 
 def warnings(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["combine", *map(str, arguments)], catch_exceptions=False)
+    result = run("combine", *arguments)
     assert result.exit_code == 0, result.output
     return result.stderr
 
@@ -203,12 +201,12 @@ def test_what_looks_like_a_mistake_is_told(folder: Path) -> None:
     given = ("tune", "-r", "ref.en", "-o", "combo", "--entropy", 1, "--systems")
     told = warnings(*given, *FILES)
     assert "combo is ready" in told
-    assert "tokenised" not in told
+    assert "tokenized" not in told
     assert "R has a BLEU of 100.0" in warnings(*given, *FILES, "R=ref.en")
-    assert "begins anew" in warnings(*given, *FILES, "--resume")
+    assert "nothing to resume" in warnings(*given, *FILES, "--resume")
     for file in FILES:
         (folder / file).write_text((folder / file).read_text().replace(".", " ."))
-    assert "--tokenised" in warnings(*given, *FILES)
+    assert "look tokenized" in warnings(*given, *FILES)
 
 
 def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,14 +218,32 @@ def test_an_interrupted_tuning_goes_on(folder: Path, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patched:
         patched.setattr("toledo.combination.tuning.Expander.to_order", interrupted)
-        result = CliRunner().invoke(
-            app, ["combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1"]
-        )
-        assert result.exit_code != 0
-    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["entropy-1"]
-    (folder / "combo.tuning" / "notes").write_text("of somebody else")
-    assert "resume" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
-    assert "resume" in refusal("tune", "-r", "ref.en", "--entropy", 3, "--systems", *FILES, "-o", "combo", "-q")
+        with pytest.raises(KeyboardInterrupt):
+            run("combine", "tune", "-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q", "--threads", "1")
+    assert [file.name for file in (folder / "combo" / "run").iterdir()] == ["entropy-1"]
+    given = ("-r", "ref.en", "--systems", *FILES, "-o", "combo", "-q")
+    assert "--resume" in refusal("tune", *given, code=3)
+    assert "--resume" in refusal("tune", "--entropy", 3, *given, code=3)
+    assert "l2 was 0.0001, is 0.5" in refusal("tune", "--l2", 0.5, "--resume", *given, code=3)
     assert tuned("--resume") == whole
-    assert [file.name for file in (folder / "combo.tuning").iterdir()] == ["notes"]
+    assert not (folder / "combo" / "run").exists()
     assert (folder / "combo" / "combination.toml").read_text() == saved
+
+
+def test_json_names_the_systems_that_vote_for_each_word() -> None:
+    tuned()
+    rows = [json.loads(line) for line in combine("run", "combo", "--systems", *FILES, "-q", "--json").splitlines()]
+    texts = combine("run", "combo", "--systems", *FILES, "-q").splitlines()
+    assert [row["text"] for row in rows] == texts
+    assert [row["segment"] for row in rows] == list(range(len(REFERENCE)))
+    votes = dict(rows[2]["votes"])
+    assert votes["paris"] == ["A", "B", "C"]
+    assert votes["in"] == ["A", "C"]
+
+
+def test_a_configuration_repeats_the_run(folder: Path) -> None:
+    given = ("-r", "ref.en", "--systems", *FILES, "--entropy", 1, "--feature", "support.1")
+    (folder / "run.toml").write_text(combine("tune", *given, "-o", "combo", "--print-config"))
+    repeated = json.loads(combine("tune", "--config", "run.toml", "-q", "--json"))["result"]
+    assert "support.1" in repeated["weights"]
+    assert repeated == tuned("--entropy", 1, "--feature", "support.1")

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 from small_models import small_model
+from toledo.cli.document.running import _Watch
+from toledo.cli.document.runs import read_or_draw
 from typer.testing import CliRunner, Result
 
 from toledo.cli.app import app
-from toledo.cli.document.running import _Watch
-from toledo.cli.document.runs import read_or_draw
 from toledo.errors import InputError, ToledoError
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings

@@ -11,7 +11,7 @@ from small_models import small_model
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.models.semantic import SemanticSpace
 from toledo.weights import Weights
 
@@ -84,7 +84,7 @@ def test_it_says_what_it_has_written(files: Path) -> None:
 
 def test_words_need_a_model_that_has_them(files: Path) -> None:
     tune(files, "--sparse", "target", "--output-model", str(files / "tuned"), *QUICK)
-    model = Model.load(files / "tuned")
+    model = PhraseModel.load(files / "tuned")
     assert model.sparse is not None
     assert any(model.weights.get(name, 0.0) for name in model.sparse.names)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from command_line import fail, succeed
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.refinement.procedure import _text_digest
 from toledo.runs.checkpoint import digest_arrays
 from toledo.sample.corpus import write_sample
@@ -64,7 +64,7 @@ def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
     iterations = found["iterations"][1:]
     assert [one["stage"] for one in iterations] == [0, 0, 1, 1]
     assert all(one["objective"] >= one["details"]["objective_before"] for one in iterations)
-    model, old = Model.load("first"), Model.load("model")
+    model, old = PhraseModel.load("first"), PhraseModel.load("model")
     assert len(model.table) == len(old.table)
     assert found["best"] > 0
     assert not np.array_equal(model.table.scores, old.table.scores)

@@ -8,12 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import succeed
 from small_models import small_model
-from typer.testing import CliRunner
-
-from toledo.cli.app import app
-
-runner = CliRunner()
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +20,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def translate(model: Path, text: str | bytes, *options: str) -> list[str]:
-    result = runner.invoke(app, ["translate", str(model), "--quiet", "--pop-limit", "20", *options], input=text)
-    assert result.exit_code == 0, result.exception
-    assert result.stdout.endswith("\n") or not result.stdout
-    return result.stdout.split("\n")[:-1]
+    found = succeed("translate", model, "--quiet", "--search", "beam:pop_limit=20", *options, input=text)
+    assert found.endswith("\n") or not found
+    return found.split("\n")[:-1]
 
 
-@pytest.mark.parametrize("options", [(), ("--decide", "consensus")])
+@pytest.mark.parametrize("options", [(), ("--rule", "consensus")])
 def test_many_lines_keep_their_number_and_order(model: Path, options: tuple[str, ...]) -> None:
     rng = np.random.default_rng(5)
     lines = [f"n{i} " + " ".join(rng.choice(["das", "haus", "☃"], int(rng.integers(0, 4)))) for i in range(600)]
@@ -61,8 +56,8 @@ def test_odd_lines(model: Path, tmp_path: Path, text: str | bytes, expected: lis
     assert translate(model, text) == expected
     given = tmp_path / "in"
     given.write_bytes(text if isinstance(text, bytes) else text.encode())
-    command = ["translate", str(model), str(given), "-q", "-o", str(tmp_path / "out"), "--n-best", str(tmp_path / "nb")]
-    assert runner.invoke(app, [*command, "--alignments", str(tmp_path / "links")]).exit_code == 0
+    command = ["translate", model, given, "-q", "-o", tmp_path / "out", "--write-nbest", tmp_path / "nb"]
+    succeed(*command, "--write-alignment", tmp_path / "links")
     assert (tmp_path / "out").read_bytes() == "".join(f"{line}\n" for line in expected).encode()
     assert (tmp_path / "links").read_bytes().count(b"\n") == len(expected)
 
@@ -94,7 +89,7 @@ def _heed_interrupts() -> None:
 
 
 def test_a_line_is_not_held_back(model: Path, tmp_path: Path) -> None:
-    with started(model, tmp_path, "--trace", "-") as process:
+    with started(model, tmp_path, "--write-trace", "-") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -111,7 +106,16 @@ def test_a_line_is_not_held_back(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_no_half_file(model: Path, tmp_path: Path, number: signal.Signals) -> None:
-    options = ["-o", "out", "--n-best", "out.nbest.gz", "--forest", "forests", "--lattice", "lattices/"]
+    options = [
+        "-o",
+        "out",
+        "--write-nbest",
+        "out.nbest.gz",
+        "--write-forest",
+        "forests",
+        "--write-lattice",
+        "lattices/",
+    ]
     with started(model, tmp_path, *options) as process:
         assert process.stdin is not None
         process.stdin.write(b"das haus\n")

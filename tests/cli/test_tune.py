@@ -8,7 +8,7 @@ import pytest
 import small_models
 from command_line import fail, run, succeed
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
@@ -64,7 +64,7 @@ def test_a_model_is_tuned(model: Path, folder: Path) -> None:
     assert "2 runs: BLEU" in printed
     weights = Weights.load("tuned.toml")
     assert weights["oov"] == 1.0
-    assert dict(Model.load("tuned").weights) == dict(weights)
+    assert dict(PhraseModel.load("tuned").weights) == dict(weights)
     best = max((history(seed=1), history(seed=2)), key=lambda one: one["best_score"])
     assert dict(weights) == [best["start"], *best["rounds"]][best["best"]]["weights"]
     page = (folder / "report.html").read_text()
@@ -128,11 +128,11 @@ def test_tuning_to_ter(model: Path, objective: str) -> None:
 
 
 def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
-    own = Model.load(model).weights
+    own = PhraseModel.load(model).weights
     (folder / "start.toml").write_text("[weights]\n" + "".join(f'"{name}" = 0.25\n' for name in own))
     options = ("--objective", "pro", "--rounds", 1)
     tune(model, *TEXT, *options, "--initial", "start.toml", "--frozen", "lm", "--frozen", "distortion")
-    weights = Model.load("tuned").weights
+    weights = PhraseModel.load("tuned").weights
     assert (weights["lm"], weights["distortion"]) == (0.25, 0.25)
     assert weights.frozen == {"lm", "distortion"}
     tune(model, *TEXT, *options, "--initial", "zero", output="zero")
@@ -149,16 +149,16 @@ def test_where_it_begins_and_what_is_frozen(model: Path, folder: Path) -> None:
 def test_features_of_the_search_may_be_frozen(model: Path) -> None:
     options = ("--objective", "pro", "--rounds", 1)
     tune(model, *TEXT, "--search", "itg", *options, "--frozen", "oov", "--frozen", "itg.inverted")
-    weights = Model.load("tuned").weights
+    weights = PhraseModel.load("tuned").weights
     assert weights.frozen == {"oov", "itg.inverted"}
-    assert weights["itg.inverted"] == -8 * Model.load(model).weights["distortion"]
+    assert weights["itg.inverted"] == -8 * PhraseModel.load(model).weights["distortion"]
     assert "no weight is named itg.inverted" in refused(model, *TEXT, *options, "--frozen", "itg.inverted", output="x")
 
 
 def test_sparse_features(model: Path) -> None:
     new = ("--feature", "pair", "--max-features", 4, "--objective", "pro", "--rounds", 1)
     tune(model, *TEXT, *new)
-    sparse = Model.load("tuned").sparse
+    sparse = PhraseModel.load("tuned").sparse
     assert sparse is not None
     assert len(sparse.names) == 4
     assert "no sparse feature 'colour'" in refused(model, *TEXT, "--feature", "colour")

@@ -18,7 +18,7 @@ from toledo.combination.language_models import (
 from toledo.forest.constructors import ForestBuilder
 from toledo.forest.derivations import viterbi
 from toledo.forest.ngrams import rescore
-from toledo.formats.arpa import read_arpa
+from toledo.language_model.arpa import read_arpa
 from toledo.language_model.automaton import advance
 from toledo.language_model.model import LanguageModel
 from toledo.text.vocabulary import END, UNKNOWN, Vocabulary
@@ -67,7 +67,7 @@ def test_components_get_the_weights_of_lowest_perplexity() -> None:
     found = mix_components(components, REFERENCES)
     assert found.weights.sum() == pytest.approx(1.0)
     assert found.model.order == 3
-    tried = [add_bias(*components, weight).perplexity(REFERENCES).value for weight in BIASES]
+    tried = [add_bias(*components, weight).sentence_perplexity(REFERENCES).value for weight in BIASES]
     assert found.perplexity <= min(tried) + 0.1
     alone = mix_components(components[:1], REFERENCES)
     assert alone.model is components[0]
@@ -76,7 +76,7 @@ def test_components_get_the_weights_of_lowest_perplexity() -> None:
 
 def test_the_bias_of_lowest_perplexity_is_chosen() -> None:
     general, biased = estimate_model([GENERAL], 3), estimate_model(OUTPUTS, 3)
-    tried = {weight: add_bias(general, biased, weight).perplexity(REFERENCES).value for weight in BIASES}
+    tried = {weight: add_bias(general, biased, weight).sentence_perplexity(REFERENCES).value for weight in BIASES}
     assert likely_bias(general, biased, REFERENCES) == min(tried, key=tried.__getitem__)
 
 
@@ -126,6 +126,6 @@ def test_a_lattice_asks_the_mixture_in_one_pass() -> None:
     (best,) = viterbi(scored, scored.scores({"word": 0.0, "lm": 1.0}))
     assert best is not None
     texts = [[one, two] for one in vocabulary.ids("abcd") for two in vocabulary.ids("abcd")]
-    expected = model.score(encoded(texts)) * np.log(10)
+    expected = model.score_sentences(encoded(texts)) * np.log(10)
     assert best.score == pytest.approx(expected.max(), rel=1e-5)
     assert best.word_ids.tolist() == [int(word) for word in texts[int(expected.argmax())]]

@@ -8,11 +8,12 @@ import pytest
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.combiner import Combiner
-from toledo.combination.lattice import Lattice, join_networks
+from toledo.combination.lattice import NetworkLattice, join_networks
 from toledo.combination.network import build_networks, distinct_hypotheses
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuners import Ascent, scale_for_entropy
-from toledo.combination.tuning import Expander, Settings
-from toledo.combination.votes import Problem, uniform, with_votes
+from toledo.combination.tuning import Expander
+from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
@@ -20,14 +21,14 @@ from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
-SETTINGS = Settings(features=("novel.bigram", "novel.trigram", "support.1"), steps=3, threshold=0.01)
+SETTINGS = CombinationSettings(features=("novel.bigram", "novel.trigram", "support.1"), steps=3, threshold=0.01)
 
 
 def read(file: Path, size: int) -> list[list[str]]:
     return [line.split() for line in file.read_text("utf-8").splitlines()[:size]]
 
 
-def lattices_of(systems: list[list[list[str]]], names: list[str], vocabulary: Vocabulary) -> list[Lattice]:
+def lattices_of(systems: list[list[list[str]]], names: list[str], vocabulary: Vocabulary) -> list[NetworkLattice]:
     lattices = []
     for own in zip(*systems, strict=True):
         hypotheses = distinct_hypotheses(own, vocabulary)
@@ -37,7 +38,7 @@ def lattices_of(systems: list[list[list[str]]], names: list[str], vocabulary: Vo
 
 
 @pytest.fixture(scope="module")
-def problems(shared_folder: Path) -> list[Problem]:
+def problems(shared_folder: Path) -> list[CombinationProblem]:
     """Those of both stages."""
     folder = shared_folder / "data" / "wmt22-syscomb" / "de-en" / "tune"
     names = ["JDExploreAcademy", "LT22", "Online-A", "PROMT"]
@@ -61,7 +62,7 @@ def problems(shared_folder: Path) -> list[Problem]:
 
     assert bigrams.forest.sparse is not None
     sparse = bigrams.forest.sparse.names
-    first = Problem(
+    first = CombinationProblem(
         voted, match(bigrams, references), uniform(names, start((*bigrams.forest.feature_names, *sparse))), 1
     )
     stage = Ascent(steps=2).tune(first, 2)
@@ -69,12 +70,14 @@ def problems(shared_folder: Path) -> list[Problem]:
     second = with_votes(ngrams.forest, lattices)
     return [
         first,
-        Problem(second, match(ngrams, references), uniform(names, start((*ngrams.forest.feature_names, *sparse))), 1),
+        CombinationProblem(
+            second, match(ngrams, references), uniform(names, start((*ngrams.forest.feature_names, *sparse))), 1
+        ),
     ]
 
 
 @pytest.mark.parametrize("order", [2, 4])
-def test_gradients_are_finite_differences(problems: list[Problem], order: int) -> None:
+def test_gradients_are_finite_differences(problems: list[CombinationProblem], order: int) -> None:
     problem = problems[order // 2 - 1]
     random = np.random.default_rng(3)
     point = problem.first + random.normal(0.0, 0.1, problem.first.size)
@@ -89,7 +92,7 @@ def test_gradients_are_finite_differences(problems: list[Problem], order: int) -
 
 
 @pytest.mark.parametrize("order", [2, 4])
-def test_xbleu_is_nearly_cobleu(problems: list[Problem], order: int) -> None:
+def test_xbleu_is_nearly_cobleu(problems: list[CombinationProblem], order: int) -> None:
     problem = problems[order // 2 - 1]
     scores = problem.voted.scores(problem.start)
     smooth, _ = XBLEU(order).value_and_advantage(problem.matched, scores, 1)
@@ -102,7 +105,9 @@ def test_a_system_of_word_salad_does_no_harm(shared_folder: Path) -> None:
     names = ["sys.DLUT", "sys.Online-A", "sys.LanguageX", "broken.AIST"]
     outputs = [list(own) for own in zip(*(read(folder / f"{name}.en", 30) for name in names), strict=True)]
     references = [[text] for text in read(folder / "ref.A.en", 30)]
-    combiner = Combiner.tune(outputs, references, names, Vocabulary(), settings=Settings(entropy=1.0, steps=8))
+    combiner = Combiner.tune(
+        outputs, references, names, Vocabulary(), settings=CombinationSettings(entropy=(1.0,), steps=8)
+    )
 
     def bleu(texts: list[list[str]]) -> float:
         return BLEU(smooth_method="none").score(

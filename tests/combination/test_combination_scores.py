@@ -11,9 +11,9 @@ from oracle import derivations, probabilities
 from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
 from toledo.combination.features import Feature, expand, novel, of_words, pruned, support, supporters, word_pairs
-from toledo.combination.lattice import FEATURES, NO_ARC, Lattice
+from toledo.combination.lattice import FEATURES, NO_ARC, NetworkLattice
 from toledo.combination.tuners import Ascent, ListAscent, Paths, path_texts, scale_for_entropy
-from toledo.combination.votes import CombinationWeights, Problem, VotedForest, softmax, uniform, with_votes
+from toledo.combination.votes import CombinationProblem, CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.errors import InputError
 from toledo.forest.assemble import split
 from toledo.forest.inside_outside import distribution
@@ -30,13 +30,15 @@ SPARSE: list[Feature] = [supporters(2, NAMES), word_pairs()]
 DENSE: list[Feature] = [novel(2), support(1), support(2), of_words("long", 1, lambda words: float(len(words[0]) > 3))]
 
 
-def small_model(lattices: list[Lattice], order: int) -> LanguageModel:
+def small_model(lattices: list[NetworkLattice], order: int) -> LanguageModel:
     texts = [lattice.hypotheses.texts for lattice in lattices]
     words = np.concatenate([text.symbols for text in texts])
     return LanguageModel(estimate(sentences_from(words, np.concatenate([text.lengths for text in texts])), order))
 
 
-def small_problem(order: int = 2, model_order: int = 2) -> tuple[Problem, list[Lattice], LanguageModel]:
+def small_problem(
+    order: int = 2, model_order: int = 2
+) -> tuple[CombinationProblem, list[NetworkLattice], LanguageModel]:
     vocabulary = Vocabulary()
     lattices = [lattice_of(own, vocabulary) for own in SEGMENTS]
     model = small_model(lattices, model_order)
@@ -46,7 +48,7 @@ def small_problem(order: int = 2, model_order: int = 2) -> tuple[Problem, list[L
     random = np.random.default_rng(5)
     weights = Weights(dict(zip(names, random.normal(0.0, 0.3, len(names)).tolist(), strict=True)))
     start = CombinationWeights(dict(zip(NAMES, softmax(random.normal(size=3)).tolist(), strict=True)), weights)
-    return Problem(voted, match(ngrams, REFERENCES), start, threads=1), lattices, model
+    return CombinationProblem(voted, match(ngrams, REFERENCES), start, threads=1), lattices, model
 
 
 def parts_of(voted: VotedForest) -> list[tuple[VotedForest, int, int]]:
@@ -62,7 +64,7 @@ def test_features_of_paths_are_those_of_their_texts() -> None:
         for tree in derivations(part)[:200]:
             found = dict(zip(part.feature_names, part.features[list(tree.edges)].sum(axis=0).tolist(), strict=True))
             scored = sentences_from(np.array(tree.words, np.int32), np.array([len(tree.words)]))
-            assert found["lm"] == pytest.approx(model.score(scored)[0] * math.log(10.0), abs=1e-4)
+            assert found["lm"] == pytest.approx(model.score_sentences(scored)[0] * math.log(10.0), abs=1e-4)
             assert found["word"] == len(tree.words)
             assert found["long"] == sum(len(word) > 3 for word in part.vocabulary.words(tree.words))
             had = [set(pairwise(text)) for text in systems]
@@ -71,7 +73,7 @@ def test_features_of_paths_are_those_of_their_texts() -> None:
             assert found["support.2"] == pytest.approx(sum(sum(p in own for own in had) for p in pairs) / 3, abs=1e-5)
 
 
-def _outputs(lattice: Lattice) -> list[np.ndarray]:
+def _outputs(lattice: NetworkLattice) -> list[np.ndarray]:
     """The output of each system."""
     hypotheses = lattice.hypotheses
     texts = [hypotheses.texts.symbols[a:b] for a, b in pairwise(hypotheses.texts.offsets)]
@@ -193,7 +195,7 @@ def test_ascent_finds_better_weights_for_any_number_of_threads() -> None:
     found = how.tune(problem, 2)
     scale = how.scale(problem, problem.first)
     assert found.value > problem.value_and_gradient(XBLEU(2), scale, how.l2, problem.first)[0]
-    again = how.tune(Problem(problem.voted, problem.matched, problem.start, threads=2), 2)
+    again = how.tune(CombinationProblem(problem.voted, problem.matched, problem.start, threads=2), 2)
     assert again.to_table() == found.to_table()
 
 

@@ -11,15 +11,18 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS
 
 from toledo.combination.combiner import Combiner
 from toledo.combination.features import of_words, word_pairs
+from toledo.combination.lattice import NetworkLattice
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.stages import load_stages
 from toledo.combination.tuners import as_paths
-from toledo.combination.tuning import Settings
+from toledo.combination.tuning import Expander, TuningRun
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.errors import InputError, RunError
 from toledo.forest.constructors import from_confusion_network
 from toledo.forest.kbest import k_best
+from toledo.forest.ngrams import NGramForest
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
@@ -27,7 +30,7 @@ from toledo.runs.checkpoint import RUN, Checkpoint, digest
 from toledo.text.corpus import sentences_from
 from toledo.text.vocabulary import Vocabulary
 
-QUICK = Settings(steps=5, rounds=1, entropy=1.0, features=("novel.bigram", "support.1", "support.3"))
+QUICK = CombinationSettings(steps=5, rounds=1, entropy=(1.0,), features=("novel.bigram", "support.1", "support.3"))
 
 
 def small_model(vocabulary: Vocabulary) -> LanguageModel:
@@ -38,7 +41,7 @@ def small_model(vocabulary: Vocabulary) -> LanguageModel:
     )
 
 
-def tuned(settings: Settings = QUICK, **options: object) -> Combiner:
+def tuned(settings: CombinationSettings = QUICK, **options: object) -> Combiner:
     vocabulary = Vocabulary()
     model = small_model(vocabulary)
     return Combiner.tune(SEGMENTS, REFERENCES, NAMES, vocabulary, model, settings, **options)  # type: ignore[arg-type]
@@ -55,7 +58,7 @@ def combiner() -> Combiner:
 
 @pytest.mark.parametrize("method", ["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"])
 def test_each_method_learns_to_say_what_references_say(method: str) -> None:
-    found = tuned(Settings(method=method, entropy=1.0, l2=0.01, steps=20, rounds=1, threshold=0.01))  # type: ignore[arg-type]
+    found = tuned(CombinationSettings(objective=method, entropy=(1.0,), l2=0.01, steps=20, rounds=1, threshold=0.01))  # type: ignore[arg-type]
     metric = BLEU(smooth_method="add-k")
     said = [text.split() for text in texts(found)]
     first = [own[0] for own in SEGMENTS]
@@ -67,7 +70,11 @@ def test_each_method_learns_to_say_what_references_say(method: str) -> None:
 
 
 def test_the_number_of_threads_changes_nothing(combiner: Combiner) -> None:
-    assert tuned(threads=1).second.to_table() == tuned(threads=2).second.to_table() == combiner.second.to_table()
+    assert (
+        tuned(run=TuningRun(threads=1)).second.to_table()
+        == tuned(run=TuningRun(threads=2)).second.to_table()
+        == combiner.second.to_table()
+    )
 
 
 def test_a_saved_combiner_says_the_same(combiner: Combiner, tmp_path: Path) -> None:
@@ -79,24 +86,54 @@ def test_a_saved_combiner_says_the_same(combiner: Combiner, tmp_path: Path) -> N
 
 
 def test_an_interrupted_tuning_goes_on_to_the_same_result(combiner: Combiner, tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    tuned(work=work)
+    work, again = tmp_path / "entropy-1", TuningRun(tmp_path, resume=True)
+    tuned(run=TuningRun(tmp_path))
     content = json.loads((work / RUN).read_text())
     assert content["kind"] == "combination"
     assert {"entropy", "outputs", "references", "systems", "words match by"} <= content["configuration"].keys()
     first, second = load_stages(Checkpoint(work, content["configuration"], resume=True))
     with pytest.raises(RunError, match="holds an unfinished run"):
-        tuned(work=work)
+        tuned(run=TuningRun(tmp_path))
     (work / RUN).write_text(json.dumps({**content, "stages": content["stages"][:1]}))
-    resumed = tuned(work=work, resume=True)
+    resumed = tuned(run=again)
     assert resumed.second.to_table() == second.to_table() == combiner.second.to_table()
     assert resumed.first.to_table() == first.to_table()
-    with pytest.raises(RunError, match=r"settings differ: entropy was 1.0, is 2.0"):
-        tuned(replace(QUICK, entropy=2.0), work=work, resume=True)
+    with pytest.raises(RunError, match=r"settings differ: l2 was 0.0001, is 0.5"):
+        tuned(replace(QUICK, l2=0.5), run=again)
     other = {**content["configuration"], "references": digest("others")}
     (work / RUN).write_text(json.dumps({**content, "configuration": other}))
     with pytest.raises(RunError, match="settings differ: references changed\n"):
-        tuned(work=work, resume=True)
+        tuned(run=again)
+
+
+def test_of_several_entropies_the_best_is_kept_and_bigrams_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, whole = [], Expander.to_bigrams
+
+    def counted(expander: Expander, lattices: list[NetworkLattice]) -> NGramForest:
+        made.append(len(lattices))
+        return whole(expander, lattices)
+
+    monkeypatch.setattr(Expander, "to_bigrams", counted)
+    both = tuned(replace(QUICK, entropy=(0.2, 1.0, 0.2)))
+    assert made == [len(SEGMENTS)]
+    single = [tuned(replace(QUICK, entropy=(entropy,))) for entropy in (0.2, 1.0)]
+    best = max(single, key=lambda one: one.bleu["combination"])
+    assert both.second.to_table() == best.second.to_table()
+    assert both.settings == best.settings
+    assert both.bleu == best.bleu
+
+
+def test_scores_of_the_tuning_set_are_those_of_words(combiner: Combiner, tmp_path: Path) -> None:
+    def bleu(outputs: list[list[str]]) -> float:
+        return BLEU(smooth_method="none").score(
+            BLEU(smooth_method="none").corpus_statistics(outputs, REFERENCES).sum(axis=0)
+        )
+
+    expected = {name: bleu([own[system] for own in SEGMENTS]) for system, name in enumerate(NAMES)}
+    expected["combination"] = bleu([text.split() for text in texts(combiner)])
+    assert dict(combiner.bleu) == expected
+    combiner.save(tmp_path / "combination")
+    assert Combiner.load(tmp_path / "combination").bleu == expected
 
 
 def test_run_reads_no_more_than_it_must(combiner: Combiner) -> None:
@@ -147,7 +184,10 @@ def test_features_of_ones_own_and_sparse_ones_get_weights() -> None:
     assert found["long"] != 0.0
     assert found["words:he~went"] != 0.0
     assert found["skeleton.A"] == 0.0
-    assert tuned(Settings(steps=5, rounds=1, skeleton_weights=True)).second.weights.features["skeleton.A"] != 0.0
+    assert (
+        tuned(CombinationSettings(steps=5, rounds=1, skeleton_weights=True)).second.weights.features["skeleton.A"]
+        != 0.0
+    )
 
 
 def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
@@ -157,9 +197,14 @@ def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
         Combiner.tune(SEGMENTS, REFERENCES, ["A", "A", "B"], Vocabulary())
     with pytest.raises(InputError, match="references for 2"):
         Combiner.tune(SEGMENTS, REFERENCES[:2], NAMES, Vocabulary())
-    for wrong in ({"method": "magic"}, {"features": ("old.bigram",)}, {"threshold": 0.0}, {"features": ("support.5",)}):
+    for wrong in (
+        {"objective": "magic"},
+        {"features": ("old.bigram",)},
+        {"threshold": 0.0},
+        {"features": ("support.5",)},
+    ):
         with pytest.raises(InputError):
-            Settings(**wrong)  # type: ignore[arg-type]
+            CombinationSettings(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_segment_that_is_too_long_is_named(combiner: Combiner) -> None:
@@ -172,7 +217,7 @@ def test_large_lattices_are_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pyt
     assert "skeletons" not in caplog.text
     monkeypatch.setattr("toledo.combination.combiner.MANY_EDGES", 10)
     tuned(replace(QUICK, steps=1))
-    assert "--skeletons 3" in caplog.text
+    assert "fewer skeletons" in caplog.text
 
 
 def test_paths_stand_side_by_side_with_their_scores() -> None:

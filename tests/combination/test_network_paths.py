@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.network import NULL, ConfusionNetwork, arc_votes, best_path, build_networks, distinct_hypotheses
-from toledo.reports.networks import Segment, columns_of, network_page, network_svg
+from toledo.reports.networks import ShownSegment, columns_of, network_page, network_svg
 from toledo.text.vocabulary import Vocabulary
 
 OUTPUTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=3)
@@ -71,9 +71,9 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert {"<a>", "b", "c"} <= {text.text for text in svg.iter(f"{space}text")}
     assert len(list(svg.iter(f"{space}circle"))) == sum(len(one.systems) for column in columns for one in column)
     assert [rect.get("class") for rect in svg.iter(f"{space}rect")].count("box chosen") == path.network.columns
-    segment = Segment(7, "<a> c", columns, {"one": "<a> b"}, ["<a> reference"], "source")
+    segment = ShownSegment(7, "<a> c", columns, {"one": "<a> b"}, ["<a> reference"], "source")
     page = tmp_path / "page.html"
-    network_page("Networks", [segment], shares, {"lm": 0.25}).write(page)
+    network_page("Networks", [segment], shares, {"lm": 0.25}).save(page)
     text = page.read_text(encoding="utf-8")
     assert "Segment 7" in text
     assert "&lt;a&gt; reference" in text
@@ -81,7 +81,7 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert "<a>" not in text
     assert text.count("<polyline") == 1
     long = [column for column in columns for _ in range(20)]
-    network_page("Networks", [Segment(1, "", long, {}, skeleton="three")], shares, {}).write(page)
+    network_page("Networks", [ShownSegment(1, "", long, {}, skeleton="three")], shares, {}).save(page)
     text = page.read_text(encoding="utf-8")
     assert "Skeleton: the output of three." in text
     widths = [float(width) for width in re.findall(r'<svg(?! width="12")[^>]*? width="(\d+)"', text)]

@@ -1,17 +1,15 @@
 """Every command in README and docs is one that exists, and every page with commands has a test that runs them."""
 
-import inspect
 import re
 import shlex
 from collections.abc import Iterator
-from enum import EnumType
+from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
 import pytest
-from typer.main import get_command
+from cyclopts import App
 
-from toledo.cli.app import app
+from toledo.cli.app import COMMANDS, HYPHEN, make_app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "papers").glob("*.md")])
@@ -23,9 +21,10 @@ ELSEWHERE = {"--editable", "--index-url"}  # options of pip
 TESTS = {
     "README.md": "tests/test_readme.py",
     "docs/combination.md": "tests/combination/test_combination_page.py",
-    "docs/consensus.md": "tests/consensus/test_mbr_page.py",
+    "docs/choosing.md": "tests/consensus/test_choosing_page.py",
     "docs/document-models.md": "tests/search/document/test_document_models_page.py",
     "docs/documents.md": "tests/search/test_documents_page.py",
+    "docs/example-data.md": "tests/sample/test_example_data_page.py",
     "docs/extending.md": "tests/docs/test_extending_page.py",
     "docs/formats.md": "tests/docs/test_new_users_pages.py",
     "docs/llm.md": "tests/docs/test_new_users_pages.py",
@@ -40,7 +39,6 @@ TESTS = {
     "docs/phrase-tables.md": "tests/phrases/test_phrase_tables_page.py",
     "docs/report.md": "tests/reports/test_report_page.py",
     "docs/refine.md": "tests/refinement/test_refine_page.py",
-    "docs/sample.md": "tests/sample/test_sample_page.py",
     "docs/sampling.md": "tests/search/test_sampling_page.py",
     "docs/training.md": "tests/test_readme.py",
     "docs/translation.md": "tests/test_readme.py",
@@ -60,52 +58,73 @@ def blocks(text: str) -> list[str]:
 
 def shown(block: str) -> list[str]:
     """Lines of a block that call toledo."""
-    return re.findall(r"^(?: *|    \$ )(toledo .*)", block, re.MULTILINE)
+    return re.findall(r"^(?: *|    \$ )(toledo .*)", block.replace("\\\n", " "), re.MULTILINE)
 
 
 def inline(text: str) -> list[str]:
-    """Calls of toledo in running text; the value of the last option may be left out."""
-    found = [one for one in re.findall(r"`([^`\n]+)`", text) if one.startswith("toledo ")]
-    return [f"{one} VALUE" if re.search(r" --[a-z-]+$", one) else one for one in found]
+    """Calls of toledo in running text."""
+    return [one for one in re.findall(r"`([^`\n]+)`", text) if one.startswith("toledo ")]
 
 
-def leaf(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that some words call, and what is left of them."""
-    command: Any = get_command(app)
-    while words and words[0] in getattr(command, "commands", {}):
-        command, words = command.commands[words[0]], words[1:]
-    return command, words
+def leaf(words: list[str]) -> tuple[object, list[str], list[str]]:
+    """What some words call (a path, or a group of commands), its name, and what is left of the words."""
+    known: object = {name: target for commands in COMMANDS.values() for name, target in commands.items()}
+    place = 0
+    while place < len(words) and isinstance(known, dict) and words[place] in known:
+        known, place = known[words[place]], place + 1
+    return known, words[:place], words[place:]
+
+
+@cache
+def options(*command: str) -> frozenset[str]:
+    """All options of a command."""
+    app: App = make_app([*command])
+    for word in command:
+        app = app[word]
+    collection = app.assemble_argument_collection(parse_docstring=False)
+    return frozenset(name for argument in collection for name in argument.names) | {"--help", "-h"}
+
+
+def words_of(line: str) -> list[str]:
+    """Words without redirections; variables of the shell stand for a number or a path."""
+    return shlex.split(re.split(r" [<>|;] ?| #|; do", re.sub(r"\$\w+", "1", line.replace("…", "")))[0])[1:]
 
 
 def check(line: str) -> None:
-    """Name of the command, names of options, their number of values, and names to choose from."""
-    command, words = leaf(shlex.split(re.split(r" [<>|;] ?| #|; do", line.replace("…", ""))[0])[1:])
-    if hasattr(command, "commands"):
+    """Check a command in running text, where operands may be missing: its name and its options."""
+    target, command, words = leaf(words_of(line))
+    if isinstance(target, dict):  # a group; the next word may name some of its commands
         names = re.split(r"[|,]", words[0]) if words else []
-        assert all(name in command.commands for name in names if not name.startswith("-")), line
+        assert all(name in target for name in names if not name.startswith("-")), line
         return
-    values, _, _ = command.make_parser(command.context_class(command)).parse_args(words)
-    for name, kind in get_type_hints(inspect.unwrap(command.callback)).items():
-        names = [one.value for part in (kind, *get_args(kind)) if isinstance(part, EnumType) for one in part]
-        given = values.get(name)
-        if names and isinstance(given, str):
-            assert set(given.split("|")) <= set(names), line
+    named = {word for word in words if re.match(r"--?[a-z]", word)}
+    assert not named or named <= options(*command), line
+
+
+def parse(line: str) -> None:
+    """Parse a command of a block: options, their values, and what is required."""
+    words = words_of(line)
+    if "--help" not in words:
+        make_app(words).parse_args(
+            [HYPHEN if one == "-" else one for one in words], exit_on_error=False, print_error=False
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for line in [*(line for block in blocks(text) for line in shown(block)), *inline(text)]:
-        try:
-            check(line)
-        except Exception as error:
-            pytest.fail(f"{line}: {error}")
+    for read, lines in ((parse, [line for block in blocks(text) for line in shown(block)]), (check, inline(text))):
+        for line in lines:
+            try:
+                read(line)
+            except Exception as error:
+                pytest.fail(f"{line}: {error}")
 
 
 def test_commands_in_the_table_of_formats_exist() -> None:
     """There they stand without `toledo`."""
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    names = "|".join(get_command(app).commands)
+    names = "|".join(name for commands in COMMANDS.values() for name in commands)
     found = re.findall(rf"`((?:{names})(?: [^`\n]*)?)`", text)
     assert len(found) > 30
     for one in inline("".join(f"`toledo {line}`" for line in found)):
@@ -117,7 +136,9 @@ def test_every_page_with_commands_is_run() -> None:
         here = [block for block in blocks(page.read_text(encoding="utf-8")) if not DATA.search(block)]
         commands = [line for block in here for line in shown(block)]
         programs = [
-            block for block in here if re.search(r"^(?:    )?(?:from toledo|import numpy)", block, re.MULTILINE)
+            block
+            for block in here
+            if re.search(r"^(?:    )?(?:from toledo|import (?:numpy|toledo))", block, re.MULTILINE)
         ]
         assert name_of(page) in TESTS or not commands + programs, commands + programs
 
@@ -128,16 +149,17 @@ def test_tests_of_pages_exist() -> None:
         assert Path(page).name in (ROOT / test).read_text(encoding="utf-8")
 
 
-def all_options(command: Any) -> Iterator[str]:
-    for option in command.params:
-        yield from (*option.opts, *option.secondary_opts)
-    for one in getattr(command, "commands", {}).values():
-        yield from all_options(one)
+def all_options(commands: object, *words: str) -> Iterator[str]:
+    if not isinstance(commands, dict):
+        yield from options(*words)
+        return
+    for name, target in commands.items():
+        yield from all_options(target, *words, name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_options_exist(page: Path) -> None:
-    known = {*all_options(get_command(app)), "--help", *ELSEWHERE}
+    known = {*(option for commands in COMMANDS.values() for option in all_options(commands)), *ELSEWHERE}
     for script in [
         *(ROOT / "experiments").glob("*.py"),
         *(ROOT / "benchmarks").glob("*.py"),

@@ -33,7 +33,7 @@ def test_alignment_quality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mose
 
 
 def test_choice_among_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_folder: Path) -> None:
-    text = (DOCS / "consensus.md").read_text(encoding="utf-8")
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
     monkeypatch.chdir(shared_folder / "data" / "wmt22-syscomb" / "de-en" / "test" / "raw")
     monkeypatch.setenv("COLUMNS", "160")
     output = tmp_path / "out.txt"

@@ -35,7 +35,7 @@ def model(request: pytest.FixtureRequest) -> LanguageModel:
 
 def log_probability(model: LanguageModel, words: tuple[int, ...]) -> float:
     text = sentences_from(np.array(words, np.int32), np.array([len(words)]))
-    return float(model.score(text)[0]) * math.log(10.0)
+    return float(model.score_sentences(text)[0]) * math.log(10.0)
 
 
 @settings(max_examples=40)

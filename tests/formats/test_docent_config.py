@@ -6,7 +6,7 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.formats.docent import DocentConfiguration, import_docent, read_docent_config
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.settings import DocumentAnnealing
 
 CONFIGURATION = """<?xml version="1.0" ?>
@@ -153,7 +153,7 @@ def test_the_model_and_the_search(folder: Path) -> None:
     assert model.settings.distortion_limit == 4
     assert model.weights["phrase.penalty"] == 0.0
     model.save("model")
-    assert Model.load("model").weights == model.weights
+    assert PhraseModel.load("model").weights == model.weights
     assert configuration.search.weights == {"document.parity": 2.0, "bleu": 1.0}
     with pytest.raises(InputError, match="2 language models"):
         import_docent(configuration, folder, None, ["lm.arpa", "lm.arpa"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.compiled.hashing import slots_for
-from toledo.formats.byte_fields import number_words, parse_links, parse_numbers, split_fields, split_tokens, take_field
+from toledo.text.byte_fields import number_words, parse_links, parse_numbers, split_fields, split_tokens, take_field
 
 lines_of_tokens = st.lists(st.lists(st.sampled_from(["a", "bc", "ß", "|||", "|", "||"]), max_size=9), max_size=5)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.arpa import read_arpa
+from toledo.language_model.arpa import read_arpa
 from toledo.language_model.estimate import estimate
 from toledo.text.corpus import read_sentences
 from toledo.text.vocabulary import BEGIN, Vocabulary

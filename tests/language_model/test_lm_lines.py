@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.arpa import read_arpa
 from toledo.language_model import model as lines
+from toledo.language_model.arpa import read_arpa
 from toledo.language_model.model import LanguageModel, LineScorer
 from toledo.text.corpus import read_sentences, sentences_from
 from toledo.text.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ def test_equal_to_scores_of_sentences(content, text, bytes_at_once, threads):
     sentences = sentences_of(words, text.encode())
     with patch.object(lines, "BYTES_AT_ONCE", bytes_at_once):
         found = LineScorer(model, words).score_block(text.encode(), threads)
-    assert np.array_equal(found.log10, model.score(sentences))
+    assert np.array_equal(found.log10, model.score_sentences(sentences))
     assert np.array_equal(found.words, sentences.lengths)
     unknown = [sum((word,) not in content[0] or word == 0 for word in line.tolist()) for line in sentences]
     assert found.unknown.tolist() == unknown
@@ -54,7 +54,7 @@ def test_lines_as_strings_and_very_long_ones():
     words = Vocabulary(["a", "b", "c"])
     text = [" ".join(rng.choice(["a", "b", "c", "d" * 3000], size)) for size in (0, 200_000, 1, 0, 7, 50_000)]
     sentences = sentences_of(words, "\n".join([*text, ""]).encode())
-    assert np.array_equal(LineScorer(model, words).score(text), model.score(sentences))
+    assert np.array_equal(LineScorer(model, words).score(text), model.score_sentences(sentences))
     assert LineScorer(model, words).score([]).size == 0
 
 
@@ -78,5 +78,5 @@ def test_a_file(moses_files):
     model = read_arpa(moses_files / "lm.3.arpa.gz", words)
     text = read_sentences(moses_files / "val.en", words, grow=False)
     parts = list(LineScorer(model, words).score_file(moses_files / "val.en", threads=2))
-    assert np.array_equal(np.concatenate([part.log10 for part in parts]), model.score(text, threads=1))
-    assert sum(int(part.unknown.sum()) for part in parts) == model.perplexity(text).unknown
+    assert np.array_equal(np.concatenate([part.log10 for part in parts]), model.score_sentences(text, threads=1))
+    assert sum(int(part.unknown.sum()) for part in parts) == model.sentence_perplexity(text).unknown

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
-from toledo.formats.arpa import read_arpa
 from toledo.language_model import automaton
+from toledo.language_model.arpa import read_arpa
 from toledo.language_model.automaton import advance, begin_state
 from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.model import LanguageModel
@@ -49,7 +49,7 @@ def test_advance_is_backing_off(content, line):
 @given(models(), sentences)
 def test_scores_of_many_sentences(content, text):
     model, order = content
-    found = LanguageModel(to_arrays(model, order)).score(encoded(text))
+    found = LanguageModel(to_arrays(model, order)).score_sentences(encoded(text))
     assert found.tolist() == pytest.approx([sentence_score(model, order, line) for line in text], abs=1e-5)
 
 
@@ -67,7 +67,7 @@ def test_long_searches_in_a_table_that_is_nearly_full():
         slots = language_model.automaton.transitions.size
     assert slots < len(model) * 1.02
     expected = [sentence_score(model, 3, line) for line in text]
-    assert language_model.score(encoded(text)).tolist() == pytest.approx(expected, abs=1e-5)
+    assert language_model.score_sentences(encoded(text)).tolist() == pytest.approx(expected, abs=1e-5)
     assert [line_score(language_model.automaton, np.array(line, np.int32)) for line in text] == pytest.approx(expected)
 
 
@@ -86,7 +86,7 @@ def test_only_contexts_that_matter_are_states(content):
 def test_perplexity_counts_unknown_words(content, text):
     model, order = content
     language_model = LanguageModel(to_arrays(model, order))
-    result = language_model.perplexity(encoded(text))
+    result = language_model.sentence_perplexity(encoded(text))
     lines = [[BEGIN, *(w if (w,) in model else 0 for w in line), END] for line in text]
     places = [(line[:i], line[i]) for line in lines for i in range(1, len(line))]
     unknown = [twin_score(model, order, *place) for place in places if place[1] == 0]
@@ -96,9 +96,9 @@ def test_perplexity_counts_unknown_words(content, text):
 
 
 def test_perplexities():
-    result = LanguageModel(to_arrays({(0,): (-3, 0), (1,): (0, 0), (2,): (-1, 0), (3,): (-1, 0)}, 1)).perplexity(
-        encoded([[3, 9], [3]])
-    )
+    result = LanguageModel(
+        to_arrays({(0,): (-3, 0), (1,): (0, 0), (2,): (-1, 0), (3,): (-1, 0)}, 1)
+    ).sentence_perplexity(encoded([[3, 9], [3]]))
     assert result.value == pytest.approx(10 ** (7 / 5))
     assert result.without_unknown == pytest.approx(10)
 
@@ -110,17 +110,17 @@ def test_the_number_of_threads_does_not_matter():
     )
     lengths = rng.integers(0, 9, 3500)
     text = sentences_from(rng.integers(3, 6, lengths.sum()).astype(np.int32), lengths)
-    assert np.array_equal(model.score(text, threads=1), model.score(text, threads=3))
-    assert model.perplexity(text, threads=1) == model.perplexity(text, threads=3)
+    assert np.array_equal(model.score_sentences(text, threads=1), model.score_sentences(text, threads=3))
+    assert model.sentence_perplexity(text, threads=1) == model.sentence_perplexity(text, threads=3)
 
 
 def test_texts_with_boundaries_are_refused_and_empty_ones_are_not():
     model = LanguageModel(to_arrays({(word,): (-1, 0) for word in range(4)}, 1))
     with pytest.raises(ValueError, match="not <s> or </s>"):
-        model.score(encoded([[3, END]]))
+        model.score_sentences(encoded([[3, END]]))
     nothing = Sentences(np.empty(0, np.int32), np.zeros(1, np.int64))
-    assert model.score(nothing).size == 0
-    assert model.perplexity(nothing).tokens == 0
+    assert model.score_sentences(nothing).size == 0
+    assert model.sentence_perplexity(nothing).tokens == 0
 
 
 SENTENCES = [
@@ -141,7 +141,7 @@ def test_scores_of_kenlm(moses_files, order):
     vocabulary = Vocabulary()
     model = read_arpa(moses_files / f"lm.{order}.arpa.gz", vocabulary)
     lines = [vocabulary.ids(line.split()) for line in SENTENCES]
-    assert model.score(encoded(lines)).tolist() == pytest.approx(KENLM[order], abs=2e-5)
+    assert model.score_sentences(encoded(lines)).tolist() == pytest.approx(KENLM[order], abs=2e-5)
     assert [line_score(model.automaton, line) for line in lines] == pytest.approx(KENLM[order], abs=2e-5)
 
 
@@ -150,11 +150,13 @@ def test_perplexity_of_kenlm(moses_files):
     vocabulary = Vocabulary()
     model = read_arpa(moses_files / "lm.5.arpa.gz", vocabulary)
     text = read_sentences(moses_files / "val.en", vocabulary, grow=False)
-    result = model.perplexity(text)
+    result = model.sentence_perplexity(text)
     assert (result.tokens, result.unknown) == (14322, 168)
     assert result.value == pytest.approx(36.12060843804739, rel=1e-6)
     assert result.without_unknown == pytest.approx(32.29835875551751, rel=1e-6)
-    assert model.score(text).tolist() == pytest.approx([line_score(model.automaton, line) for line in text], abs=1e-9)
+    assert model.score_sentences(text).tolist() == pytest.approx(
+        [line_score(model.automaton, line) for line in text], abs=1e-9
+    )
 
 
 SOUND = {

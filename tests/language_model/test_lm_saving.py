@@ -23,7 +23,9 @@ def test_a_directory_joins_any_vocabulary(directory, words):
     model, moved = load_language_model(directory, own), load_language_model(directory, other)
     moved.ngrams.check(len(other))
     for line in (["a", "b", "c"], ["c", "c", "b"], ["x", "b", "a"]):
-        assert moved.score(encoded([other.ids(line)]))[0] == model.score(encoded([own.ids(line)]))[0]
+        assert (
+            moved.score_sentences(encoded([other.ids(line)]))[0] == model.score_sentences(encoded([own.ids(line)]))[0]
+        )
 
 
 def test_other_formats_are_refused(directory):

@@ -135,9 +135,9 @@ def test_links_of_eflomal_are_symmetrised_here(monkeypatch):
     corpus = encode([([3, 4], [6, 3, 4]), ([], [3]), ([5], [5])])
     monkeypatch.setitem(sys.modules, "eflomal", fake_eflomal("0-0 0-1 1-2\n\n", "0-1 1-2\n0-0\n"))
     config = {"model": "eflomal", "iterations_ibm1": 1}
-    found = align(corpus, AlignmentTraining(symmetrisation="intersection", **config))
+    found = align(corpus, AlignmentTraining(symmetrization="intersection", **config))
     assert [found.alignments[i].tolist() for i in range(3)] == [[[0, 1], [1, 2]], [], []]
-    found = align(corpus, AlignmentTraining(symmetrisation="union", **config))
+    found = align(corpus, AlignmentTraining(symmetrization="union", **config))
     assert [found.alignments[i].tolist() for i in range(3)] == [[[0, 0], [0, 1], [1, 2]], [], [[0, 0]]]
     assert found.lexicons.forward.words.size
 

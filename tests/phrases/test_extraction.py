@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toledo.errors import InputError
 from toledo.phrases import grouping
 from toledo.phrases.extraction import Extraction, extract_phrases
-from toledo.phrases.table import Alignments, check_pairs
+from toledo.phrases.table import WordLinks, check_pairs
 from toledo.phrases.training import PhraseTraining, train_phrases
 
 LENGTHS = (1, 2, 3, 5, 8, 9, 20)  # up to 8 the links are kept as bits, above as a mix
@@ -111,9 +111,9 @@ def test_bad_input_is_refused() -> None:
     corpus, alignments = encode([([3, 4], [5], [(0, 0), (1, 0)])])
     with pytest.raises(InputError, match="choose 1 to 20 words"):
         extract_phrases(corpus, alignments, 21)
-    outside = Alignments(np.array([0, 1]), np.array([[0, 1]], np.int32))
+    outside = WordLinks(np.array([0, 1]), np.array([[0, 1]], np.int32))
     with pytest.raises(InputError, match="sentence pair 1 has a link outside"):
         extract_phrases(corpus, outside)
-    unsorted = Alignments(alignments.offsets, alignments.links[::-1].copy())
+    unsorted = WordLinks(alignments.offsets, alignments.links[::-1].copy())
     with pytest.raises(ValueError, match="sorted and distinct"):
         extract_phrases(corpus, unsorted)

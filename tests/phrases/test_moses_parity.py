@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from toledo.files import read_lines
 from toledo.phrases.lexicon import NULL, Lexicon, lexicons_from
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining, TrainedPhrases, train_phrases
 from toledo.text.corpus import ParallelCorpus, read_parallel
 from toledo.text.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ PAIRS, OCCURRENCES = 538_276, 980_101
 @dataclass(frozen=True)
 class Aligned:
     corpus: ParallelCorpus
-    alignments: Alignments
+    alignments: WordLinks
     trained: TrainedPhrases
     index: dict[tuple[str, str], int]
 
@@ -36,7 +36,7 @@ def aligned(moses_files: Path) -> Aligned:
         for line in read_lines(moses_files / "alignments")
     ]
     links = np.array([link for line in lines for link in line], np.int32)
-    alignments = Alignments(np.cumsum([0, *map(len, lines)]), links)
+    alignments = WordLinks(np.cumsum([0, *map(len, lines)]), links)
     config = PhraseTraining(max_length=5, reordering=True)
     trained = train_phrases(corpus, alignments, config)
     pairs = trained.pairs

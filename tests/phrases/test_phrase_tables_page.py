@@ -1,9 +1,11 @@
 """The examples of docs/phrase-tables.md run as they stand."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from page_commands import run_page
 
 from toledo.files import read_lines, write_lines
 
@@ -18,23 +20,41 @@ INI = """
 [feature]
 Distortion
 PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=phrase-table.gz
+KENLM name=LM0 order=1 path=lm.arpa
 [weight]
 Distortion0= 0.3
+LM0= 0.5
 TranslationModel0= 0.2 0.2 0.2 0.2
+"""
+ARPA = """
+\\data\\
+ngram 1=4
+
+\\1-grams:
+-1	<unk>
+0	<s>
+-0.5	</s>
+-0.5	house
+
+\\end\\
 """
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_lines("phrase-table.gz", TABLE)
-    pairs = (line.split(" ||| ")[:2] for line in TABLE)
-    write_lines(
-        "reordering-table.gz", [f"{source} ||| {target} ||| 0.6 0.2 0.2 0.6 0.2 0.2" for source, target in pairs]
-    )
     write_lines("moses.ini", [INI])
+    write_lines("lm.arpa", [ARPA])
     write_lines("test.de", ["ein haus"])
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
-    exec(compile(code, str(PAGE), "exec"), {})
-    assert capsys.readouterr().out.startswith("4 phrase pairs with phrase.backward")
-    assert list(read_lines("small.gz")) == sorted(TABLE[:3])
-    assert len(list(read_lines("small-reordering.gz"))) == 3
+    printed = run_page(PAGE.read_text(encoding="utf-8"))
+    assert "4 phrase pairs\n" in printed
+    assert "0 2 a house ((0, 0), (1, 1))" in printed
+    assert list(read_lines("moses/phrase-table.gz")) == sorted(TABLE[:3])
+
+
+def test_duplicates_are_removed_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lines("phrase-table.gz", [*TABLE, TABLE[0].replace("0.8", "0.7")])
+    (line,) = re.findall(r"^    (zcat .*unique.*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    subprocess.run(["sh", "-c", line], check=True)
+    assert list(read_lines("unique.gz")) == TABLE

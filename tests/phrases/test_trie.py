@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toledo.compiled.hashing import EMPTY, PairIndex
 from toledo.phrases.pairs import Phrases
-from toledo.phrases.trie import NO_PHRASE, Trie, TrieBuilder, build_trie, check_trie, find_phrases
+from toledo.phrases.trie import NO_PHRASE, PhraseTrie, TrieBuilder, build_trie, check_trie, find_phrases
 
 word_lists = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4).map(tuple), max_size=30)
 
@@ -48,18 +48,18 @@ def test_a_trie_grows_beyond_its_first_table() -> None:
     assert numbers.tolist() == [*range(50), *range(5000)]
 
 
-def damaged_tries(trie: Trie) -> Iterator[tuple[str, Trie]]:
+def damaged_tries(trie: PhraseTrie) -> Iterator[tuple[str, PhraseTrie]]:
     keys, values = trie.children
     wild, beyond, below = values.copy(), trie.phrase.copy(), trie.phrase.copy()
     wild[keys != EMPTY] = trie.phrase.size
     beyond[1], below[1] = 2, -2
-    yield "power of two", Trie(PairIndex(keys[:-1], values[:-1]), trie.phrase)
-    yield "too full", Trie(PairIndex(np.zeros_like(keys), values), trie.phrase)
-    yield "needs a root", Trie(trie.children, trie.phrase[:0])
-    yield "node that does not exist", Trie(PairIndex(keys, wild), trie.phrase)
-    yield "phrase that does not exist", Trie(trie.children, beyond)
-    yield "phrase that does not exist", Trie(trie.children, below)
-    yield "does not lead to its phrases", Trie(trie.children, trie.phrase[[0, 2, 1]])
+    yield "power of two", PhraseTrie(PairIndex(keys[:-1], values[:-1]), trie.phrase)
+    yield "too full", PhraseTrie(PairIndex(np.zeros_like(keys), values), trie.phrase)
+    yield "needs a root", PhraseTrie(trie.children, trie.phrase[:0])
+    yield "node that does not exist", PhraseTrie(PairIndex(keys, wild), trie.phrase)
+    yield "phrase that does not exist", PhraseTrie(trie.children, beyond)
+    yield "phrase that does not exist", PhraseTrie(trie.children, below)
+    yield "does not lead to its phrases", PhraseTrie(trie.children, trie.phrase[[0, 2, 1]])
 
 
 def test_a_damaged_trie_is_refused() -> None:

@@ -12,7 +12,7 @@ from toledo.phrases.lexicon import Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalised, pruned_lattices
 from toledo.refinement.growth import Growth
-from toledo.refinement.objective import Objective, Parameters
+from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.softmax import gradient
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
@@ -42,7 +42,7 @@ def objective(model, names, strength=0.01, density=50.0):
     part = lattice_part(lattices, [line.split() for line in REFERENCES], model.weights, 1)
     space = LatticeSpace([part, part])
     exponents = normalised(model.weights, model.feature_names, 3.0)
-    return Objective(space, Parameters(model, names, space.used, 1), exponents, strength)
+    return RefinementObjective(space, TrainedParameters(model, names, space.used, 1), exponents, strength)
 
 
 def test_edges_know_their_pairs(model):

@@ -10,18 +10,12 @@ from small_refinements import ALL, hypotheses, random_model, random_space, sente
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.refinement import expected_bleu, lexicon_sums
-from toledo.refinement.distributions import LEXICON, PHRASE, Groups, make_family, prior_values
-from toledo.refinement.expected_bleu import (
-    UTILITIES,
-    ListSpace,
-    PhraseLists,
-    SentenceBLEU,
-    fit_sentence_bleu,
-    normalised,
-)
+from toledo.refinement.distributions import LEXICON, PHRASE, ShareGroups, make_family, prior_values
+from toledo.refinement.expected_bleu import UTILITIES, ListSpace, normalised
 from toledo.refinement.growth import Growth, grown, transform
 from toledo.refinement.lexicon_sums import log_sums
-from toledo.refinement.objective import DISTANCES, Evidence, Objective, Parameters
+from toledo.refinement.objective import DISTANCES, Evidence, RefinementObjective, TrainedParameters
+from toledo.refinement.phrase_lists import PhraseLists, SentenceBLEU, fit_sentence_bleu
 from toledo.refinement.softmax import SoftmaxAscent, gradient
 from toledo.weights import Weights
 
@@ -41,8 +35,8 @@ def random_objective(seed, strength=0.0, names=ALL, negative=False, utility="sen
     space = replace(random_space(random, model), utility=utility)
     if utility == "corpus":
         assume(all(totals[2:6].min() > 0 and abs(totals[0] - totals[1]) > 1 for totals in [expected_statistics(space)]))
-    parameters = Parameters(model, names, space.used, 1)
-    return Objective(space, parameters, exponents_for(random, model, negative), strength, **others)
+    parameters = TrainedParameters(model, names, space.used, 1)
+    return RefinementObjective(space, parameters, exponents_for(random, model, negative), strength, **others)
 
 
 def expected_statistics(space, posteriors=None):
@@ -226,7 +220,7 @@ def test_lexicons_have_a_strength_of_their_own(distance):
 
 
 def test_distance_of_ratios_by_hand():
-    family = make_family("phrase.forward", Groups(np.array([0, 0, 1], np.int32), 2), np.array([0.75, 0.25, 1.0]))
+    family = make_family("phrase.forward", ShareGroups(np.array([0, 0, 1], np.int32), 2), np.array([0.75, 0.25, 1.0]))
     moved = np.array([0.5, 0.5, 1.0])
     half = (np.log(0.5 / 0.75) - np.log(0.5 / 0.25)) / 2  # each is as far from their mean
     np.testing.assert_allclose(family.ratios(moved), [half, -half, 0.0], atol=1e-15)
@@ -270,7 +264,7 @@ def test_growth_transform_is_the_formula(seed, strength):
 
 def test_growth_transform_by_hand():
     """One source phrase with two translations, γ = (0.2, −0.1) of which −0.3 and −0.1 are losses of hypotheses."""
-    family = make_family("phrase.forward", Groups(np.zeros(2, np.int32), 1), np.array([0.5, 0.5]))
+    family = make_family("phrase.forward", ShareGroups(np.zeros(2, np.int32), 1), np.array([0.5, 0.5]))
     evidence = Evidence(np.array([0.2, -0.1]), np.array([0.3, 0.1]))
     new = grown(family, np.array([0.6, 0.4]), evidence, prior_weight=2.0)
     d = 0.4  # Σ max(0, −γ) = 0.4 is more than 0.1 / 0.4
@@ -393,15 +387,15 @@ def test_bleu_of_a_corpus_without_4_grams_is_refused():
         statistics[:, -1] = 0
         parts.append(replace(part, arrays=part.arrays._replace(statistics=statistics)))
     values = prior_values(objective.parameters.families)
-    with pytest.raises(InputError, match=r"no matching 4-grams[^·]*--utility sentence"):
+    with pytest.raises(InputError, match=r"no matching 4-grams[^·]*`level='sentence'`"):
         replace(objective, space=ListSpace(parts, "corpus")).at(values)
     assert replace(objective, space=ListSpace(parts, "sentence")).at(values).expectation.utility > 0
 
 
 def test_nothing_is_computed_twice(monkeypatch):
     objective, asked, scored = random_objective(5, 0.05), [], []
-    at, scores = Objective.at, SentenceBLEU.scores
-    monkeypatch.setattr(Objective, "at", lambda self, values: asked.append(values) or at(self, values))
+    at, scores = RefinementObjective.at, SentenceBLEU.scores
+    monkeypatch.setattr(RefinementObjective, "at", lambda self, values: asked.append(values) or at(self, values))
     monkeypatch.setattr(SentenceBLEU, "scores", lambda self, rows: scored.append(rows) or scores(self, rows))
     values = prior_values(objective.parameters.families)
     step = SoftmaxAscent(5).step(objective, values, objective.at(values))
@@ -411,7 +405,7 @@ def test_nothing_is_computed_twice(monkeypatch):
 
 
 def test_groups_keep_their_mass():
-    family = make_family("phrase.forward", Groups(np.array([0, 0, 1], np.int32), 2), np.array([0.3, 0.1, 0.5]))
+    family = make_family("phrase.forward", ShareGroups(np.array([0, 0, 1], np.int32), 2), np.array([0.3, 0.1, 0.5]))
     np.testing.assert_allclose(family.prior, [0.75, 0.25, 1.0])
     np.testing.assert_allclose(family.probabilities(np.array([0.5, 0.5, 1.0])), [0.2, 0.2, 0.5])
     assert family.divergence(family.prior) == 0.0
@@ -449,9 +443,9 @@ def test_what_cannot_be_trained_is_refused():
     objective = random_objective(1)
     model = objective.parameters.model
     with pytest.raises(ValueError, match="cannot be trained"):
-        Parameters(model, ("lm",), objective.space.used)
+        TrainedParameters(model, ("lm",), objective.space.used)
     with pytest.raises(InputError, match="no word lexicons"):
-        _ = Parameters(replace(model, word_lexicons=None), LEXICON, objective.space.used).families
+        _ = TrainedParameters(replace(model, word_lexicons=None), LEXICON, objective.space.used).families
     for wrong in ({"strength": -1.0}, {"lexicon_strength": -1.0}):
         with pytest.raises(ValueError, match="negative"):
             replace(objective, **wrong)

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toledo.reports.documents import Course, Point, _at_all_steps, write_plots
+from toledo.reports.documents import Course, CoursePoint, _at_all_steps, write_plots
 
 
 def course(name: str, steps: list[int], bleu: bool = True) -> Course:
-    points = (Point(k, -10.0 + k, {"lm": -5.0 - k}, 10.0 + k if bleu else None) for k in steps)
+    points = (CoursePoint(k, -10.0 + k, {"lm": -5.0 - k}, 10.0 + k if bleu else None) for k in steps)
     return Course(name, 2, tuple(points))
 
 

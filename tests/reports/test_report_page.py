@@ -1,21 +1,17 @@
-"""The page on `toledo report`: its commands and its program run as printed."""
+"""The page on reports runs as printed."""
 
-import re
 from pathlib import Path
 
 import pytest
-from page_commands import run_lines
+from page_commands import run_page
 from pages import check_page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[2] / "docs" / "report.md"
 
 
-def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert len(run_lines(PAGE)) == 10
-    for name, kinds in {"report.html": ["Tuning"], "page.html": ["Scores", "Documents", "Hypotheses"]}.items():
-        page = check_page(tmp_path / name)
+    run_page(PAGE.read_text(encoding="utf-8"))
+    for name, kinds in {"report": ["Tuning", "Scores", "Hypotheses"], "mine": ["Tuning", "Scores"]}.items():
+        page = check_page(tmp_path / f"{name}.html")
         assert all(f">{kind}: " in page for kind in kinds)
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(program, {})
-    check_page(tmp_path / "mine.html")

@@ -9,7 +9,7 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.sample.corpus import generate, pairs, write_sample
+from toledo.sample.corpus import generate, write_sample
 from toledo.sample.lexicon import CASE_ENDINGS, VOWELS, all_topics, everyday_words, verb_forms, word_tables
 
 ENDINGS = {vowel + suffix for vowel in VOWELS.values() for number in CASE_ENDINGS for suffix in number}
@@ -26,10 +26,10 @@ def translations(corpus):
     """Topic → Talvan word → counts of the English words linked to it."""
     table = defaultdict(lambda: defaultdict(Counter))
     for source, target, links, document in zip(
-        corpus.train.source,
+        corpus.train.sources,
         corpus.train.references[0],
         corpus.train.alignments,
-        corpus.train.documents,
+        corpus.train.document_ids,
         strict=True,
     ):
         said, meant = source.split(), target.split()
@@ -42,22 +42,22 @@ def translations(corpus):
 def test_the_text_is_the_same_everywhere(corpus):
     digest = hashlib.sha256()
     for part in (corpus.train, corpus.tune, corpus.test):
-        for lines in (part.source, *part.references, part.alignments, part.documents):
+        for lines in (part.sources, *part.references, part.alignments, part.document_ids):
             digest.update("\n".join(lines).encode())
     assert digest.hexdigest() == "c645a14ce4d7a1e6174fa841075ead829895fc2aa3c9472951f4d07e9bce8173"
 
 
 def test_seeds_differ_and_smaller_is_the_beginning_of_larger(corpus):
     small = generate(train=50, tune=5, test=5)
-    assert small.train.source == corpus.train.source[:50]
+    assert small.train.sources == corpus.train.sources[:50]
     assert small.test.references[1] == corpus.test.references[1][:5]
-    assert generate(seed=2, train=50, tune=1, test=1).train.source != small.train.source
+    assert generate(seed=2, train=50, tune=1, test=1).train.sources != small.train.sources
 
 
 def test_sizes_and_lengths(corpus):
     assert [len(part) for part in (corpus.train, corpus.tune, corpus.test)] == [10_000, 300, 300]
     assert [len(part.references) for part in (corpus.train, corpus.tune, corpus.test)] == [1, 2, 2]
-    for lines in (corpus.train.source, *corpus.train.references, *corpus.test.references):
+    for lines in (corpus.train.sources, *corpus.train.references, *corpus.test.references):
         lengths = [len(line.split()) for line in lines]
         assert min(lengths) >= 4
         assert max(lengths) <= 30
@@ -65,17 +65,17 @@ def test_sizes_and_lengths(corpus):
 
 
 def test_lines_are_tokenised_lower_case_text(corpus):
-    for line in corpus.train.source + corpus.train.references[0]:
+    for line in corpus.train.sources + corpus.train.references[0]:
         assert re.fullmatch(r"[a-z'?.,-]+( [a-z'?.,-]+)*", line), line
         assert line[-1] in ".?"
 
 
 def test_rare_and_unknown_words(corpus):
-    known = Counter(word for line in corpus.train.source for word in line.split())
-    words = [word for line in corpus.test.source for word in line.split()]
+    known = Counter(word for line in corpus.train.sources for word in line.split())
+    words = [word for line in corpus.test.sources for word in line.split()]
     assert 0.01 < sum(word not in known for word in words) / len(words) < 0.05
     assert sum(count == 1 for count in known.values()) > 0.2 * len(known)
-    assert len(set(corpus.test.source) & set(corpus.train.source)) < 10
+    assert len(set(corpus.test.sources) & set(corpus.train.sources)) < 10
 
 
 def test_two_references_differ_in_wording(corpus):
@@ -87,7 +87,7 @@ def test_two_references_differ_in_wording(corpus):
 
 def test_articles_agree_with_the_next_word(corpus):
     checked = 0
-    for line in corpus.train.source:
+    for line in corpus.train.sources:
         for word, following in pairwise(line.split()):
             if word[0] in "l" and word[1:] in ENDINGS:
                 assert following.endswith(word[1:]), line
@@ -97,7 +97,7 @@ def test_articles_agree_with_the_next_word(corpus):
 
 def test_subordinate_clauses_end_in_the_finite_verb(corpus):
     conjunctions = re.compile(r", (perke|quan|malke|dum|poske|quod) [^,]* (\S+) \.$")
-    ends = [found.group(2) for line in corpus.train.source if (found := conjunctions.search(line))]
+    ends = [found.group(2) for line in corpus.train.sources if (found := conjunctions.search(line))]
     assert len(ends) > 1000
     assert all(FINITE.search(word) for word in ends)
 
@@ -125,7 +125,7 @@ def test_english_forms():
 def test_alignments_link_existing_words(corpus):
     unlinked, total = 0, 0
     part = corpus.train
-    for source, target, links in zip(part.source, part.references[0], part.alignments, strict=True):
+    for source, target, links in zip(part.sources, part.references[0], part.alignments, strict=True):
         points = [tuple(map(int, link.split("-"))) for link in links.split()]
         said, meant = source.split(), target.split()
         assert points == sorted(set(points))
@@ -185,13 +185,13 @@ def test_idioms_are_not_compositional(translations):
 def test_documents_are_about_something(corpus):
     documents = [
         list(group)
-        for _, group in groupby(zip(corpus.train.documents, corpus.train.source, strict=True), key=lambda x: x[0])
+        for _, group in groupby(zip(corpus.train.document_ids, corpus.train.sources, strict=True), key=lambda x: x[0])
     ]
     assert len({document[0][0] for document in documents}) == len(documents)
     assert all(6 <= len(document) <= 14 for document in documents[:-1])
     names = defaultdict(Counter)  # a word that is the same in both languages is a name
     part = corpus.train
-    for document, source, target in zip(part.documents, part.source, part.references[0], strict=True):
+    for document, source, target in zip(part.document_ids, part.sources, part.references[0], strict=True):
         names[document].update(word for word in source.split() if word.isalpha() and word in target.split())
     recurring = sum(any(count > 1 for count in counts.values()) for counts in names.values())
     assert recurring > 0.7 * len(documents)
@@ -201,14 +201,14 @@ def test_files_hold_the_corpus(tmp_path):
     corpus = generate(seed=3, train=30, tune=4, test=5)
     write_sample(tmp_path / "new", seed=3, train=30, tune=4, test=5)
     files = {path.name: path.read_text().splitlines() for path in (tmp_path / "new").iterdir()}
-    assert files["train.src"] == corpus.train.source
+    assert files["train.src"] == corpus.train.sources
     assert files["train.trg"] == corpus.train.references[0]
     assert files["train.align"] == corpus.train.alignments
     assert files["test.trg.1"] == corpus.test.references[1]
-    assert files["tune.docids"] == corpus.tune.documents
+    assert files["tune.docids"] == corpus.tune.document_ids
     assert len(files) == 14
 
 
 def test_negative_sizes_are_refused():
     with pytest.raises(InputError):
-        pairs(-1, "train", 1)
+        generate(train=-1)

@@ -1,23 +1,30 @@
-"""The commands and the Python of the page on sampling run as printed."""
+"""The commands and the Python of the page on sampling run as printed, and it has the defaults of the library."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from page_commands import programs, run_lines
+from page_commands import run_page
 
-from toledo.weights import Weights
+from toledo.search.settings import OPERATORS, Gibbs
 
 PAGE = Path(__file__).parents[2] / "docs" / "sampling.md"
+TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    assert len(run_lines(text)) == 8
+    names: dict[str, Any] = {}
+    run_page(TEXT, names)
     for file in ("test.gibbs", "test.trained"):
         assert len(Path(file).read_text().splitlines()) == 10
-    assert Weights.load("trained.toml")["lm"] > 0.0
     assert "R-hat" in Path("samples.html").read_text()
-    (program,) = programs(text)
-    exec(compile(program, str(PAGE), "exec"), {})
-    assert "of 1000" in capsys.readouterr().out
+    assert sum(one.count for one in names["samples"]) == 1000
+    assert names["counts"]["a cow"] > 0.0
+
+
+def test_the_page_has_the_defaults_of_the_library() -> None:
+    ours = Gibbs()
+    settings = f"chains={ours.chains},iterations={ours.iterations},burn_in={ours.burn_in}"
+    assert f"`--search gibbs:{settings}` (the defaults)" in TEXT
+    assert all(f"| `{name}` |" in TEXT for name in OPERATORS)

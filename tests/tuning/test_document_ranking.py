@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from small_documents import document_of, two_word_model
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import silent
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.settings import OPERATIONS
@@ -26,7 +26,7 @@ REFERENCES = [[["x", "z", "y", "z", "z"]], [["z", "x", "z", "z", "x", "y"], ["z"
 DOCUMENTS = [document_of(SOURCES, REFERENCES), document_of(SOURCES[::-1], REFERENCES[::-1])]
 
 
-def model_of() -> Model:
+def model_of() -> PhraseModel:
     plain = two_word_model()
     return plain.with_weights(Weights(dict(plain.weights), frozenset({"oov"})))
 

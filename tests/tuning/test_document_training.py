@@ -10,7 +10,7 @@ from toledo.search.document.models.kinds import LengthParity
 
 from toledo.errors import InputError, RunError
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.runs.checkpoint import Checkpoint
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.loop import LoopSettings
@@ -26,7 +26,7 @@ TRAINER = replace(DOCUMENT_RISK, batch=2, steps=4)
 MODELS = [LengthParity()]
 
 
-def model_of() -> Model:
+def model_of() -> PhraseModel:
     plain = two_word_model()
     return plain.with_weights(Weights({**plain.weights, "document.parity": 0.1}, frozenset({"oov"})))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import chain, islice, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,11 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
 from toledo.results import Hypothesis
 from toledo.settings import Named
+from toledo.text.tokens import raw_word
+
+log = logging.getLogger(__name__)
+
+LOOK_AT = 64  # segments, for whether texts look raw
 
 
 def choose(
@@ -113,12 +119,25 @@ def iter_choose(
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
     made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    samples = _warn_of_raw_text(made, read_lists(lists, "lists", num_samples))
     base = SampleWeights(feature_weights=feature_weights, scale=scale)
     given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
     evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
     texts = None if sources is None else read_texts(sources, "sources")
     others = None if references is None else read_lists(references, "references", num_samples)
-    return choose_each(made, read_lists(lists, "lists", num_samples), others, texts, evidence, threads)
+    return choose_each(made, samples, others, texts, evidence, threads)
+
+
+def _warn_of_raw_text(rule: Rule, lists: Iterator[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Yield the lists; warn once if a rule that splits no words from their full stops gets raw text."""
+    metric, first = rule.metric_for_texts() if isinstance(rule, MBR) else rule, list[Sequence[Any]]()
+    if getattr(metric, "tokenize", None) == "none":
+        first = list(islice(lists, LOOK_AT))
+        texts = [one.text for some in first for one in as_hypotheses(some, "lists")]
+        if word := raw_word(texts):
+            hint = "leave out `tokenize=none`, or compare letters with `metric=chrf`"
+            log.warning("the texts look raw, with words such as %r: %s", word, hint)
+    yield from chain(first, lists)
 
 
 def _evidence(base: SampleWeights, given: Mapping[str, Iterable[Any]]) -> Iterator[SampleWeights]:

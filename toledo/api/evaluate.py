@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from toledo.api.inputs import ReferenceTexts, Texts, make_metrics, read_groups, read_ids, read_texts
@@ -10,6 +11,9 @@ from toledo.metrics.evaluation import Evaluation, Resampling, ScoringTask, Syste
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
 from toledo.settings import Named
+from toledo.text.tokens import looks_tokenized, raw_word
+
+log = logging.getLogger(__name__)
 
 
 def evaluate(
@@ -46,7 +50,20 @@ def make_task(
 ) -> ScoringTask:
     """Read references and sources, which must have as many segments as the texts."""
     groups = None if references is None else read_groups(references, texts)
+    if groups:
+        _warn_of_tokens(texts, [group[0] for group in groups if group and group[0] is not None], metrics)
     given = None if sources is None else read_texts(sources, "sources")
     if given is not None and len(given) != len(texts):
         raise length_error("hypotheses", len(texts), "sources", len(given))
     return ScoringTask(metrics, groups, given)
+
+
+def _warn_of_tokens(texts: Sequence[str], references: Sequence[str], metrics: dict[str, Metric]) -> None:
+    """Warn that tokenized text is counted wrongly, most of all if it is compared with raw text."""
+    alike = "%s look tokenized, %s do not: make them alike with toledo text detokenize or tokenize"
+    if looks_tokenized(texts) and raw_word(references):
+        log.warning(alike, "the hypotheses", "the references")
+    elif raw_word(texts) and looks_tokenized(references):
+        log.warning(alike, "the references", "the hypotheses")
+    elif looks_tokenized(texts) and any(getattr(one, "tokenize", "none") != "none" for one in metrics.values()):
+        log.warning("the texts look tokenized: `tokenize=none` counts their tokens as they are")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, read_lines
+from toledo.files import STANDARD_STREAM, display_name, read_lines, system_name
 from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import METRICS, Metric
@@ -22,6 +22,7 @@ from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis
 from toledo.settings import Named, parse_named
+from toledo.text.corpus import as_text, describe_value
 
 Texts: TypeAlias = Iterable[str] | Path | str
 ReferenceTexts: TypeAlias = (
@@ -47,13 +48,13 @@ class Runs:
 def read_texts(texts: Texts, argument: str) -> list[str]:
     """Return the texts of an iterable or the lines of a file."""
     if isinstance(texts, str | PathLike):
-        return list(read_lines(_file(texts, argument)))
+        return list(read_lines(text_file(texts, argument)))
     if isinstance(texts, Mapping):
         raise InputError(f"{argument} is a mapping: call compare for several systems", argument=argument)
     given: Any = texts
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"{argument} is {_said(given)}, expected texts")
-    return [_text(text, place, argument) for place, text in enumerate(texts)]
+        raise TypeError(f"{argument} is {describe_value(given)}, expected texts")
+    return [as_text(text, argument, place) for place, text in enumerate(texts)]
 
 
 def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
@@ -82,7 +83,7 @@ def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups
     if isinstance(references, GivenReferences):
         return read_references(references, segments)
     if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable):
-        raise TypeError(f"references is {_said(references)}, expected texts")
+        raise TypeError(f"references is {describe_value(references)}, expected texts")
     items = list(references)
     if items and all(isinstance(item, PathLike) for item in items):
         texts = [read_texts(Path(item), "references") for item in items]  # type: ignore[arg-type]
@@ -99,7 +100,7 @@ def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups
         )
     for place, item in enumerate(items):
         if item is not None and (isinstance(item, bytes | int | float) or not isinstance(item, Iterable)):
-            raise TypeError(f"references[{place}] is {_said(item)}, expected str")
+            raise TypeError(f"references[{place}] is {describe_value(item)}, expected str")
     return read_references(items, segments)
 
 
@@ -107,7 +108,7 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
     """Return systems with their names; all must have as many segments."""
     if isinstance(systems, str | bytes | PathLike):
         raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
-    named = list(systems.items()) if isinstance(systems, Mapping) else _named(list(systems))
+    named = list(systems.items()) if isinstance(systems, Mapping) else name_systems(list(systems))
     if not named:
         raise InputError("systems is empty", argument="systems")
     found = [SystemTexts(name, _runs(name, given)) for name, given in named]
@@ -125,10 +126,10 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
 def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment, from Python or from a file."""
     if isinstance(lists, str | PathLike):
-        yield from read_list_files([_file(lists, argument)], num_samples)
+        yield from read_list_files([text_file(lists, argument)], num_samples)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
-        raise TypeError(f"{argument} is {_said(lists)}, expected a list of samples for each segment")
+        raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
     for segment, samples in enumerate(lists):
         if isinstance(samples, str | bytes | Hypothesis):
             raise InputError(
@@ -138,10 +139,10 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
                 remedy="call choose for one segment",
             )
         if not isinstance(samples, Iterable):
-            raise TypeError(f"{argument}[{segment}] is {_said(samples)}, expected a list of texts")
+            raise TypeError(f"{argument}[{segment}] is {describe_value(samples)}, expected a list of texts")
         for place, item in enumerate(samples):
             if not isinstance(item, str | Hypothesis | Mapping):
-                raise TypeError(f"{argument}[{segment}][{place}] is {_said(item)}, expected str")
+                raise TypeError(f"{argument}[{segment}][{place}] is {describe_value(item)}, expected str")
         yield list(samples)
 
 
@@ -153,7 +154,7 @@ def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) 
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
     if twice := next((file for file in files if files.count(file) > 1), None):
         raise InputError("the same file is given twice", file=twice, remedy="name each system once")
-    stems = [_stem(Path(file)) for file in files]
+    stems = [system_name(file) for file in files]
     names = stems if len({*stems}) == len(stems) else files
     found: dict[str, list[list[str]]] = {}
     for (name, _, file), stem in zip(split, names, strict=True):
@@ -195,23 +196,17 @@ def make_metrics(
     return found
 
 
-def _named(systems: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Name systems by the stems of their files, or by numbers."""
+def name_systems(systems: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Name systems by their files, or by numbers."""
     named: list[tuple[str, Any]] = []
     for number, one in enumerate(systems, start=1):
-        name = _stem(Path(one)) if isinstance(one, str | PathLike) else f"system {number}"
+        name = system_name(Path(one)) if isinstance(one, str | PathLike) else f"system {number}"
         if name in (other for other, _ in named):
             raise InputError(
                 f"the name {name!r} is there twice in systems", argument="systems", remedy="pass a mapping"
             )
         named.append((name, one))
     return named
-
-
-def _stem(path: Path) -> str:
-    """`sys.NAME.en` is NAME, `before.out` is before."""
-    parts = path.name.removesuffix(".gz").split(".")
-    return parts[1] if parts[0] == "sys" and len(parts) > 2 else ".".join(parts[:-1]) or path.name
 
 
 def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
@@ -225,7 +220,8 @@ def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
     return runs
 
 
-def _file(path: str | PathLike[str], argument: str) -> Path:
+def text_file(path: str | PathLike[str], argument: str) -> Path:
+    """Return the path of a file that is given as an argument."""
     found = Path(path)
     if isinstance(path, str) and not _is_file(path):
         raise InputError(f"{path!r} is not a file: pass a list of texts", argument=argument)
@@ -237,15 +233,3 @@ def _is_file(path: str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):  # too long for a name, or a NUL in it
         return False
-
-
-def _text(text: Any, place: int, argument: str) -> str:
-    if isinstance(text, str):
-        return text
-    if hasattr(text, "text") and isinstance(text.text, str):  # a result that stands for a text
-        return str(text.text)
-    raise TypeError(f"{argument}[{place}] is {_said(text)}, expected str")
-
-
-def _said(value: object) -> str:
-    return repr(value) if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"

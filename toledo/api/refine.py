@@ -13,11 +13,12 @@ from typing import Any
 from toledo.api.align import Alignments
 from toledo.api.corpora import encode_pairs
 from toledo.api.inputs import Texts
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
 from toledo.errors import InputError, RunError
 from toledo.files import require_readable
 from toledo.formats.alignments import read_alignments
-from toledo.model import DESCRIPTION, Model
+from toledo.model import DESCRIPTION
 from toledo.progress import Progress, silent
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import RefineSettings
@@ -138,7 +139,7 @@ def refine(
     refined = procedure.run(settings)
     refined.model.save(output, RUN)
     log.info("model: %s", output)
-    return Refinement(refined.model, refined.history, settings.resolved())
+    return Refinement(Model(refined.model, Path(output).name), refined.history, settings.resolved())
 
 
 def _begin(work: Path, output: Path, resume: bool) -> None:

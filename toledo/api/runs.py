@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_texts
+from toledo.api.model import Model, load
 from toledo.errors import InputError
 from toledo.files import require_output_directory
-from toledo.model import DESCRIPTION, Model
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.runs.checkpoint import digest, digest_arrays
 from toledo.text.corpus import Segment
 from toledo.text.vocabulary import split_words
@@ -24,19 +25,21 @@ log = logging.getLogger(__name__)
 RUN = "run"
 
 Pair: TypeAlias = tuple[Texts, ReferenceTexts]  # sources and references of a development set
-ModelOrPath: TypeAlias = Model | str | Path
+ModelOrPath: TypeAlias = Model | PhraseModel | str | Path
 
 
-def as_model(model: ModelOrPath) -> Model:
-    """Return a model, or that of a directory."""
-    return Model.load(model) if isinstance(model, str | Path) else model
+def as_model(model: ModelOrPath) -> PhraseModel:
+    """Return the phrase model of a user's model, or of a directory."""
+    found = load(model) if isinstance(model, str | Path) else model
+    return found.phrase_model if isinstance(found, Model) else found
 
 
 def digest_model(model: ModelOrPath) -> str:
     """Return a short digest of a model or of its directory."""
     if isinstance(model, str | Path):
         return model_digest(Path(model))
-    return digest([model.signature, digest_arrays(model.table.scores)])
+    own = as_model(model)
+    return digest([own.signature, digest_arrays(own.table.scores)])
 
 
 def read_set(pair: Pair, name: str = "") -> list[Segment]:

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toledo.api.align import Alignments, alignment_training
-from toledo.api.corpora import Pairs, encode_pairs, encode_texts
+from toledo.api.corpora import Pairs, encode_pairs
 from toledo.api.inputs import Texts
-from toledo.api.language_model import LanguageModel, read_language_model
+from toledo.api.model import Model
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
-from toledo.model import DESCRIPTION, Model
+from toledo.language_model.model import LanguageModel, read_language_model
+from toledo.model import DESCRIPTION
 from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Symmetrization, TrainSettings
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
 from toledo.settings import Named
+from toledo.text.corpus import encode_texts
 from toledo.training import Training
 from toledo.training import train as train_model
 
@@ -71,7 +73,9 @@ def train(  # one argument for each setting
     vocabulary = corpus.target_vocabulary
     text = None if lm_text is None else encode_texts(lm_text, vocabulary, "lm_text")
     models = tuple(
-        one.over(vocabulary) if isinstance(one, LanguageModel) else read_language_model(one, vocabulary, progress)
+        one.with_vocabulary(vocabulary)
+        if isinstance(one, LanguageModel)
+        else read_language_model(one, vocabulary, progress)
         for one in language_models
     )
     given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
@@ -88,7 +92,7 @@ def train(  # one argument for each setting
     if output is not None:
         model.save(output)
         log.info("model: %s\nsignature: %s", output, model.signature)
-    return model
+    return Model(model, "" if output is None else Path(output).name)
 
 
 def _configuration(settings: TrainSettings, aligner: Named[IBM1]) -> Training:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
-from toledo.api.tune_rule import WITHOUT_SCALE
 from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
@@ -212,7 +212,8 @@ def tune(  # one argument for each setting
     if output is not None:
         tuned.save(output, RUN)
         log.info("model: %s", output)
-    return Tuning(tuned, best.weights, tuple(one.history for one in results), best.history)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return Tuning(user_model, best.weights, tuple(one.history for one in results), best.history)
 
 
 def tune_lists(  # one argument for each setting
@@ -319,7 +320,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
             _refuse(settings, "training by samples continues until annealing has finished", "patience")
     elif tuner.wants == "lists":
         _refuse(settings, f"objective {tuner.name!r} looks at lists, not at lattices", "density")
-    elif rule.name in WITHOUT_SCALE:
+    elif not rule.has_scale:
         _refuse(settings, f"objective {tuner.name!r} looks at lattices, not at lists", "nbest")
     _refuse_scale(settings, rule)
     if not with_features:
@@ -327,7 +328,7 @@ def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rul
 
 
 def _refuse_scale(settings: TuneSettings, rule: Rule) -> None:
-    if rule.name in WITHOUT_SCALE:
+    if not rule.has_scale:
         _refuse(settings, f"rule {rule.name!r} has no scale", "scale")
 
 
@@ -342,7 +343,7 @@ def _initial(initial: str | Path | Mapping[str, float]) -> str | Path | Weights:
 
 
 def _task(
-    model: Model,
+    model: PhraseModel,
     sets: tuple[Segments, Segments | None],
     tuner: Tuner | MinimumRisk,
     settings: LoopSettings,
@@ -378,7 +379,7 @@ def _task(
     return TuningTask(partial(tune_weights, tuner, weights, searched(sets[0]), held_out=dev), settings, configuration)
 
 
-def _complete(model: Model, kind: SearchKind, weights: Weights) -> Weights:
+def _complete(model: PhraseModel, kind: SearchKind, weights: Weights) -> Weights:
     """Return the weights with those of features that only the search has."""
     return itg_weights(model.with_weights(weights)) if isinstance(kind, ITG) else weights
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -142,7 +143,7 @@ def run(tokens: Sequence[str]) -> int:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         bound.arguments.update({name: _with_streams(value) for name, value in bound.arguments.items()})
         common, names = bound.arguments.get("common", common), option_names(command)
-        messages.set_up(common)
+        messages.set_up(common, names)
         if common.print_config:
             print(config.to_toml(_command(tokens)[1:], bound), end="")
         else:
@@ -161,6 +162,8 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _with_streams(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: _with_streams(getattr(value, one.name)) for one in fields(value)})
     if isinstance(value, list | tuple):
         return type(value)(map(_with_streams, value))
     return type(value)(STANDARD_STREAM) if isinstance(value, str | Path) and str(value) == HYPHEN else value

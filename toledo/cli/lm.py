@@ -40,7 +40,7 @@ def train(
         toledo lm train --order 3 -o lm.arpa < train.en
         toledo lm train train.en --order 5 --prune 0 --prune 0 --prune 1 -o lm.arpa.gz
     """
-    from toledo.api.language_model import LanguageModel
+    from toledo.language_model.model import LanguageModel
 
     require_apart(output, text)
     LanguageModel.require_output(output)
@@ -66,7 +66,7 @@ def score(
         toledo lm score lm.arpa < test.en
         toledo lm score lm.arpa.gz --perplexity < test.en
     """
-    from toledo.api.language_model import LanguageModel
+    from toledo.language_model.model import LanguageModel
 
     loaded = LanguageModel.load(model, progress_for(common))
     if perplexity:
@@ -95,7 +95,7 @@ def mix(
 
         toledo lm mix news.arpa talks.arpa --dev talks.dev.en -o mixed.arpa
     """
-    from toledo.api.language_model import LanguageModel
+    from toledo.language_model.model import LanguageModel
 
     require_apart(output, dev, *models)
     LanguageModel.require_output(output)

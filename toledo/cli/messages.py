@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from toledo.cli.options import arguments_to_options
 from toledo.progress import Advance, Progress, silent
 
 if TYPE_CHECKING:
@@ -36,14 +37,22 @@ def console() -> Console:
 class _Handler(logging.Handler):
     """Writes beside progress bars without disturbing them, and leaves long lines, such as paths, whole."""
 
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
     def emit(self, record: logging.LogRecord) -> None:
-        console().print(self.format(record), soft_wrap=True, markup=False, highlight=False)
+        text = arguments_to_options(self.format(record), self.names)
+        console().print(text, soft_wrap=True, markup=False, highlight=False)
 
 
-def set_up(common: Common) -> None:
-    """Send log messages to standard error: errors with --quiet, details with --verbose."""
+def set_up(common: Common, names: Mapping[str, str] = {}) -> None:
+    """Send log messages to standard error: errors with --quiet, details with --verbose.
+
+    `names` are the options to show in place of arguments.
+    """
     level = logging.ERROR if common.quiet else logging.DEBUG if common.verbose else logging.INFO
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Handler()], force=True)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Handler(names)], force=True)
     logging.getLogger("toledo").setLevel(level)
 
 

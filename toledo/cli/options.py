@@ -58,6 +58,8 @@ Threads = Annotated[int | None, Parameter(help="Number of threads; the result do
 Seed = Annotated[int, Parameter(help="Random seed.", group=GENERAL)]
 Resume = Annotated[bool, flag("Continue an interrupted run in the output directory.")]
 
+SHORT = {"language": "-l"}  # of fields of settings classes
+
 RENAMED = {  # options of version 0.1 and their names now
     "--decide": "--rule",
     "--gain": "--metric",
@@ -82,6 +84,7 @@ RENAMED = {  # options of version 0.1 and their names now
     "--validate-source": "--dev-source",
     "--validate-reference": "--dev-reference",
     "--seeds": "--runs",
+    "--method": "--objective",
     "--work": "--output",
     "--output-model": "--output",
     "--sparse": "--feature",
@@ -142,11 +145,18 @@ def _as_options(settings: type[Settings]) -> type:
         if one.default is MISSING:
             default = field(default_factory=one.default_factory)
         notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)]
-        negative = None if notes else ""
-        columns.append((one.name, Annotated[hint, Parameter(help=help_text, negative=negative), *notes], default))
+        option = repeated(help_text) if isinstance(one.default, tuple) else Parameter(help=help_text)
+        names = Parameter(name=option_name(one.name, one.default), alias=SHORT.get(one.name))
+        negative = Parameter(negative=None if notes else "")
+        columns.append((one.name, Annotated[hint, option, names, negative, *notes], default))
     made = make_dataclass(f"{settings.__name__}Options", columns, frozen=True)
     made.__module__ = __name__  # Cyclopts does not look into classes of the standard library
     return Parameter(name="*")(made)
+
+
+def option_name(name: str, default: object) -> str:
+    """Return the option for a field: one that may be given several times has its name in the singular."""
+    return f"--{name.removesuffix('s') if isinstance(default, tuple) else name}".replace("_", "-")
 
 
 def option_names(command: Callable[..., Any]) -> dict[str, str]:
@@ -154,8 +164,9 @@ def option_names(command: Callable[..., Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         kind = type(parameter.default)
-        for one in [part.name for part in fields(kind)] if is_dataclass(kind) else [name]:
-            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else f"--{one.replace('_', '-')}"
+        own = {part.name: part.default for part in fields(kind)} if is_dataclass(kind) else {name: None}
+        for one, default in own.items():
+            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else option_name(one, default)
             names |= {one: option, f"{one}s": option}
     return names
 

@@ -61,7 +61,7 @@ def train(
         threads=threads,
         progress=progress_for(common),
     )
-    print_model("train", output, model, common)
+    print_model("train", output, model.phrase_model, common)
 
 
 def align(
@@ -79,6 +79,12 @@ def align(
     write_lexicons: Annotated[
         Path | None, Parameter(help="Directory for the lexicons of IBM Model 1: lex.f2e.gz and lex.e2f.gz.")
     ] = None,
+    write_aligner: Annotated[
+        Path | None, Parameter(help="Directory for the trained aligner, to align other text with it later.")
+    ] = None,
+    load: Annotated[
+        Path | None, Parameter(help="Aligner that was written before: use it instead of training one.")
+    ] = None,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
@@ -89,19 +95,32 @@ def align(
         toledo align -s train.de -t train.en > links
         toledo align -s train.de -t train.en --symmetrize intersection -o links.gz
         toledo align -s train.de -t train.en --aligner hmm:iterations_ibm1=8,iterations_hmm=3 --write-lexicons lexicons
+        toledo align -s train.de -t train.en --write-aligner aligner > links
+        toledo align -s new.de -t new.en --load aligner > new.links
     """
     require_apart(output, source, target, pairs)
     require_output(output)
-    from toledo.api.align import align
+    from toledo.api.align import Aligner, align, alignment_training, require_kept
 
-    progress = progress_for(common)
-    found = align(
-        *_corpus(source, target, pairs), aligner=aligner, symmetrize=symmetrize, threads=threads, progress=progress
-    )
+    corpus = _corpus(source, target, pairs)
+    if write_aligner is not None:
+        require_kept(alignment_training(aligner, symmetrize))
+        Aligner.require_output(write_aligner)
+    if load is None:
+        progress = progress_for(common)
+        found = align(*corpus, aligner=aligner, symmetrize=symmetrize, threads=threads, progress=progress)
+    elif write_aligner or (aligner, symmetrize) != ("hmm", "grow-diag-final-and"):
+        raise InputError(
+            "the aligner is trained already", remedy="leave out --aligner, --symmetrize and --write-aligner, or --load"
+        )
+    else:
+        found = Aligner.load(load).align(*corpus, threads=threads)
     rows = ({"segment": segment, "links": links} for segment, links in enumerate(found))
     write_lines(output, json_lines(rows) if common.json else found.pharaoh_lines())
     if write_lexicons is not None:
-        found.write_lexicons(write_lexicons)
+        found.aligner.write_lexicons(write_lexicons)
+    if write_aligner is not None:
+        found.aligner.save(write_aligner)
 
 
 def _corpus(source: Path | None, target: Path | None, pairs: Path | None) -> tuple[Texts | Pairs, Texts | None]:

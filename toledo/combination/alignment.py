@@ -101,7 +101,7 @@ LONGEST_BLOCK, FARTHEST, CANDIDATES = 10, 50, 1000  # limits of TER's search for
 NO_COLUMN = -1
 
 
-class Task(NamedTuple):
+class ColumnCosts(NamedTuple):
     """What to align: the cost of word i in column j, and the cost of leaving a column empty."""
 
     words: NDArray[np.int32]
@@ -126,7 +126,7 @@ class Aligned(NamedTuple):
 
 
 @kernel
-def align(task: Task, shifting: bool) -> Aligned:
+def align(task: ColumnCosts, shifting: bool) -> Aligned:
     """The best alignment found; a shift costs an edit as well."""
     words, columns = task.words.shape
     order = np.arange(words)
@@ -152,7 +152,7 @@ def align(task: Task, shifting: bool) -> Aligned:
 
 
 @kernel
-def _fill_before(task: Task, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+def _fill_before(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
     """Row i is the cost of the first i words beside each number of columns."""
     table[0, 0] = 0
     for j in range(task.columns.size):
@@ -162,7 +162,7 @@ def _fill_before(task: Task, order: NDArray[np.int64], table: NDArray[np.int32])
 
 
 @kernel
-def _next_row(task: Task, word: int, above: NDArray[np.int32], here: NDArray[np.int32]) -> None:
+def _next_row(task: ColumnCosts, word: int, above: NDArray[np.int32], here: NDArray[np.int32]) -> None:
     """The costs with one more word."""
     here[0] = above[0] + EDIT
     left = here[0]
@@ -172,7 +172,7 @@ def _next_row(task: Task, word: int, above: NDArray[np.int32], here: NDArray[np.
 
 
 @kernel
-def _fill_after(task: Task, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+def _fill_after(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
     """Row i is the cost of the words from i on beside the columns from each on."""
     words, width = order.size, task.columns.size
     table[words, width] = 0
@@ -188,7 +188,7 @@ def _fill_after(task: Task, order: NDArray[np.int64], table: NDArray[np.int32]) 
 
 @kernel
 def _trace(
-    task: Task, order: NDArray[np.int64], table: NDArray[np.int32]
+    task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The column of each word, and for each column the word in it or else the last one before it (−1: none).
 
@@ -210,7 +210,7 @@ def _trace(
 
 @kernel
 def _best_shift(
-    task: Task,
+    task: ColumnCosts,
     order: NDArray[np.int64],
     places: NDArray[np.int64],
     at: NDArray[np.int64],
@@ -239,7 +239,9 @@ def _best_shift(
 
 
 @kernel
-def _cost_after(task: Task, order: NDArray[np.int64], tables: Tables, start: int, length: int, target: int) -> int:
+def _cost_after(
+    task: ColumnCosts, order: NDArray[np.int64], tables: Tables, start: int, length: int, target: int
+) -> int:
     """The cost after a shift: only the words between the block's old and new place are aligned anew."""
     first, middle, last = shift_bounds(order.size, start, length, target)
     here = tables.before[first]

@@ -5,14 +5,15 @@
     for combined in Combiner.load("combination").run(outputs): print(" ".join(combined.words))
 
 `outputs` has for each segment the output of each system: a list of words, or an n-best list of such lists, or nothing.
-A combiner is a directory: `combination.toml` with settings and weights, and its language model.
+A combiner is a directory: `combination.toml` with settings, weights and the BLEU of the tuning set, and its language
+model. `toledo.combination.lines` combines text instead of words.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from typing import Any
 from toledo import storage
 from toledo.combination.alignment import Matcher
 from toledo.combination.features import Feature
-from toledo.combination.lattice import Lattice, bigram_edges, join_networks
-from toledo.combination.network import Output, build_networks, distinct_hypotheses
+from toledo.combination.lattice import NetworkLattice, bigram_edges, join_networks
+from toledo.combination.network import NetworkPath, Output, best_path, build_networks, distinct_hypotheses
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.stages import TunedStage
-from toledo.combination.tuning import Expander, Settings, configuration_of, covering, tune_stages
+from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, configuration_of, covering
 from toledo.combination.votes import References, with_votes
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.rule import Rule
@@ -31,19 +33,18 @@ from toledo.errors import InputError
 from toledo.forest.assemble import split
 from toledo.forest.forest import Forest
 from toledo.language_model.model import LanguageModel
-from toledo.progress import Progress, silent
-from toledo.runs.checkpoint import Checkpoint
 from toledo.text.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-DESCRIPTION, FORMAT = "combination.toml", 1
+DESCRIPTION, FORMAT = "combination.toml", 2
+RESULT = "combination"  # beside the names of systems, in tables of scores
 SEGMENTS_AT_ONCE = 16  # that are read before the first is written
 MANY_EDGES = 20_000_000  # some ten gigabytes
 
 
 @dataclass(frozen=True, eq=False)
-class Combined:
+class CombinedWords:
     """The result for a segment: words, what they are worth to the decision rule, and where they come from.
 
     `forest` is the lattice of the last stage, expanded and pruned, with the votes as base scores.
@@ -51,21 +52,25 @@ class Combined:
 
     words: tuple[str, ...]
     value: float
-    lattice: Lattice
+    lattice: NetworkLattice
     forest: Forest
 
 
 @dataclass(frozen=True, eq=False)
 class Combiner:
-    """All that is needed to combine the outputs of some systems, in the order of `systems`."""
+    """All that is needed to combine the outputs of some systems, in the order of `systems`.
+
+    `bleu` has the BLEU of each system and of their combination on the tuning set.
+    """
 
     systems: tuple[str, ...]
-    settings: Settings
+    settings: CombinationSettings
     first: TunedStage
     second: TunedStage
     vocabulary: Vocabulary
     model: LanguageModel | None = None
     features: tuple[Feature, ...] = ()
+    bleu: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def tune(
@@ -75,28 +80,28 @@ class Combiner:
         systems: Sequence[str],
         vocabulary: Vocabulary,
         model: LanguageModel | None = None,
-        settings: Settings = Settings(),  # noqa: B008 (frozen)
-        *,
+        settings: CombinationSettings = CombinationSettings(),  # noqa: B008 (frozen)
         features: Sequence[Feature] = (),
-        work: Path | None = None,
-        resume: bool = False,
-        threads: int | None = None,
-        progress: Progress = silent,
+        run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
     ) -> Combiner:
-        """Find weights on a tuning set. The file `work` keeps each stage, to go on from after an interruption.
+        """Find weights on a tuning set, for each entropy, and keep those with the highest BLEU there.
 
         `vocabulary` is that of the language model; words of the outputs join it.
         """
         _check(systems, outputs, references)
         lattices = _lattices(outputs, tuple(systems), settings, vocabulary)
         _warn_if_large(lattices)
-        expander = Expander(settings, model, tuple(features), threads, progress)
-        checkpoint = None
-        if work is not None:
-            given = configuration_of(settings, systems, lattices, references, expander)
-            checkpoint = Checkpoint(work, given, resume)
-        first, second = tune_stages(lattices, references, systems, expander, checkpoint)
-        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features))
+        expander = Expander(settings, model, tuple(features), run.threads, run.progress)
+        tuning = CombinationTuning(lattices, references, systems, expander)
+        given = configuration_of(settings, systems, lattices, references, expander) if run.directory else {}
+        tuned = [
+            tuning.tune(entropy, run.checkpoint(entropy, {**given, "entropy": str(entropy)}))
+            for entropy in dict.fromkeys(settings.entropy)
+        ]
+        best = max(tuned, key=lambda one: one.bleu)
+        log.info("entropy %g is best on the tuning set", best.entropy)
+        chosen, scores = replace(settings, entropy=(best.entropy,)), {**tuning.system_bleu(), RESULT: best.bleu}
+        return cls(tuple(systems), chosen, best.first, best.second, vocabulary, model, tuple(features), scores)
 
     def run(
         self,
@@ -106,7 +111,7 @@ class Combiner:
         *,
         model: LanguageModel | None = None,
         threads: int | None = None,
-    ) -> Iterator[Combined]:
+    ) -> Iterator[CombinedWords]:
         """Combine segment by segment, as they come.
 
         `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
@@ -123,39 +128,50 @@ class Combiner:
             decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
                 words = tuple(self.vocabulary.words(decision.words.tolist()))
-                yield Combined(words, decision.value, lattice, forest)
+                yield CombinedWords(words, decision.value, lattice, forest)
 
     def forests(
-        self, lattices: Sequence[Lattice], model: LanguageModel | None = None, threads: int | None = None
+        self, lattices: Sequence[NetworkLattice], model: LanguageModel | None = None, threads: int | None = None
     ) -> list[Forest]:
         """The lattices of the last stage with the votes as base scores, for any decision rule."""
         return self._forests(lattices, Expander(self.settings, model or self.model, self.features, threads))
 
-    def _forests(self, lattices: Sequence[Lattice], expander: Expander) -> list[Forest]:
+    def _forests(self, lattices: Sequence[NetworkLattice], expander: Expander) -> list[Forest]:
         bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)
         ngrams = with_votes(expander.to_order(bigrams, lattices, self.first).forest, lattices)
         return [part for part, _, _ in split(ngrams.decided(self.second.weights.sigma))]
+
+    def path(self, combined: CombinedWords) -> NetworkPath | None:
+        """Return the way of a result through the network that has most votes for it."""
+        words = [self.vocabulary.add(word) for word in combined.words]
+        return best_path(combined.lattice.networks, words, self.second.weights.sigma)
 
     def with_model(self, model: LanguageModel | None) -> Combiner:
         """The same with another language model, or none."""
         return replace(self, model=model)
 
-    def save(self, directory: str | Path) -> None:
-        """Write a directory atomically; features that are functions are not part of it."""
+    def save(self, directory: str | Path, keep: str = "") -> None:
+        """Write a directory atomically; features that are functions are not part of it. A folder `keep` in it stays."""
         arrays: dict[str, Any] = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
         if self.model is not None:
             arrays |= {f"ngrams.{name}": array for name, array in self.model.to_arrays().items()}
         settings = {name: value for name, value in asdict(self.settings).items() if value is not None}
         stages = [stage.to_table() for stage in (self.first, self.second)]
-        content = {"format": FORMAT, "systems": list(self.systems), "settings": settings, "stages": stages}
-        storage.save(directory, DESCRIPTION, content, arrays)
+        content = {
+            "format": FORMAT,
+            "systems": list(self.systems),
+            "settings": settings,
+            "stages": stages,
+            "bleu": self.bleu,
+        }
+        storage.save(directory, DESCRIPTION, content, arrays, keep)
 
     @classmethod
     def load(cls, directory: str | Path, features: Sequence[Feature] = ()) -> Combiner:
         """Read what `save` wrote; features that are functions must be given again."""
         file = Path(directory) / DESCRIPTION
         if not file.exists():
-            remedy = "check the path; make one with toledo combine tune"
+            remedy = "check the path, or tune a combination first"
             raise InputError(f"no such file, so {directory} is not a combination", file=file, remedy=remedy)
         content, arrays = storage.load(directory, DESCRIPTION)
         stages, systems = content.get("stages"), content.get("systems")
@@ -167,24 +183,25 @@ class Combiner:
         model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
         first, second = (TunedStage.from_table(stage, file) for stage in stages)
         settings = _settings(content.get("settings"), file)
-        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features))
+        bleu = {str(name): float(score) for name, score in content.get("bleu", {}).items()}
+        return cls(tuple(systems), settings, first, second, vocabulary, model, tuple(features), bleu)
 
 
-def _settings(table: Any, file: Path) -> Settings:
+def _settings(table: Any, file: Path) -> CombinationSettings:
     try:
-        return Settings(**{**table, "features": tuple(table["features"])})
-    except (TypeError, KeyError):
+        return CombinationSettings(**table)
+    except (TypeError, InputError):
         raise InputError("the settings are not those of this version", file=file, remedy="tune anew") from None
 
 
 def _lattices(
     outputs: Sequence[Sequence[Output]],
     systems: tuple[str, ...],
-    settings: Settings,
+    settings: CombinationSettings,
     vocabulary: Vocabulary,
     done: int = 0,
-) -> list[Lattice]:
-    matcher = Matcher(settings.language, settings.synonyms)
+) -> list[NetworkLattice]:
+    matcher = Matcher(settings.stemmer, settings.synonyms)
     lattices = []
     for number, own in enumerate(outputs, start=done + 1):
         hypotheses = distinct_hypotheses(own, vocabulary)
@@ -196,12 +213,12 @@ def _lattices(
     return lattices
 
 
-def _warn_if_large(lattices: Sequence[Lattice]) -> None:
+def _warn_if_large(lattices: Sequence[NetworkLattice]) -> None:
     """Say what helps before memory runs out."""
     edges = sum(map(bigram_edges, lattices))
     if edges > MANY_EDGES:
         log.warning(
-            "large lattices, of about %d million edges: fewer skeletons (--skeletons 3) need less time and memory",
+            "large lattices, of about %d million edges: fewer skeletons (such as 3) need less time and memory",
             edges // 1_000_000,
         )
 

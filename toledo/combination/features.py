@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.lattice import Lattice
+from toledo.combination.lattice import NetworkLattice
+from toledo.combination.settings import NGRAM_NAMES, parse_feature
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of
-from toledo.errors import InputError
 from toledo.forest.assemble import split
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.linear import SparseArrays, SparseFeatures
@@ -36,8 +36,6 @@ from toledo.forest.pruning import prune_by_posterior
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 
-NAMES = {2: "bigram", 3: "trigram", 4: "fourgram"}
-
 
 @dataclass(frozen=True, eq=False)
 class SegmentNGrams:
@@ -46,7 +44,7 @@ class SegmentNGrams:
     index: NGramIndex
     orders: NDArray[np.uint8]
     had: NDArray[np.bool_]
-    lattice: Lattice
+    lattice: NetworkLattice
 
     def systems(self) -> NDArray[np.bool_]:
         """Which systems have each n-gram in their best output."""
@@ -84,7 +82,7 @@ def novel(order: int) -> NGramFeature:
     def values(ngrams: SegmentNGrams) -> NDArray[np.float64]:
         return np.asarray(~ngrams.had.any(axis=1), np.float64)
 
-    return NGramFeature(f"novel.{NAMES[order]}", order, values)
+    return NGramFeature(f"novel.{NGRAM_NAMES[order]}", order, values)
 
 
 def support(order: int) -> NGramFeature:
@@ -97,14 +95,9 @@ def support(order: int) -> NGramFeature:
 
 
 def named_feature(name: str) -> NGramFeature:
-    """The feature of a name: `novel.bigram`, `novel.trigram`, `novel.fourgram`, `support.1`, `support.2`, …"""
-    kind, _, order = name.partition(".")
-    sizes = {size: number for number, size in NAMES.items()}
-    if kind == "novel" and order in sizes:
-        return novel(sizes[order])
-    if kind == "support" and order.isdecimal() and int(order) > 0:
-        return support(int(order))
-    raise InputError(f"no feature {name!r}", remedy="name novel.bigram, support.1, support.2 or the like")
+    """Return the feature of a name such as `novel.bigram` or `support.1`."""
+    kind, order = parse_feature(name)
+    return novel(order) if kind == "novel" else support(order)
 
 
 def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -> NGramFeature:
@@ -135,7 +128,7 @@ def word_pairs(order: int = 2) -> SparseNGramFeatures:
     return SparseNGramFeatures(order, lambda ngrams, ngram: [f"words:{'~'.join(ngrams.words(ngram))}"])
 
 
-def add_features(ngrams: NGramForest, lattice: Lattice, features: Sequence[Feature]) -> NGramForest:
+def add_features(ngrams: NGramForest, lattice: NetworkLattice, features: Sequence[Feature]) -> NGramForest:
     """The expanded lattice of one segment with more features."""
     usable = [feature for feature in features if feature.order <= ngrams.order]
     if not usable:
@@ -230,7 +223,7 @@ SEGMENTS_AT_ONCE = 4
 
 def expand(
     forests: Sequence[Forest],
-    lattices: Sequence[Lattice],
+    lattices: Sequence[NetworkLattice],
     order: int,
     model: LanguageModel | None,
     features: Sequence[Feature] = (),

@@ -14,6 +14,7 @@ All models share the vocabulary of the lattices. Texts are lower-cased and token
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -45,7 +46,13 @@ def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageMo
     """Modified Kneser-Ney from some texts together; of the outputs of all systems, it is the biased model."""
     words = np.concatenate([np.empty(0, np.int32), *(text.words for text in texts)])
     lengths = np.concatenate([np.empty(0, np.int64), *(text.lengths for text in texts)])
-    return LanguageModel(estimate(sentences_from(words, lengths), order))
+    messages = logging.getLogger("toledo.language_model")
+    level = messages.level
+    messages.setLevel(logging.ERROR)  # discounts of a model that nobody sees, of outputs that are always few
+    try:
+        return LanguageModel(estimate(sentences_from(words, lengths), order))
+    finally:
+        messages.setLevel(level)
 
 
 def mix_components(components: Sequence[LanguageModel], references: Sentences) -> GeneralModel:
@@ -53,7 +60,7 @@ def mix_components(components: Sequence[LanguageModel], references: Sentences) -
     opened = [open_vocabulary(component) for component in components]
     weights = tune_weights(opened, references) if len(opened) > 1 else np.ones(1)
     model = interpolate(opened, weights) if len(opened) > 1 else opened[0]
-    return GeneralModel(model, weights, model.perplexity(references).value)
+    return GeneralModel(model, weights, model.sentence_perplexity(references).value)
 
 
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:

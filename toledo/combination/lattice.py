@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.network import NULL, Arcs, ConfusionNetwork, Hypotheses, heuristic_priors
+from toledo.combination.network import NULL, Arcs, ConfusionNetwork, DistinctOutputs, heuristic_priors
+from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
 from toledo.forest.forest import Forest, Shape, Yields
 from toledo.forest.linear import SparseArrays, SparseFeatures
@@ -43,7 +42,7 @@ class Votes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
+class NetworkLattice:
     """The networks of a segment as a forest whose provenance numbers arcs; the votes for them and where they are."""
 
     forest: Forest
@@ -51,7 +50,7 @@ class Lattice:
     networks: tuple[ConfusionNetwork, ...]
     network_of: NDArray[np.int32]
     column_of: NDArray[np.int32]
-    hypotheses: Hypotheses
+    hypotheses: DistinctOutputs
 
 
 class _Part(NamedTuple):
@@ -65,8 +64,8 @@ class _Part(NamedTuple):
 
 
 def join_networks(
-    networks: Sequence[ConfusionNetwork], hypotheses: Hypotheses, systems: Sequence[str], vocabulary: Vocabulary
-) -> Lattice:
+    networks: Sequence[ConfusionNetwork], hypotheses: DistinctOutputs, systems: Sequence[str], vocabulary: Vocabulary
+) -> NetworkLattice:
     """The lattice of a segment; without any network, it only has the empty text."""
     priors = heuristic_priors(networks)
     parts = [_part(network, network.arcs(), prior) for network, prior in zip(networks, priors, strict=True)]
@@ -101,20 +100,29 @@ def join_networks(
         np.concatenate([np.empty(0, np.float32), *(part.confidences for part in parts)]),
     )
     network_of = np.repeat(np.arange(len(parts), dtype=np.int32), [part.words.size for part in parts])
-    return Lattice(forest, votes, tuple(networks), network_of, columns, hypotheses)
+    return NetworkLattice(forest, votes, tuple(networks), network_of, columns, hypotheses)
 
 
-def bigram_edges(lattice: Lattice) -> int:
-    """About how many edges the lattice will have once nodes are split by their last word."""
-    no_word = lattice.forest.features[1 : 1 + lattice.column_of.size, FEATURES.index("null")] > 0.0
-    edges = contexts = 0
-    for column, arcs in groupby(zip(lattice.column_of.tolist(), no_word.tolist(), strict=True), key=itemgetter(0)):
-        if column == WAY_IN:
-            contexts = 1
+def bigram_edges(lattice: NetworkLattice) -> int:
+    """Estimate how many edges the lattice will have once nodes are split by their last word."""
+    nulls = lattice.forest.features[1 : 1 + lattice.column_of.size, FEATURES.index("null")] > 0.0
+    return _bigram_edges(lattice.column_of, nulls)
+
+
+@kernel
+def _bigram_edges(columns: NDArray[np.int32], nulls: NDArray[np.bool_]) -> int:
+    edges = contexts = first = 0
+    for last in range(columns.size):
+        if last + 1 < columns.size and columns[last + 1] == columns[last]:
             continue
-        nulls = [null for _, null in arcs]
-        edges += contexts * len(nulls)
-        contexts = len(nulls) - sum(nulls) + (contexts if any(nulls) else 0)
+        if columns[last] == WAY_IN:
+            contexts = 1
+        else:
+            empty = int(nulls[first : last + 1].sum())
+            size = last + 1 - first
+            edges += contexts * size
+            contexts = size - empty + (contexts if empty else 0)
+        first = last + 1
     return edges
 
 

@@ -1,45 +1,63 @@
 """From the lines that systems wrote to the line that they agree on.
 
-Raw lines are tokenised and combined in lower case; the result gets its case and its blanks back from the outputs
-(`truecasing`, `raw_text`). Tokenised lines are combined as they are. The language model of a set is the combiner's own,
-mixed with one of the outputs of this very set (`language_models`).
+    combiner = tune_lines(segments, references, ["A", "B", "C"], CombinationSettings(language="en"))
+    for line in combine_texts(combiner, segments): print(line.text)
+
+`segments` has for each segment the texts of each system, best first (`read_hypotheses` reads them from a file). Raw
+lines are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
+(`toledo.combination.written_text`). Tokenized lines are combined as they are. The language model of a set is the
+combiner's own, mixed with one of the outputs of this very set (`toledo.combination.language_models`).
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from toledo.combination.combiner import Combined, Combiner
-from toledo.combination.language_models import add_bias, estimate_model, likely_bias
-from toledo.combination.tuning import Settings
+from toledo.combination.combiner import RESULT, CombinedWords, Combiner
+from toledo.combination.features import Feature
+from toledo.combination.language_models import add_bias, estimate_model, likely_bias, mix_components
+from toledo.combination.settings import CombinationSettings
+from toledo.combination.tuning import TuningRun
 from toledo.combination.written_text import LatticeTruecaser, RawText, Written
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
-from toledo.language_model.model import LanguageModel
+from toledo.files import STANDARD_STREAM, read_lines, system_name
+from toledo.formats.jsonl import read_jsonl
+from toledo.formats.list_files import guess_format
+from toledo.formats.nbest import read_nbest
+from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences, sentences_from
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
 
-Outputs = Sequence[Sequence[Written]]  # of each system for a segment, best first
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SegmentTexts = Sequence[Sequence[str]]  # what each system says to a segment, best first
+Outputs = Sequence[Sequence[Written]]  # the same, read
 SHOWN = 60  # characters of a line in a message
+TOO_GOOD = 95.0  # BLEU of a system
 
 
 class CombinedLine(NamedTuple):
     """The text for a segment, and what it was made of."""
 
     text: str
-    combined: Combined
+    combined: CombinedWords
     outputs: Outputs
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineFormat:
     """Reads and writes lines; `language` is the code of raw text, empty for tokenised text."""
 
     language: str = ""
@@ -72,13 +90,75 @@ class Lines:
         return self._raw.write(truecaser.restore(words, [one.words for one in best]), best)
 
 
-def read_outputs(lines: Lines, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
+class ModelSources(NamedTuple):
+    """What the general language model is made of: models, or their files, and texts."""
+
+    models: Sequence[LanguageModel | str | Path] = ()
+    texts: Sequence[Iterable[str]] = ()
+
+
+def tune_lines(
+    segments: Sequence[SegmentTexts],
+    references: Sequence[Sequence[str]],
+    systems: Sequence[str],
+    settings: CombinationSettings,
+    sources: ModelSources = ModelSources(),  # noqa: B008 (immutable)
+    run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
+    features: Sequence[Feature] = (),
+) -> Combiner:
+    """Find out what each system is worth, on segments with references (several for each segment)."""
+    lines, vocabulary = LineFormat(settings.raw_language), Vocabulary()
+    outputs = list(read_outputs(lines, segments))
+    if not any_words(outputs):
+        raise InputError("the outputs are empty", remedy="give texts with a line for each segment")
+    warn_of_tokens(outputs, lines)
+    known = [[lines.words(lines.read(line)) for line in own] for own in references]
+    if not any(text for own in known for text in own):
+        raise InputError("the references are empty", argument="references", remedy="give texts to compare with")
+    sentences = as_sentences([text for texts in known for text in texts], vocabulary)
+    general = _general_model(lines, sources, settings.lm_order, sentences, vocabulary)
+    biased = model_of_outputs(lines, outputs, vocabulary, settings.lm_order if general is None else general.order)
+    model, settings = choose_model(general, biased, sentences, settings)
+    log.info("language model: weight %.1f for the outputs", settings.bias)
+    words = [output_words(lines, one) for one in outputs]
+    combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, features, run).with_model(general)
+    warn_if_useless(combiner.bleu)
+    return combiner
+
+
+def combine_texts(
+    combiner: Combiner,
+    segments: Iterable[SegmentTexts],
+    rule: Rule = Viterbi(),  # noqa: B008 (frozen)
+    scale: float = 1.0,
+    *,
+    only: Container[int] | None = None,
+    threads: int | None = None,
+) -> Iterator[CombinedLine]:
+    """Combine segments as they are read, unless words must be learned from all of them first.
+
+    `only` are the numbers, from 0, of the segments to combine.
+    """
+    lines = LineFormat(combiner.settings.raw_language)
+    outputs = read_outputs(lines, segments)
+    model, truecaser = combiner.model, None
+    if combiner.settings.bias or lines.language:
+        everything = list(outputs)
+        outputs = iter(everything)
+        if any_words(everything):
+            model = model_for(combiner, lines, everything)
+            truecaser = train_truecaser(everything) if lines.language else None
+    chosen = (one for number, one in enumerate(outputs) if only is None or number in only)
+    return combine_lines(combiner, chosen, rule, scale, model=model, truecaser=truecaser, threads=threads)
+
+
+def read_outputs(lines: LineFormat, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
     """What systems wrote for each segment: one line or several of each system."""
     for systems in segments:
         yield [[lines.read(line) for line in own] for own in systems]
 
 
-def output_words(lines: Lines, outputs: Outputs) -> list[list[tuple[str, ...]]]:
+def output_words(lines: LineFormat, outputs: Outputs) -> list[list[tuple[str, ...]]]:
     """The words of all outputs, as a combiner takes them."""
     return [[lines.words(one) for one in own] for own in outputs]
 
@@ -88,7 +168,9 @@ def any_words(segments: Sequence[Outputs]) -> bool:
     return any(one.words for outputs in segments for own in outputs for one in own[:1])
 
 
-def model_of_outputs(lines: Lines, segments: Sequence[Outputs], vocabulary: Vocabulary, order: int) -> LanguageModel:
+def model_of_outputs(
+    lines: LineFormat, segments: Sequence[Outputs], vocabulary: Vocabulary, order: int
+) -> LanguageModel:
     """A language model of the best outputs of all systems."""
     texts = [lines.words(own[0]) for outputs in segments for own in outputs if own and own[0].words]
     return estimate_model([as_sentences(texts, vocabulary)], order)
@@ -101,20 +183,17 @@ def as_sentences(texts: Sequence[Sequence[str]], vocabulary: Vocabulary) -> Sent
 
 
 def choose_model(
-    general: LanguageModel | None,
-    biased: LanguageModel,
-    references: Sentences,
-    settings: Settings,
-    bias: float | None,
-) -> tuple[LanguageModel | None, Settings]:
-    """The mixture to tune with, and settings that say how it was made; without a `bias` perplexity chooses it.
+    general: LanguageModel | None, biased: LanguageModel, references: Sentences, settings: CombinationSettings
+) -> tuple[LanguageModel | None, CombinationSettings]:
+    """Return the mixture to tune with, and settings that say how it was made; by default perplexity chooses the bias.
 
-    A bias of 0 is without the model of the outputs; then there is no language model unless a `general` one is given.
+    A bias of 0 leaves out the model of the outputs; then there is no language model unless a `general` one is given.
     """
+    weight = settings.bias
     if general is None:
-        weight = 0.0 if bias == 0.0 else 1.0
-    else:
-        weight = likely_bias(general, biased, references) if bias is None else bias
+        weight = 0.0 if weight == 0.0 else 1.0
+    elif weight is None:
+        weight = likely_bias(general, biased, references)
     return _mixture(general, biased, weight), replace(settings, bias=weight, lm_order=biased.order)
 
 
@@ -124,7 +203,7 @@ def _mixture(general: LanguageModel | None, biased: LanguageModel, weight: float
     return biased if general is None or weight == 1.0 else add_bias(general, biased, weight)
 
 
-def model_for(combiner: Combiner, lines: Lines, segments: Sequence[Outputs]) -> LanguageModel | None:
+def model_for(combiner: Combiner, lines: LineFormat, segments: Sequence[Outputs]) -> LanguageModel | None:
     """The language model for a set: what tuning had, with these outputs in place of those of the tuning set."""
     bias, general = combiner.settings.bias, combiner.model
     if not bias:
@@ -149,7 +228,7 @@ def combine_lines(
     threads: int | None = None,
 ) -> Iterator[CombinedLine]:
     """Combine segment by segment, as they come."""
-    lines = Lines(combiner.settings.raw)
+    lines = LineFormat(combiner.settings.raw_language)
     waiting: deque[Outputs] = deque()
 
     def fed() -> Iterator[list[list[tuple[str, ...]]]]:
@@ -160,3 +239,89 @@ def combine_lines(
     for combined in combiner.run(fed(), rule, scale, model=model, threads=threads):
         outputs = waiting.popleft()
         yield CombinedLine(lines.write(combined.words, outputs, truecaser), combined, outputs)
+
+
+def _general_model(
+    lines: LineFormat, sources: ModelSources, order: int, known: Sentences, vocabulary: Vocabulary
+) -> LanguageModel | None:
+    """Return the mixture of all given language models; None if there are none."""
+    components = [
+        one.with_vocabulary(vocabulary) if isinstance(one, LanguageModel) else read_language_model(one, vocabulary)
+        for one in sources.models
+    ]
+    for text in sources.texts:
+        words = [lines.words(lines.read(line)) for line in text]
+        components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
+    return mix_components(components, known).model if components else None
+
+
+def warn_of_tokens(segments: Sequence[Outputs], lines: LineFormat) -> None:
+    """Warn of raw text that ends in a blank and a full stop."""
+    best = [own[0] for outputs in segments for own in outputs if own and own[0].words]
+    apart = [one for one in best if one.blanks and one.words[-1] == "." and one.blanks[-1]]
+    if lines.language and len(apart) > len(best) / 4:
+        log.warning("the outputs look tokenized: set tokenized to combine their words as they are")
+
+
+def warn_if_useless(bleu: Mapping[str, float]) -> None:
+    """Warn of a combination that is no better than one of its systems."""
+    best = max((name for name in bleu if name != RESULT), key=bleu.__getitem__)
+    if bleu[best] > TOO_GOOD:
+        log.warning("%s has a BLEU of %.1f: is it a reference?", best, bleu[best])
+    elif bleu[RESULT] <= bleu[best] and len(bleu) > 2:
+        log.warning(
+            "the combination is no better than %s alone on the tuning set: try other systems, more segments to tune on,"
+            " more text for the language model",
+            best,
+        )
+
+
+def named_systems(given: Sequence[str]) -> dict[str, Path]:
+    """Return files by the names of their systems: NAME=FILE, or the name of the file without its ending."""
+    if not given:
+        raise InputError("no system is given", argument="systems", remedy="name a file of outputs for each system")
+    named = [_named(one) for one in given]
+    names = [name for name, _ in named]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"two systems have the name {', '.join(twice)}", remedy="give names: first=A.en second=B.en")
+    if [str(file) for _, file in named].count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
+    return dict(named)
+
+
+def _named(one: str) -> tuple[str, Path]:
+    name, sign, file = one.partition("=")
+    return (name, Path(file)) if sign and name and not Path(one).exists() else (system_name(one), Path(one))
+
+
+def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
+    """Return what there is of each system that was tuned with, None for those that are missing."""
+    for name in systems:
+        if name not in known:
+            raise InputError(
+                f"system {name!r} was not tuned with ({', '.join(known)})",
+                argument="systems",
+                remedy="give these names, or tune again",
+            )
+    if missing := [name for name in known if name not in systems]:
+        log.warning("no output of %s: the others decide alone", ", ".join(missing))
+    return [systems.get(name) for name in known]
+
+
+def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
+    """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
+    form = guess_format(file)
+    if form == "text":
+        for line in read_lines(file):
+            yield [line] if line.strip() else []
+    else:
+        for some in read_jsonl(file) if form == "jsonl" else read_nbest(file):
+            texts = [" ".join(entry.words) for entry in some.entries]
+            yield [text for text in best_first(texts, [entry.score for entry in some.entries]) if text]
+
+
+def best_first(texts: Sequence[str], scores: Sequence[float | None]) -> list[str]:
+    """Sort texts by scores, best first, if all have one; otherwise keep their order."""
+    known = {place: score for place, score in enumerate(scores) if score is not None}
+    places = range(len(texts)) if len(known) < len(texts) else sorted(known, key=lambda place: -known[place])
+    return [texts[place] for place in places]

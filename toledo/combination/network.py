@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.alignment import EDIT, NO_COLUMN, SKIP, Aligned, Matcher, Task, align
+from toledo.combination.alignment import EDIT, NO_COLUMN, SKIP, Aligned, ColumnCosts, Matcher, align
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import Sequences, offsets_of
 from toledo.errors import InputError
@@ -64,10 +64,10 @@ def build_table(
 @kernel
 def _task(
     own: NDArray[np.int32], table: NDArray[np.int32], aligned: NDArray[np.bool_], costs: NDArray[np.int32]
-) -> Task:
+) -> ColumnCosts:
     """What each word costs in each column: as much as with the most similar word there."""
     width = table.shape[0]
-    task = Task(np.full((own.size, width), EDIT, np.int32), np.full(width, EDIT, np.int32))
+    task = ColumnCosts(np.full((own.size, width), EDIT, np.int32), np.full(width, EDIT, np.int32))
     for j in range(width):
         for text in range(aligned.size):
             if not aligned[text]:
@@ -108,7 +108,7 @@ LARGEST_TABLE = 50_000_000  # cells in which two texts are compared
 
 
 @dataclass(frozen=True, eq=False)
-class Hypotheses:
+class DistinctOutputs:
     """The distinct outputs for a segment, as word ids, and the confidence of each system in each of them.
 
     The first `best` are the best outputs of some system: those that may be skeletons.
@@ -146,7 +146,7 @@ class ConfusionNetwork:
     skeleton: int
     table: NDArray[np.int32]
     edits: NDArray[np.float64]
-    hypotheses: Hypotheses
+    hypotheses: DistinctOutputs
 
     @property
     def columns(self) -> int:
@@ -158,7 +158,7 @@ class ConfusionNetwork:
         return _arcs(self.table, self.skeleton, self.hypotheses.confidences)
 
 
-def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> Hypotheses:
+def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> DistinctOutputs:
     """The distinct outputs of some systems for one segment; new words join the vocabulary."""
     places: dict[tuple[str, ...], int] = {}
     votes: list[tuple[int, int, float]] = []
@@ -173,11 +173,13 @@ def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> Hy
     for text, system, confidence in votes:
         confidences[text, system] = max(confidences[text, system], confidence)
     words = np.array([vocabulary.add(word) for text in places for word in text], np.int32)
-    return Hypotheses(Sequences(words, offsets_of([len(text) for text in places])), confidences, best if places else 0)
+    return DistinctOutputs(
+        Sequences(words, offsets_of([len(text) for text in places])), confidences, best if places else 0
+    )
 
 
 def build_networks(
-    hypotheses: Hypotheses,
+    hypotheses: DistinctOutputs,
     vocabulary: Vocabulary,
     matcher: Matcher,
     *,

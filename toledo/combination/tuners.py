@@ -18,17 +18,16 @@ paths there: they are clipped path by path before the expectation is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from toledo.combination.stages import TunedStage
-from toledo.combination.votes import CombinationWeights, Problem, References, Vector, VotedForest
+from toledo.combination.votes import CombinationProblem, CombinationWeights, References, Vector, VotedForest
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.forest.assemble import Edges, from_edges, join, split
@@ -41,9 +40,10 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
 from toledo.objectives.xbleu import XBLEU
-from toledo.tuning.maximise import Bounds, Maximum, maximize
+from toledo.tuning.maximise import Bounds, Maximum, maximize, nelder_mead
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
+SECANT_STEPS = 5
 REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardly a say
 
 
@@ -64,14 +64,14 @@ class Ascent:
         if not (self.entropy > 0.0 and self.l2 >= 0.0 and self.steps > 0 and self.rounds > 0 and self.gentle > 0.0):
             raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
 
-    def tune(self, problem: Problem, order: int) -> TunedStage:
+    def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
         """The weights with the highest xBLEU found."""
         return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
 
-    def follow(self, problem: Problem, objectives: Sequence[Objective], point: Vector) -> TunedStage:
+    def follow(self, problem: CombinationProblem, objectives: Sequence[Objective], point: Vector) -> TunedStage:
         """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
         found = Maximum(point, -np.inf, 0)
-        limits = Bounds(np.full(found.point.size, -np.inf), np.full(found.point.size, np.inf))
+        limits = unbounded(point.size)
         scale = 1.0
         for _ in range(self.rounds):
             scale = self.scale(problem, found.point)
@@ -81,7 +81,7 @@ class Ascent:
         weights = problem.weights(found.point)
         return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
-    def scale(self, problem: Problem, point: Vector) -> float:
+    def scale(self, problem: CombinationProblem, point: Vector) -> float:
         """The γ that a point wants."""
         return scale_for_entropy(problem.voted, problem.weights(point), self.entropy, problem.threads)
 
@@ -102,16 +102,49 @@ def scale_for_entropy(
     most = entropy(0.0)
     if most < SCALE_TOLERANCE:
         return 1.0
+    aim = min(target, REACHABLE * most)
     low, high = math.log(SMALLEST_SCALE), math.log(LARGEST_SCALE)
-    while high - low > SCALE_TOLERANCE:
+    flat, sharp = _bracket(entropy, aim, low, high)
+    while high - low > SCALE_TOLERANCE:  # entropy falls: bisection need only ask between the two
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if entropy(math.exp(middle)) > min(target, REACHABLE * most) else (low, middle)
+        if flat < middle < sharp:
+            flat, sharp = (middle, sharp) if entropy(math.exp(middle)) > aim else (flat, middle)
+        low, high = (middle, high) if middle <= flat else (low, middle)
     return math.exp(0.5 * (low + high))
+
+
+def _bracket(entropy: Callable[[float], float], aim: float, low: float, high: float) -> tuple[float, float]:
+    """Return logarithms of scales, close together, between which the entropy meets its aim.
+
+    The secant method finds the place, on logarithms of entropies; then both sides are looked at.
+    """
+    found: dict[float, float] = {}
+
+    def distance(place: float) -> float:
+        if place not in found:
+            found[place] = math.log(max(entropy(math.exp(place)), 1e-9) / aim)
+        return found[place]
+
+    place, slope = 0.0, -1.0
+    for _ in range(SECANT_STEPS):
+        last, place = place, min(max(place - distance(place) / slope, low), high)
+        if abs(place - last) < 0.25 * SCALE_TOLERANCE:
+            break
+        slope = min((distance(place) - distance(last)) / (place - last), -0.1)
+    for side in (-0.5, 0.5):
+        distance(min(max(place + side * SCALE_TOLERANCE, low), high))
+    flat = max((place for place, value in found.items() if value > 0.0), default=low)
+    return flat, min((place for place, value in found.items() if value <= 0.0), default=high)
+
+
+def unbounded(size: int) -> Bounds:
+    """Return bounds for numbers that may be anything."""
+    return Bounds(np.full(size, -np.inf), np.full(size, np.inf))
 
 
 POINTS_PER_WEIGHT = 20  # evaluations in a descent
 STEP = 0.5
-SIMPLEX_TOLERANCE = 1e-3
+TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -122,51 +155,49 @@ class Downhill:
     descents: int = 2
     entropy: float = 3.0
 
-    def tune(self, problem: Problem, order: int) -> TunedStage:
+    def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
         """The weights with the highest BLEU of the best paths, never below that at the start."""
         forest = problem.voted.forest
         known = BLEU(smooth_method="none").prepare(self.references, forest.vocabulary)
         sparse = set(forest.sparse.names if forest.sparse else ())
         names = (*problem.start.shares, *problem.names)
         free = np.array([place for place, name in enumerate(names) if name not in sparse])
-        point, evaluations = problem.first.copy(), 0
+        point = problem.first.copy()
 
-        def loss(values: Vector) -> float:
+        def bleu(point: Vector) -> float:
+            return best_path_bleu(problem.voted, problem.voted.scores(problem.weights(point), problem.threads), known)
+
+        def gain(values: Vector) -> float:
             trial = point.copy()
             trial[free] = values
-            return -best_path_bleu(problem, trial, known)
+            return bleu(trial)
 
-        for _ in range(self.descents):
-            corners = np.vstack([point[free], point[free] + STEP * np.eye(free.size)])
-            found = minimize(
-                loss,
-                point[free],
-                method="Nelder-Mead",
-                options={
-                    "initial_simplex": corners,
-                    "adaptive": True,
-                    "maxfev": POINTS_PER_WEIGHT * free.size,
-                    "xatol": SIMPLEX_TOLERANCE,
-                    "fatol": SIMPLEX_TOLERANCE,
-                },
-            )
-            point[free] = found.x
-            evaluations += int(found.nfev)
+        found = nelder_mead(
+            gain,
+            point[free],
+            [STEP * np.eye(free.size)] * self.descents,
+            unbounded(free.size),
+            evaluations=POINTS_PER_WEIGHT * free.size,
+            step_tolerance=TOLERANCE / STEP,
+            tolerance=TOLERANCE,
+        )
+        point[free] = found.point
         weights = problem.weights(point)
         scale = scale_for_entropy(problem.voted, weights, self.entropy, problem.threads)
-        return TunedStage(weights, scale, best_path_bleu(problem, point, known), evaluations)
+        return TunedStage(weights, scale, bleu(point), found.evaluations)
 
 
-def best_path_bleu(problem: Problem, point: Vector, known: Counter) -> float:
-    """The BLEU of the best path of each lattice."""
-    best = viterbi(problem.voted.forest, problem.voted.scores(problem.weights(point), problem.threads))
-    texts = [np.empty(0, np.int32) if one is None else one.word_ids for one in best]
-    statistics = known.statistics(
-        np.concatenate([np.empty(0, np.int32), *texts]),
-        offsets_of([text.size for text in texts]),
-        np.arange(len(texts)),
-        threads=1,
-    )
+def best_path_bleu(voted: VotedForest, scores: Scores, known: Counter) -> float:
+    """Return the BLEU of the best path of each lattice."""
+    best = viterbi(voted.forest, scores)
+    return texts_bleu([np.empty(0, np.int32) if one is None else one.word_ids for one in best], known)
+
+
+def texts_bleu(texts: Sequence[NDArray[np.int32]], known: Counter) -> float:
+    """Return the BLEU of one text of word ids for each segment."""
+    offsets = offsets_of([text.size for text in texts])
+    words = np.concatenate([np.empty(0, np.int32), *texts])
+    statistics = known.statistics(words, offsets, np.arange(len(texts)), threads=1)
     return known.metric.score(statistics.sum(axis=0))
 
 
@@ -199,7 +230,7 @@ class ListAscent:
     size: int = 300
     merges: int = 3
 
-    def tune(self, problem: Problem, order: int) -> TunedStage:
+    def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
         """The weights with the highest expected BLEU on all lists."""
         parts = split(problem.voted.forest)
         found: list[Paths] = [{} for _ in parts]
@@ -228,7 +259,9 @@ class ListAscent:
 
         map_chunks(work, len(parts), chunk=SEGMENTS_AT_ONCE, threads=threads)
 
-    def list_problem(self, problem: Problem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]) -> Problem:
+    def list_problem(
+        self, problem: CombinationProblem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]
+    ) -> CombinationProblem:
         """The paths of all segments as lattices, with the votes of their arcs."""
         own = [
             (replace(part, provenance=problem.voted.arcs[begin:end]), paths)

@@ -3,98 +3,100 @@
 1. All lattices are expanded to bigrams, and weights are tuned there (xBLEU-2).
 2. Edges that are hardly ever used with these weights are pruned, what is left is expanded to the order of BLEU and of
    the language model, and a second set of weights is tuned there (xBLEU-4).
+
+Both stages are tuned for each of several target entropies; the bigram lattices are the same for all of them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.features import LANGUAGE_MODEL, Feature, SparseNGramFeatures, expand, named_feature, pruned
-from toledo.combination.language_models import ORDER, cut_order
-from toledo.combination.lattice import FEATURES, Lattice
+from toledo.combination.language_models import cut_order
+from toledo.combination.lattice import FEATURES, NetworkLattice
+from toledo.combination.settings import CombinationSettings
 from toledo.combination.stages import TunedStage, load_stages, save_stages
-from toledo.combination.tuners import Ascent, Downhill, ListAscent
-from toledo.combination.votes import CombinationWeights, Problem, References, VotedForest, uniform, with_votes
-from toledo.errors import InputError
+from toledo.combination.tuners import Ascent, Downhill, ListAscent, best_path_bleu, texts_bleu
+from toledo.combination.votes import (
+    CombinationProblem,
+    CombinationWeights,
+    References,
+    VotedForest,
+    uniform,
+    with_votes,
+)
+from toledo.errors import RunError
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import NGramForest
 from toledo.language_model.model import LanguageModel
+from toledo.metrics.bleu import BLEU
+from toledo.metrics.references import Counter
 from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint, digest
 from toledo.weights import Weights
 
-Method = Literal["lattice-expected-bleu", "list-expected-bleu", "lattice-bleu"]
+log = logging.getLogger(__name__)
+
 BIGRAMS = 2
 START = {LANGUAGE_MODEL: 0.1, "novel": -1.0, "support": 1.0}  # by the first part of the name; others begin at 0
 SKELETONS = "skeleton."
+NO_WORDS = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How outputs are combined.
+class TuningRun:
+    """How tuning works: a directory for finished stages (None: they are not kept), threads, and progress."""
 
-    `language` is that of stems, `skeletons` how many outputs become skeletons (all, if None), `features` those of
-    n-grams, of which each stage uses the ones of its order. Weights for each system as a skeleton are only tuned if
-    `skeleton_weights`. `threshold` is the posterior below which edges are pruned after the first stage. `bias` is the
-    weight of a language model of the outputs, of order `lm_order`, in the mixture that scores lattices, and `raw` the
-    code of the language of raw text, empty if lines are tokenised (`toledo.combination.lines` sees to both).
-    """
+    directory: Path | None = None
+    resume: bool = False
+    threads: int | None = None
+    progress: Progress = silent
 
-    method: Method = "lattice-expected-bleu"
-    language: str = "english"
-    synonyms: bool = True
-    skeletons: int | None = None
-    skeleton_weights: bool = False
-    features: tuple[str, ...] = ("novel.bigram",)
-    order: int = 4
-    threshold: float = 1e-3
-    entropy: float = 3.0
-    l2: float = 1e-4
-    steps: int = 25
-    rounds: int = 1
-    bias: float = 0.0
-    lm_order: int = ORDER
-    raw: str = ""
-
-    def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise InputError(f"no method {self.method!r}", remedy=f"choose from {', '.join(get_args(Method))}")
-        if not (
-            0.0 < self.threshold < 1.0 and self.order >= BIGRAMS and (self.skeletons is None or self.skeletons > 0)
-        ):
-            raise InputError(
-                "a threshold, an order or a number of skeletons of no use", remedy="the threshold is between 0 and 1"
+    def require_new(self) -> None:
+        """Refuse to begin where an interrupted tuning is, before any work is done."""
+        if self.directory is None:
+            return
+        if self.resume and not self.directory.exists():
+            log.warning("nothing to resume in %s: tuning starts from the beginning", self.directory)
+        if self.directory.exists() and not self.resume:
+            raise RunError(
+                f"{self.directory}: holds an unfinished run",
+                remedy="continue it with `resume=True`, choose another directory, or remove this one",
             )
-        for feature in map(named_feature, self.features):
-            if feature.order > self.order:
-                raise InputError(f"{feature.name}, but n-grams have {self.order} words at most", remedy="leave it out")
-        _ = self.ascent
 
-    @property
-    def ascent(self) -> Ascent:
-        """How to follow gradients."""
-        return Ascent(self.entropy, self.l2, self.steps, self.rounds)
+    def checkpoint(self, entropy: float, configuration: dict[str, Any]) -> Checkpoint | None:
+        """Return where the stages for one entropy are saved."""
+        if self.directory is None:
+            return None
+        return Checkpoint(self.directory / f"entropy-{entropy:g}", configuration, self.resume)
 
-    def tuner(self, references: References) -> Ascent | Downhill | ListAscent:
-        """What finds weights in each stage."""
-        if self.method == "lattice-bleu":
-            return Downhill(references, entropy=self.entropy)
-        return self.ascent if self.method == "lattice-expected-bleu" else ListAscent(references, self.ascent)
+    def remove(self) -> None:
+        """Remove what was kept; other files in the directory stay."""
+        if self.directory is None:
+            return
+        for one in self.directory.glob("entropy-*"):
+            Checkpoint(one).remove()
+        with suppress(OSError):
+            self.directory.rmdir()
 
 
 @dataclass(frozen=True, eq=False)
 class Expander:
     """Makes the lattices of both stages: the same for tuning and for use."""
 
-    settings: Settings
+    settings: CombinationSettings
     model: LanguageModel | None
     features: tuple[Feature, ...] = ()
     threads: int | None = None
@@ -105,48 +107,98 @@ class Expander:
         """What scores the first stage; its tables are made once."""
         return None if self.model is None else cut_order(self.model, BIGRAMS)
 
-    def to_bigrams(self, lattices: Sequence[Lattice]) -> NGramForest:
+    def to_bigrams(self, lattices: Sequence[NetworkLattice]) -> NGramForest:
         """The first stage."""
         return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
-    def to_order(self, bigrams: VotedForest, lattices: Sequence[Lattice], first: TunedStage) -> NGramForest:
+    def to_order(self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage) -> NGramForest:
         """The second stage: what the weights of the first one leave."""
-        scores = first.scale * bigrams.scores(covering(first.weights, bigrams.forest), self.threads)
+        scores = bigrams.scores(covering(first.weights, bigrams.forest), self.threads, first.scale)
         forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
         return self._expand(forests, lattices, self.settings.order, self.model)
 
     def _expand(
-        self, forests: Sequence[Forest], lattices: Sequence[Lattice], order: int, model: LanguageModel | None
+        self, forests: Sequence[Forest], lattices: Sequence[NetworkLattice], order: int, model: LanguageModel | None
     ) -> NGramForest:
         features = (*map(named_feature, self.settings.features), *self.features)
         return expand(forests, lattices, order, model, features, self.threads, self.progress)
 
 
-def tune_stages(
-    lattices: Sequence[Lattice],
-    references: References,
-    systems: Sequence[str],
-    expander: Expander,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[TunedStage, TunedStage]:
-    """The weights of both stages; those that a checkpoint has are not tuned again."""
-    settings, threads = expander.settings, expander.threads
-    tuner = settings.tuner(references)
-    stages = load_stages(checkpoint)
-    bigrams = expander.to_bigrams(lattices)
-    voted = with_votes(bigrams.forest, lattices)
-    if not stages:
-        start = uniform(systems, _start(bigrams.forest, Weights({}), settings))
-        stages = save_stages(
-            checkpoint, [tuner.tune(Problem(voted, match(bigrams, references), start, threads), BIGRAMS)]
-        )
-    if len(stages) == 1:
-        ngrams = expander.to_order(voted, lattices, stages[0])
-        second = with_votes(ngrams.forest, lattices)
-        start = replace(stages[0].weights, features=_start(ngrams.forest, stages[0].weights.features, settings))
-        found = tuner.tune(Problem(second, match(ngrams, references), start, threads), settings.order)
-        stages = save_stages(checkpoint, [stages[0], found])
-    return stages[0], stages[1]
+class TunedStages(NamedTuple):
+    """The weights of both stages for an entropy, and the BLEU of the best paths on the tuning set."""
+
+    entropy: float
+    first: TunedStage
+    second: TunedStage
+    bleu: float
+
+
+@dataclass(frozen=True, eq=False)
+class CombinationTuning:
+    """The lattices of a tuning set beside their references, expanded to bigrams once for all entropies."""
+
+    lattices: Sequence[NetworkLattice]
+    references: References
+    systems: Sequence[str]
+    expander: Expander
+
+    def tune(self, entropy: float, checkpoint: Checkpoint | None = None) -> TunedStages:
+        """Find the weights of both stages; those that a checkpoint has are not tuned again."""
+        settings = self.expander.settings
+        tuner = make_tuner(settings, entropy, self.references)
+        stages = load_stages(checkpoint)
+        if not stages:
+            stages = save_stages(checkpoint, [tuner.tune(self.bigrams, BIGRAMS)])
+        second = self._second(stages[0])
+        if len(stages) == 1:
+            stages = save_stages(checkpoint, [stages[0], tuner.tune(second, settings.order)])
+        weights, scale = stages[1].weights, stages[1].scale
+        bleu = best_path_bleu(second.voted, second.voted.scores(weights, self.expander.threads, scale), self.known)
+        log.info("entropy %g: BLEU %.2f", entropy, bleu)
+        return TunedStages(entropy, stages[0], stages[1], bleu)
+
+    @cached_property
+    def bigrams(self) -> CombinationProblem:
+        """The problem of the first stage."""
+        return self._problem(self.expander.to_bigrams(self.lattices), None)
+
+    @cached_property
+    def known(self) -> Counter:
+        """The references, ready to score texts of the lattices' word ids."""
+        return BLEU(smooth_method="none").prepare(self.references, self.lattices[0].forest.vocabulary)
+
+    def system_bleu(self) -> dict[str, float]:
+        """Return the BLEU of the best output of each system."""
+        return {
+            name: texts_bleu([_best_output(lattice, system) for lattice in self.lattices], self.known)
+            for system, name in enumerate(self.systems)
+        }
+
+    def _second(self, first: TunedStage) -> CombinationProblem:
+        return self._problem(self.expander.to_order(self.bigrams.voted, self.lattices, first), first.weights)
+
+    def _problem(self, ngrams: NGramForest, before: CombinationWeights | None) -> CombinationProblem:
+        settings = self.expander.settings
+        features = _start(ngrams.forest, before.features if before else Weights({}), settings)
+        start = replace(before, features=features) if before else uniform(self.systems, features)
+        voted = with_votes(ngrams.forest, self.lattices)
+        return CombinationProblem(voted, match(ngrams, self.references), start, self.expander.threads)
+
+
+def make_tuner(settings: CombinationSettings, entropy: float, references: References) -> Ascent | Downhill | ListAscent:
+    """Return what finds the weights of each stage."""
+    if settings.objective == "lattice-bleu":
+        return Downhill(references, entropy=entropy)
+    ascent = Ascent(entropy, settings.l2, settings.steps, settings.rounds)
+    return ascent if settings.objective == "lattice-expected-bleu" else ListAscent(references, ascent)
+
+
+def _best_output(lattice: NetworkLattice, system: int) -> NDArray[np.int32]:
+    """Return the words of the best output of a system, none if it has nothing to say."""
+    texts = lattice.hypotheses.texts
+    for text in np.flatnonzero(lattice.hypotheses.confidences[:, system] == 1.0).tolist():
+        return np.asarray(texts.symbols[texts.offsets[text] : texts.offsets[text + 1]])
+    return NO_WORDS
 
 
 def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
@@ -156,7 +208,11 @@ def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
 
 
 def configuration_of(
-    settings: Settings, systems: Sequence[str], lattices: Sequence[Lattice], references: References, expander: Expander
+    settings: CombinationSettings,
+    systems: Sequence[str],
+    lattices: Sequence[NetworkLattice],
+    references: References,
+    expander: Expander,
 ) -> dict[str, Any]:
     """All that the result of tuning depends on, in short."""
     outputs = hashlib.sha256()
@@ -177,11 +233,11 @@ def configuration_of(
         "references": digest(repr(references)),
         "language model": digest(model.hexdigest()),
         "more features": " ".join(extra),
-        "words match by": Matcher(settings.language, settings.synonyms).signature,
+        "words match by": Matcher(settings.stemmer, settings.synonyms).signature,
     }
 
 
-def _start(forest: Forest, known: Weights, settings: Settings) -> Weights:
+def _start(forest: Forest, known: Weights, settings: CombinationSettings) -> Weights:
     """Weights to begin with, those of the stage before where it had them."""
     sparse = forest.sparse.names if forest.sparse else ()
     values = {name: known.get(name, START.get(name.split(".")[0], 0.0)) for name in forest.feature_names}

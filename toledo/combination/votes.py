@@ -20,11 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.lattice import NO_ARC, Lattice, Votes
-from toledo.compiled.kernels import kernel
+from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes
+from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
-from toledo.forest.linear import EDGES_AT_ONCE, row_scores, weighted_sum
+from toledo.forest.linear import EDGES_AT_ONCE, Rows, weighted_sum
 from toledo.objectives.objective import MatchedForest, Objective
 from toledo.tuning.maximise import dot
 from toledo.weights import Weights
@@ -72,16 +72,25 @@ class VotedForest:
     votes: Votes
     arcs: NDArray[np.int64]
 
-    def scores(self, weights: CombinationWeights, threads: int | None = None) -> Scores:
-        """The score of each edge."""
-        rows = self.forest.rows._replace(base=self.voted(weights.sigma))
-        return row_scores(rows, self.forest.vector(weights.features), threads)
+    def scores(self, weights: CombinationWeights, threads: int | None = None, scale: float = 1.0) -> Scores:
+        """Return the score of each edge, times a scale."""
+        rows, vector, logs = self.forest.rows, self.forest.vector(weights.features), self._logs(weights.sigma)
+        scores = np.empty(self.arcs.size)
+        map_chunks(
+            lambda begin, end: _score(rows, vector, logs, self.arcs, scale, begin, end, scores),
+            scores.size, chunk=EDGES_AT_ONCE, threads=threads,
+        )  # fmt: skip
+        return scores
 
     def voted(self, sigma: Vector) -> Scores:
-        """The part of the score of each edge that the votes give."""
+        """Return the part of the score of each edge that the votes give."""
+        return _gather(self._logs(sigma), self.arcs)
+
+    def _logs(self, sigma: Vector) -> Scores:
+        """Return the logarithm of the votes for each arc."""
         if sigma.size <= self.votes.systems.max(initial=-1):
             raise InputError(f"shares of {sigma.size} systems only", remedy="give all systems of the lattices a share")
-        return _gather(_log_confidences(self.votes, sigma), self.arcs)
+        return _log_confidences(self.votes, sigma)
 
     def gradient(
         self, weights: CombinationWeights, advantage: Scores, threads: int | None = None
@@ -99,7 +108,7 @@ class VotedForest:
         return replace(self.forest, base=self.voted(sigma))
 
 
-def with_votes(forest: Forest, lattices: Sequence[Lattice]) -> VotedForest:
+def with_votes(forest: Forest, lattices: Sequence[NetworkLattice]) -> VotedForest:
     """The votes of some lattices beside a forest that was made from them, segment by segment in the same order."""
     if len(forest) != len(lattices) or forest.provenance is None:
         raise ValueError("a forest and lattices of other segments")
@@ -138,6 +147,28 @@ def _log_confidences(votes: Votes, sigma: Vector) -> Scores:
 
 
 @kernel
+def _score(
+    rows: Rows,
+    weights: Vector,
+    logs: Scores,
+    arcs: NDArray[np.int64],
+    scale: float,
+    begin: int,
+    end: int,
+    out_scores: Scores,
+) -> None:
+    _, dense, offsets, columns, values = rows
+    for h in range(begin, end):
+        total = logs[arcs[h]] if arcs[h] != NO_ARC else 0.0
+        for k in range(dense.shape[1]):
+            total += dense[h, k] * weights[k]
+        if offsets.size:
+            for i in range(offsets[h], offsets[h + 1]):
+                total += values[i] * weights[columns[i]]
+        out_scores[h] = scale * total
+
+
+@kernel
 def _gather(values: Scores, arcs: NDArray[np.int64]) -> Scores:
     result = np.zeros(arcs.size)
     for h in range(arcs.size):
@@ -169,7 +200,7 @@ LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CombinationProblem:
     """A point is θ, whose softmax are the shares, and then the weights that are not frozen, by `names`."""
 
     voted: VotedForest
@@ -202,9 +233,10 @@ class Problem:
         The shares are pulled towards equal ones, the weights towards those at the start.
         """
         weights = self.weights(point)
-        scores = self.voted.scores(weights, self.threads)
-        value, advantage = objective.value_and_advantage(self.matched, scale * scores, self.threads)
-        free, named = self.voted.gradient(weights, scale * advantage, self.threads)
+        scores = self.voted.scores(weights, self.threads, scale)
+        value, advantage = objective.value_and_advantage(self.matched, scores, self.threads)
+        advantage *= scale
+        free, named = self.voted.gradient(weights, advantage, self.threads)
         slopes = np.concatenate([free, [named.get(name, 0.0) for name in self.names]])
         away = point - np.concatenate([np.zeros(free.size), self.first[free.size :]])
         return value - 0.5 * l2 * dot(away, away), slopes - l2 * away

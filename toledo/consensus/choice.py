@@ -162,6 +162,6 @@ class Choices(TableResult, Sequence[Choice]):
         return f"Choices({len(self)} segments)"
 
 
-def json_line(choice: Choice) -> str:
-    """Return a choice as one line of JSON."""
-    return json.dumps(choice.to_dict(), ensure_ascii=False) + "\n"
+def json_line(result: Result) -> str:
+    """Return a result as one line of JSON."""
+    return json.dumps(result.to_dict(), ensure_ascii=False) + "\n"

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, islice, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import Choice, Ranked
+from toledo.consensus.decide import NOTHING
 from toledo.consensus.mbr import best_first
-from toledo.consensus.rule import Rule, check_scale
+from toledo.consensus.rule import SAMPLED_TEXTS, Decision, Rule, check_scale
+from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
+from toledo.forest.forest import Forest, Scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.utility import UtilityMetric
 from toledo.results import Hypothesis
@@ -106,14 +109,27 @@ class FunctionRule(Rule):
         """The name of the function."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
+    def decide(self, forest: Forest, scores: Scores) -> Decision:
+        """Let the function choose among the best texts of a forest."""
+        found = best_texts(forest, scores, SAMPLED_TEXTS)
+        if not len(found):
+            return NOTHING
+        bounds, symbols = found.texts.offsets.tolist(), found.texts.symbols
+        texts = [" ".join(forest.vocabulary.words(symbols[a:b].tolist())) for a, b in pairwise(bounds)]
+        chosen = self._chosen(texts, found.probabilities)
+        return Decision(symbols[bounds[chosen] : bounds[chosen + 1]], float(found.probabilities[chosen]))
+
     def values(self, problem: TextProblem) -> Floats:
         """Return the probabilities, with 1 added for the text that the function chooses."""
-        chosen = int(self.function(list(problem.texts), problem.own.tolist()))
-        if not 0 <= chosen < len(problem.texts):
-            raise InputError(f"rule {self.name!r} returned {chosen} for {len(problem.texts)} texts")
         values = problem.own.copy()
-        values[chosen] += 1.0
+        values[self._chosen(problem.texts, problem.own)] += 1.0
         return values
+
+    def _chosen(self, texts: Sequence[str], probabilities: Floats) -> int:
+        chosen = int(self.function(list(texts), probabilities.tolist()))
+        if not 0 <= chosen < len(texts):
+            raise InputError(f"rule {self.name!r} returned {chosen} for {len(texts)} texts")
+        return chosen
 
 
 def choose_each(

@@ -53,6 +53,7 @@ class Viterbi(Rule):
     """The words of the best derivation; its score is the value. No scale changes the words."""
 
     name = "viterbi"
+    has_scale = False
 
     def decide(self, forest: Forest, scores: Scores) -> Decision:
         """Return the best derivation."""

@@ -116,6 +116,8 @@ class Consensus(Settings, Rule):
     whole_forest: bool = False
     tokenize: str = "13a"  # for texts; forests have words
 
+    forest_scale = 3.0
+
     @property
     def name(self) -> str:
         """The registered name."""

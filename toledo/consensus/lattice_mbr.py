@@ -96,6 +96,7 @@ class LatticeMBR(Settings, Rule):
     tokenize: str = "13a"  # for texts; forests have words
 
     name = "lattice-mbr"
+    forest_scale = 3.0
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:
         """Return the expected linear BLEU of each text."""

@@ -10,7 +10,7 @@ distribution flat, large ones sharp. Which is best depends on the rule; `toledo.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from toledo.errors import InputError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toledo.consensus.choosing import TextProblem
     from toledo.forest.forest import Forest, Scores
 
+FOREST_TEXTS, SAMPLED_TEXTS, ALL_TEXTS = 200, 1000, 1_000_000_000
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100  # beyond them, products with scores are 0 or no numbers
 
 
@@ -43,6 +44,8 @@ class Rule:
     """A way to choose the translation of a segment, from texts or from a forest."""
 
     has_confidence = False
+    has_scale = True
+    forest_scale = 1.0  # rules that see all of a forest want a sharper distribution than those that see a list
 
     @property
     def name(self) -> str:
@@ -98,10 +101,44 @@ def make_rule(named: Named[Rule], metric: Named[Metric] | None = None) -> Rule:
     if metric is None:
         return rule
     if not hasattr(rule, "metric"):
-        raise InputError(f"rule {rule.name!r} has no metric", argument="metric", remedy="use rule='mbr'")
-    from dataclasses import replace
-
+        raise InputError(f"rule {rule.name!r} has no metric", argument="metric", remedy="use `rule=mbr`")
     return cast(Rule, replace(cast(Any, rule), metric=metric))
+
+
+def make_search_rule(
+    named: Named[Rule], metric: Named[Metric] | None = None, *, samples: bool = False, size: int = FOREST_TEXTS
+) -> Rule:
+    """Return a rule for what a search found; a named rule without a size looks at 200 texts, or 1000 sampled ones.
+
+    MBR compares them with as many texts, or with all samples.
+    """
+    rule = make_rule(named, metric)
+    if not isinstance(named, str):
+        return rule
+    given = parse_named(named)[1]
+    size = given.get("size", SAMPLED_TEXTS if samples else size)
+    defaults = {"size": size, "reference_size": ALL_TEXTS if samples else size, "likeliest": samples}
+    known = {one.name for one in fields(cast(Any, rule))}
+    return cast(Rule, replace(cast(Any, rule), **{n: v for n, v in defaults.items() if n in known and n not in given}))
+
+
+def rule_text(rule: Named[Rule]) -> str:
+    """Return a rule as a name with settings, which `make_rule` reads; one with a function cannot be written."""
+    if isinstance(rule, str):
+        return rule
+    if not isinstance(rule, Rule) or rule.name not in RULES:
+        raise InputError("a function as a rule cannot be saved", argument="rule", remedy="give the rule by name")
+    settings = []
+    for one in fields(cast(Any, rule)):
+        value = getattr(rule, one.name)
+        if value == one.default:
+            continue
+        if not isinstance(value, str | int | float):
+            raise InputError(
+                f"{one.name} of rule {rule.name!r} cannot be saved", argument="rule", remedy="give the rule by name"
+            )
+        settings.append(f"{one.name}={str(value).lower() if isinstance(value, bool) else value}")
+    return f"{rule.name}:{','.join(settings)}" if settings else rule.name
 
 
 def _adapted(function: Callable[..., Any]) -> Rule:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import display_name, read_bytes_lines, read_lines, write_lines
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import split_words
 
@@ -26,7 +26,7 @@ _LINE = re.compile(rb"\s*(?:[0-9]{1,9}-[0-9]{1,9}(?:\s+|$))*")
 _LINK = re.compile(rb"[0-9]{1,9}-[0-9]{1,9}")
 
 
-def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -> Alignments:
+def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -> WordLinks:
     """Read the alignments of a corpus from a file or from lines; links may be in any order, a line may be empty."""
     if isinstance(given, str | Path):
         path, lines = given, read_bytes_lines(given)
@@ -53,12 +53,12 @@ def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -
     return alignments
 
 
-def write_alignments(path: str | Path, alignments: Alignments) -> None:
+def write_alignments(path: str | Path, alignments: WordLinks) -> None:
     """Write alignments; `-` is standard output, `.gz` is packed."""
     write_lines(path, alignment_lines(alignments))
 
 
-def alignment_lines(alignments: Alignments) -> Iterator[str]:
+def alignment_lines(alignments: WordLinks) -> Iterator[str]:
     """The line of each sentence pair."""
     for first in range(0, len(alignments), LINES_AT_ONCE):
         offsets = alignments.offsets[first : first + LINES_AT_ONCE + 1]
@@ -80,7 +80,7 @@ def _check_syntax(path: str | Path, done: int, lines: list[bytes]) -> None:
             )
 
 
-def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> Alignments:
+def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
     """Links in order, each one once."""
     pairs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     order = np.lexsort((links[:, 1], links[:, 0], pairs))
@@ -89,10 +89,10 @@ def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> Alignments:
     new[1:] = (np.diff(pairs) > 0) | (np.diff(links, axis=0) != 0).any(axis=1)
     distinct = np.zeros(offsets.size, np.int64)
     np.cumsum(np.bincount(pairs[new], minlength=offsets.size - 1), out=distinct[1:])
-    return Alignments(distinct, np.ascontiguousarray(links[new]))
+    return WordLinks(distinct, np.ascontiguousarray(links[new]))
 
 
-def _check_range(path: str | Path, alignments: Alignments, corpus: ParallelCorpus) -> None:
+def _check_range(path: str | Path, alignments: WordLinks, corpus: ParallelCorpus) -> None:
     bad = alignments.first_outside(corpus)
     if bad is None:
         return

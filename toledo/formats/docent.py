@@ -22,13 +22,13 @@ from typing import Any
 
 from toledo.errors import InputError
 from toledo.files import display_name
-from toledo.formats.arpa import read_arpa
 from toledo.formats.moses_table import column_names, read_phrase_table
 from toledo.formats.test_sets import read_tree
-from toledo.model import Model, SearchSettings, feature_names, lm_feature
+from toledo.language_model.arpa import read_arpa
+from toledo.model import PhraseModel, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
 from toledo.progress import Progress, silent
-from toledo.search.document.settings import DocumentConfiguration
+from toledo.search.document.settings import DocumentSettings
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -76,7 +76,8 @@ class DocentConfiguration:
     language_models: tuple[Path, ...]
     distortion_limit: int | None
     weights: Mapping[str, float]
-    search: DocumentConfiguration
+    search: DocumentSettings
+    document_models: Mapping[str, float]
     notes: tuple[str, ...]
 
 
@@ -164,9 +165,9 @@ def read_docent_config(path: str | Path) -> DocentConfiguration:
         line = parts["models"].sourceline
         raise InputError("has no phrase table", file=display_name(path), line=line, remedy="add a model phrase-table")
     own = {name: value for name, value in reader.weights.items() if name == "bleu" or name.startswith("document.")}
-    document = DocumentConfiguration(search, operations, own)
+    settings = DocumentSettings(**search, operations=operations)
     files = tuple(reader.language_models)
-    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, document, tuple(notes))
+    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, settings, own, tuple(notes))
 
 
 def _weights(part: Any, path: str | Path) -> dict[str, dict[int, float]]:
@@ -365,7 +366,7 @@ def import_docent(
     phrase_table: str | Path | None = None,
     language_models: Sequence[str | Path] = (),
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Return a model from a configuration in the directory `base`; files given here replace those it names."""
     table_path = phrase_table or _there(base / configuration.phrase_table, TEXT_TABLE)
     lm_paths = [*language_models] or [_there(base / path, ARPA) for path in configuration.language_models]
@@ -380,7 +381,7 @@ def import_docent(
     names = feature_names(table, len(models))
     weights = Weights({name: configuration.weights.get(name, 0.0) for name in names}, frozenset({"oov"}))
     settings = SearchSettings(configuration.distortion_limit, configuration.table_limit)
-    return Model(table, models, weights, settings, training={"imported": "docent"})
+    return PhraseModel(table, models, weights, settings, training={"imported": "docent"})
 
 
 def _there(path: Path, remedy: str) -> Path:

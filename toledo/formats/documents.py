@@ -63,17 +63,18 @@ def read_documents(
     return DocumentText(documents)
 
 
-def with_reference(text: DocumentText, lines: Sequence[Sequence[str]]) -> DocumentText:
-    """The same documents with one more reference for each segment."""
+def with_references(text: DocumentText, groups: Sequence[Sequence[str]]) -> DocumentText:
+    """Return the same documents with these references for each segment of all documents."""
+    rest = iter(groups)
     documents = [
         replace(
             document,
             segments=tuple(
-                replace(segment, references=(*segment.references, tuple(split_words(line))))
-                for segment, line in zip(document.segments, own, strict=True)
+                replace(segment, references=tuple(tuple(split_words(one)) for one in next(rest)))
+                for segment in document.segments
             ),
         )
-        for document, own in zip(text.documents, lines, strict=True)
+        for document in text.documents
     ]
     return replace(text, documents=documents)
 

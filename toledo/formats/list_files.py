@@ -45,7 +45,7 @@ def read_outputs(
         raise InputError(
             "one file of plain text: how many lines belong to a segment?",
             file=display_name(files[0]),
-            remedy='give that number, a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}',
+            remedy='give `num_samples`, a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}',
         )
     if size is not None and "text" not in forms:
         raise InputError(

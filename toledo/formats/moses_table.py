@@ -25,7 +25,12 @@ from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
 from toledo.files import display_name, read_blocks
-from toledo.formats.byte_fields import (
+from toledo.formats.moses_writing import probability_texts, write_pairs
+from toledo.phrases.pairs import PhrasePairs
+from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
+from toledo.phrases.trie import PhraseTrie, TrieBuilder, build_trie, find_pairs, find_phrases
+from toledo.progress import Progress, silent
+from toledo.text.byte_fields import (
     NONE,
     Fields,
     Tokens,
@@ -36,11 +41,6 @@ from toledo.formats.byte_fields import (
     split_tokens,
     take_field,
 )
-from toledo.formats.moses_writing import probability_texts, write_pairs
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
-from toledo.phrases.trie import Trie, TrieBuilder, build_trie, find_pairs, find_phrases
-from toledo.progress import Progress, silent
 from toledo.text.vocabulary import END, RESERVED, Vocabulary
 
 SOURCE, TARGET, SCORES, ALIGNMENT, COUNTS, SPARSE = range(6)
@@ -389,7 +389,7 @@ def write_reordering_table(path: str | Path, table: PhraseTable, progress: Progr
     write_pairs(path, table, lambda chosen: probability_texts(reordering[chosen]), progress)
 
 
-def _pairs_of(block: LineBlock, table: PhraseTable, target_trie: Trie) -> NDArray[np.int32]:
+def _pairs_of(block: LineBlock, table: PhraseTable, target_trie: PhraseTrie) -> NDArray[np.int32]:
     source = find_phrases(table.trie, *block.phrases(SOURCE, table.source_vocabulary, grow=False))
     target = find_phrases(target_trie, *block.phrases(TARGET, table.target_vocabulary, grow=False))
     return find_pairs(table.option_offsets, table.pairs.target, source, target)

@@ -8,7 +8,7 @@ Sentences between `<s>` and `</s>`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ FIELDS = {"contexts": np.int32, "words": np.int32, "scores": np.float32, "backof
 
 
 @dataclass(frozen=True)
-class NGrams:
+class NGramTable:
     """The n-grams of one order in rising order of (context, word).
 
     `contexts[i]` is the place of the first n−1 words among the n-grams of the order below (0 for unigrams), `words[i]`
@@ -48,7 +48,7 @@ class NGrams:
 class BackoffModel:
     """The n-grams of each order, from unigrams up; the first unigrams are `<unk>`, `<s>` and `</s>`."""
 
-    orders: tuple[NGrams, ...]
+    orders: tuple[NGramTable, ...]
 
     @property
     def order(self) -> int:
@@ -64,6 +64,19 @@ class BackoffModel:
             places = ngrams.contexts[places]
         return np.stack(columns[::-1], axis=1)
 
+    def longest_suffix(self, words: Sequence[int]) -> int:
+        """Return the length of the longest n-gram of the model that ends these words."""
+        return next((len(words) - i for i in range(len(words)) if self._has(words[i:])), 0)
+
+    def _has(self, words: Sequence[int]) -> bool:
+        place = 0
+        for ngrams, word in zip(self.orders, words, strict=False):
+            begin, end = np.searchsorted(ngrams.contexts, [place, place + 1])
+            place = int(begin + np.searchsorted(ngrams.words[begin:end], word))
+            if place == end or ngrams.words[place] != word:
+                return False
+        return len(words) <= self.order
+
     def renumber_words(self, ids: NDArray[np.int32]) -> BackoffModel:
         """The same model over another vocabulary, where word i is word `ids[i]`."""
         orders, places = [], np.zeros(1, np.int32)
@@ -71,7 +84,7 @@ class BackoffModel:
             contexts, words = places[ngrams.contexts], ids[ngrams.words]
             by_place = sort_pairs(contexts, words)
             backoffs = ngrams.backoffs[by_place] if ngrams.backoffs.size else ngrams.backoffs
-            orders.append(NGrams(contexts[by_place], words[by_place], ngrams.scores[by_place], backoffs))
+            orders.append(NGramTable(contexts[by_place], words[by_place], ngrams.scores[by_place], backoffs))
             places = np.empty(len(ngrams), np.int32)
             places[by_place] = np.arange(len(ngrams), dtype=np.int32)
         return BackoffModel(tuple(orders))
@@ -92,7 +105,7 @@ class BackoffModel:
         missing = [name for name, kind in kinds.items() if not _has(arrays, name, kind)]
         if missing:
             raise _damaged(f"lacks the array {missing[0]} or holds another type of it")
-        model = cls(tuple(NGrams(*(arrays[f"{n}.{name}"] for name in FIELDS)) for n in range(1, order + 1)))
+        model = cls(tuple(NGramTable(*(arrays[f"{n}.{name}"] for name in FIELDS)) for n in range(1, order + 1)))
         model.check(vocabulary_size)
         return model
 
@@ -112,7 +125,7 @@ class BackoffModel:
             below = len(ngrams)
 
 
-def _fault(ngrams: NGrams, below: int, known: NDArray[np.bool_], highest: bool) -> str:
+def _fault(ngrams: NGramTable, below: int, known: NDArray[np.bool_], highest: bool) -> str:
     """What is wrong with the n-grams of an order, if anything."""
     size, contexts, words = len(ngrams), ngrams.contexts, ngrams.words
     if (contexts.size, ngrams.scores.size, ngrams.backoffs.size) != (size, size, 0 if highest else size):

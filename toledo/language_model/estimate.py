@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import MOST_ITEMS, rank_pairs
 from toledo.errors import InputError
-from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGrams, refuse_boundaries, with_boundaries
+from toledo.language_model.backoff import MOST_WORDS, BackoffModel, NGramTable, refuse_boundaries, with_boundaries
 from toledo.progress import Progress, silent
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, RESERVED
@@ -193,10 +193,10 @@ def check_thresholds(order: int, prune: Sequence[int]) -> list[int]:
     return [-1, *thresholds[1:]]
 
 
-def _smooth(counted: list[CountedNGrams], thresholds: Sequence[int], progress: Progress) -> Iterator[NGrams]:
+def _smooth(counted: list[CountedNGrams], thresholds: Sequence[int], progress: Progress) -> Iterator[NGramTable]:
     """The n-grams of each order, pruned ones included; `counted` is emptied on the way to save memory."""
     probabilities = np.full(1, 1 / (counted[0].words.size - 1))  # uniform; `<s>` is never predicted
-    below: NGrams | None = None
+    below: NGramTable | None = None
     with progress("smoothing", len(counted)) as advance:
         for length, threshold in enumerate(thresholds, start=1):
             current = counted.pop(0)
@@ -208,7 +208,7 @@ def _smooth(counted: list[CountedNGrams], thresholds: Sequence[int], progress: P
                 yield replace(below, backoffs=backoffs)
             else:
                 probabilities[BEGIN] = 1  # as in lmplz: scoring `<s>` itself costs nothing
-            below = NGrams(current.contexts, current.words, _log10(probabilities), np.empty(0, np.float32))
+            below = NGramTable(current.contexts, current.words, _log10(probabilities), np.empty(0, np.float32))
             advance(1)
     if below is not None:
         yield below
@@ -266,11 +266,11 @@ def _log10(values: NDArray[np.float64]) -> NDArray[np.float32]:
     return result
 
 
-def _without_pruned(orders: Sequence[NGrams], kept: Sequence[NDArray[np.bool_]]) -> Iterator[NGrams]:
+def _without_pruned(orders: Sequence[NGramTable], kept: Sequence[NDArray[np.bool_]]) -> Iterator[NGramTable]:
     """A kept n-gram's context is kept, for it occurs as often and thresholds do not fall."""
     places = np.zeros(1, np.int32)
     for ngrams, keep in zip(orders, kept, strict=True):
-        yield NGrams(
+        yield NGramTable(
             places[ngrams.contexts[keep]],
             ngrams.words[keep],
             ngrams.scores[keep],

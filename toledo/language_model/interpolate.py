@@ -25,7 +25,7 @@ from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import rank_pairs
 from toledo.errors import InputError
 from toledo.language_model.automaton import NO_CONTEXT, NOT_A_WORD, Automaton, advance, build_automaton
-from toledo.language_model.backoff import BackoffModel, NGrams
+from toledo.language_model.backoff import BackoffModel, NGramTable
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 from toledo.text.corpus import Sentences
@@ -70,7 +70,7 @@ class _Mixture:
     """Grows order by order; keeps each model's state after each n-gram of the order added last."""
 
     def __init__(self, automata: list[Automaton], weights: NDArray[np.float64]) -> None:
-        self.orders: list[NGrams] = []
+        self.orders: list[NGramTable] = []
         self._automata = automata
         self._weights = weights
         self._states = [np.full(1, NO_CONTEXT, np.int32) for _ in automata]
@@ -86,7 +86,7 @@ class _Mixture:
         else:
             self._back_off(contexts, words, probabilities)
         scores = np.minimum(np.log10(probabilities), 0).astype(np.float32)
-        self.orders.append(NGrams(contexts, words, scores, np.empty(0, np.float32)))
+        self.orders.append(NGramTable(contexts, words, scores, np.empty(0, np.float32)))
 
     def _back_off(
         self, contexts: NDArray[np.int32], words: NDArray[np.int32], probabilities: NDArray[np.float64]
@@ -105,7 +105,7 @@ class _Mixture:
         backoffs = np.where(
             extended & (left_below > LEAST_MASS), backoffs, 0
         )  # if all words are listed, none backs off
-        self.orders[-1] = NGrams(last.contexts, last.words, last.scores, backoffs.astype(np.float32))
+        self.orders[-1] = NGramTable(last.contexts, last.words, last.scores, backoffs.astype(np.float32))
 
 
 @kernel

@@ -1,17 +1,16 @@
-"""Scoring text with a language model.
+"""Language models for users: train, load, save and mix them, and score text with them.
 
-A language model as a directory: its arrays and those of its vocabulary.
-
-Scoring lines of text as they stand in a file, from bytes to log10 probabilities in one piece of compiled code.
+On disk a model is an ARPA file (`toledo.language_model.arpa`) or a directory of its arrays and its vocabulary's. Lines
+are scored as they stand in a file, from bytes to log10 probabilities in one piece of compiled code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +18,38 @@ from numpy.typing import NDArray
 from toledo import storage
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
-from toledo.files import display_name, is_stream, read_blocks
+from toledo.files import display_name, is_stream, read_blocks, read_lines, require_output, require_output_directory
 from toledo.language_model.automaton import (
+    NO_CONTEXT,
     NOT_A_WORD,
     Automaton,
+    advance,
     begin_state,
     build_automaton,
     known_tokens,
+    known_word,
     sentence_scores,
     token_scores,
 )
 from toledo.language_model.backoff import BackoffModel, count_boundaries, refuse_boundaries
+from toledo.language_model.estimate import estimate
 from toledo.progress import Progress, silent
 from toledo.results import Result
-from toledo.text.corpus import Sentences, refuse_reserved_words
+from toledo.text.corpus import Sentences, encode_texts, read_sentence_blocks, refuse_reserved_words
 from toledo.text.encoding import Encoder, PaddedText, WordIndex, build_word_index, encode_text, padded
-from toledo.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
+
+Texts = Iterable[str] | Path | str  # a str names a file, but is one text for `score`
 
 SENTENCES_AT_ONCE = 1000
+
+
+class FullScore(NamedTuple):
+    """The log10 probability of a word, the length of the n-gram that was found for it, and whether it is unknown."""
+
+    log10: float
+    ngram_length: int
+    oov: bool
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class Perplexity(Result):
     unknown: int
 
     def __add__(self, other: Perplexity) -> Perplexity:
-        """Of two texts together."""
+        """Return that of two texts together."""
         return Perplexity(
             self.log10 + other.log10,
             self.tokens + other.tokens,
@@ -59,7 +72,7 @@ class Perplexity(Result):
 
     @property
     def value(self) -> float:
-        """Perplexity where an unknown word has the probability of `<unk>`."""
+        """Return the perplexity where an unknown word has the probability of `<unk>`."""
         return float(10 ** (-self.log10 / max(self.tokens, 1)))
 
     @property
@@ -80,17 +93,106 @@ class Perplexity(Result):
 class LanguageModel:
     """A back-off model ready for look-ups.
 
-    Compiled code uses `automaton` with `toledo.language_model.automaton.advance`; a state is a number, 0 is no context,
-    `begin` is the state after `<s>`, and a sentence ends with the word `</s>`.
+        model = LanguageModel.train(lines, order=3)
+        model.score("the house is small"), model.perplexity(Path("test.en")).value
+
+    Methods for text need the `vocabulary`, which models have that were trained, loaded or mixed; those for word ids
+    (`score_sentences`, `sentence_perplexity`, `word_scores`) do not. Compiled code uses `automaton` with
+    `toledo.language_model.automaton.advance`; a state is a number, 0 is no context, `begin` is the state after `<s>`,
+    and a sentence ends with the word `</s>`. `mix` leaves the weights of the models, and the perplexities of each model
+    and of their mixture.
     """
 
-    def __init__(self, ngrams: BackoffModel) -> None:
+    weights: tuple[float, ...] = ()
+    perplexities: tuple[float, ...] = ()
+
+    def __init__(self, ngrams: BackoffModel, vocabulary: Vocabulary | None = None) -> None:
         self.ngrams = ngrams
+        self._vocabulary = vocabulary
+
+    @classmethod
+    def train(
+        cls, texts: Texts, order: int = 3, *, prune: int | Sequence[int] = 0, progress: Progress = silent
+    ) -> LanguageModel:
+        """Estimate an n-gram model with modified Kneser-Ney smoothing.
+
+        N-grams that occur `prune` times or less are left out; several numbers are for unigrams, bigrams, and so on.
+        """
+        vocabulary = Vocabulary()
+        thresholds = (0, prune)[: max(order, 1)] if isinstance(prune, int) else prune
+        return cls(estimate(encode_texts(texts, vocabulary, "texts"), order, thresholds, progress), vocabulary)
+
+    @classmethod
+    def load(cls, path: str | Path, progress: Progress = silent) -> LanguageModel:
+        """Read an ARPA file, which may end in .gz, or a directory that `save` wrote."""
+        return read_language_model(path, Vocabulary(), progress)
+
+    @classmethod
+    def mix(cls, models: Sequence[LanguageModel], texts: Texts, progress: Progress = silent) -> LanguageModel:
+        """Interpolate models with the weights that suit a text best: those of its lowest perplexity."""
+        from toledo.language_model.interpolate import interpolate, tune_weights  # it imports this module
+
+        if len(models) < 2:
+            raise InputError(f"{len(models)} model to mix", argument="models", remedy="give two models or more")
+        vocabulary = Vocabulary()
+        moved = [model.with_vocabulary(vocabulary) for model in models]
+        sentences = encode_texts(texts, vocabulary, "texts", grow=False)
+        weights = tune_weights(moved, sentences).tolist()
+        mixture = cls(interpolate(moved, weights, progress).ngrams, vocabulary)
+        perplexities = [one.sentence_perplexity(sentences).without_unknown for one in (*moved, mixture)]
+        mixture.weights = tuple(round(weight, 6) for weight in weights)
+        mixture.perplexities = tuple(round(one, 4) for one in perplexities)
+        return mixture
+
+    @staticmethod
+    def require_output(path: str | Path) -> None:
+        """Refuse a path that `save` cannot write, before any work is done for it."""
+        from toledo.language_model.arpa import is_arpa  # it imports this module
+
+        if is_arpa(path):
+            require_output(path)
+        else:
+            require_output_directory(path, DESCRIPTION)
+
+    def save(self, path: str | Path, progress: Progress = silent) -> None:
+        """Write NAME.arpa, NAME.arpa.gz, or else a directory; what is there already is replaced whole."""
+        from toledo.language_model.arpa import is_arpa, write_arpa  # it imports this module
+
+        if is_arpa(path):
+            write_arpa(path, self, self.vocabulary, progress)
+        else:
+            save_language_model(path, self, self.vocabulary)
 
     @property
     def order(self) -> int:
         """The length of the longest n-grams."""
         return self.ngrams.order
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the model by number, possibly among others."""
+        if self._vocabulary is None:
+            raise ValueError("this language model knows words by number only: give it a vocabulary to score text")
+        return self._vocabulary
+
+    def with_vocabulary(self, vocabulary: Vocabulary) -> LanguageModel:
+        """Return the model with words numbered by another vocabulary, which they join."""
+        ids = np.array([vocabulary.add(word) for word in self.vocabulary], np.int32)
+        same = np.array_equal(ids, np.arange(ids.size))
+        return LanguageModel(self.ngrams if same else self.ngrams.renumber_words(ids), vocabulary)
+
+    @property
+    def counts(self) -> list[int]:
+        """The number of n-grams of each order."""
+        return [len(ngrams) for ngrams in self.ngrams.orders]
+
+    def __repr__(self) -> str:
+        return f"LanguageModel(order {self.order}, {self.counts[0]:,} words)"
+
+    def __contains__(self, word: str) -> bool:
+        """Whether the model knows a word; `<unk>`, `<s>` and `</s>` are none."""
+        number = self.vocabulary.id(word)
+        return number >= len(RESERVED) and bool(known_word(self.automaton.unigrams, number) == number)
 
     @cached_property
     def automaton(self) -> Automaton:
@@ -102,10 +204,57 @@ class LanguageModel:
         """The state at the beginning of a sentence."""
         return begin_state(self.automaton)
 
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, texts: str, bos: bool = True, eos: bool = True, *, threads: int | None = None
+    ) -> float: ...
+
+    @overload
     def score(
+        self, texts: Path | Iterable[str], bos: bool = True, eos: bool = True, *, threads: int | None = None
+    ) -> NDArray[np.float64]: ...
+
+    def score(
+        self, texts: str | Path | Iterable[str], bos: bool = True, eos: bool = True, *, threads: int | None = None
+    ) -> float | NDArray[np.float64]:
+        """Return the log10 probability of each text, between `<s>` (`bos`) and `</s>` (`eos`) as in KenLM."""
+        if isinstance(texts, str):
+            return float(self.score([texts], bos, eos, threads=1)[0])
+        if not bos or not eos:
+            lines = read_lines(texts) if isinstance(texts, Path) else texts
+            return np.array([sum(one.log10 for one in self.full_scores(line, bos, eos)) for line in lines], np.float64)
+        if isinstance(texts, Path):
+            return np.concatenate([np.empty(0), *(part.log10 for part in self.score_file(texts, threads))])
+        return self._line_scorer.score(list(texts), threads)
+
+    def score_file(self, path: str | Path, threads: int | None = None) -> Iterator[LineScores]:
+        """Score the lines of a file block by block, for files that need not fit in memory, and for pipes."""
+        return self._line_scorer.score_file(path, threads)
+
+    def full_scores(self, text: str, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
+        """Yield log10 probability, length of the n-gram found, and whether it is unknown, for each word of a text."""
+        words = encode_texts([text], self.vocabulary, "text", grow=False).words.tolist()
+        state, history = (self.begin, [BEGIN]) if bos else (NO_CONTEXT, [])
+        for word in [*(known_word(self.automaton.unigrams, word) for word in words), *([END] if eos else [])]:
+            history = [*history, word][-self.order :]
+            log10, state = advance(self.automaton, state, word)
+            yield FullScore(float(log10), self.ngrams.longest_suffix(history), word == UNKNOWN)
+
+    def perplexity(self, texts: Texts, *, threads: int | None = None, progress: Progress = silent) -> Perplexity:
+        """Measure how well the model predicts the texts."""
+        if isinstance(texts, str | Path):
+            blocks = read_sentence_blocks(texts, self.vocabulary, grow=False)
+        else:
+            blocks = iter([encode_texts(texts, self.vocabulary, "texts", grow=False)])
+        results = [self.sentence_perplexity(block, threads, progress) for block in blocks]
+        if not results:
+            raise InputError("there is no text to score", remedy="give a text of one sentence per line")
+        return sum(results[1:], start=results[0])
+
+    def score_sentences(
         self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
     ) -> NDArray[np.float64]:
-        """The log10 probability of each sentence, its end included."""
+        """Return the log10 probability of each sentence, its end included."""
         refuse_boundaries(sentences)
         automaton = self.automaton
 
@@ -117,8 +266,10 @@ class LanguageModel:
         )
         return np.concatenate([np.empty(0), *parts])
 
-    def perplexity(self, sentences: Sentences, threads: int | None = None, progress: Progress = silent) -> Perplexity:
-        """How well the model predicts a text."""
+    def sentence_perplexity(
+        self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
+    ) -> Perplexity:
+        """Measure how well the model predicts sentences of word ids."""
         refuse_boundaries(sentences)
         automaton = self.automaton
 
@@ -135,18 +286,22 @@ class LanguageModel:
         return sum(parts, start=Perplexity(0.0, 0, 0.0, 0))
 
     def word_scores(self, sentences: Sentences) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """All words and sentence ends of a text as the model sees them (unknown ones as UNKNOWN), and their log10."""
+        """Return all words and sentence ends as the model sees them (unknown ones as UNKNOWN), and their log10."""
         refuse_boundaries(sentences)
         return _tokens_and_scores(self.automaton, sentences, 0, len(sentences))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Named arrays, for saving."""
+        """Return named arrays, for saving."""
         return self.ngrams.to_arrays()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], vocabulary_size: int) -> LanguageModel:
-        """What `to_arrays` gave; arrays that do not fit together or the vocabulary are refused."""
+        """Return what `to_arrays` gave; arrays that do not fit together or the vocabulary are refused."""
         return cls(BackoffModel.from_arrays(arrays, vocabulary_size))
+
+    @cached_property
+    def _line_scorer(self) -> LineScorer:
+        return LineScorer(self, self.vocabulary)
 
 
 def _known(
@@ -188,11 +343,14 @@ def load_language_model(directory: str | Path, vocabulary: Vocabulary) -> Langua
         raise InputError("lacks the vocabulary", file=file, remedy="restore the directory or make it again")
     own = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
     ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
-    model = LanguageModel.from_arrays(ngrams, len(own))
-    ids = np.array([vocabulary.add(word) for word in own], np.int32)
-    if np.array_equal(ids, np.arange(ids.size)):
-        return model
-    return LanguageModel(model.ngrams.renumber_words(ids))
+    return LanguageModel(BackoffModel.from_arrays(ngrams, len(own)), own).with_vocabulary(vocabulary)
+
+
+def read_language_model(path: str | Path, vocabulary: Vocabulary, progress: Progress = silent) -> LanguageModel:
+    """Read an ARPA file or a directory; words that are new join the vocabulary."""
+    from toledo.language_model.arpa import read_arpa  # it imports this module
+
+    return load_language_model(path, vocabulary) if Path(path).is_dir() else read_arpa(path, vocabulary, progress)
 
 
 BYTES_AT_ONCE = 1 << 18  # what becomes of them fits into a processor's own cache

@@ -44,7 +44,7 @@ class InvertedIndex(NamedTuple):
     lists: NDArray[np.int32]
 
 
-class NGramTable(NamedTuple):
+class NGramCounter(NamedTuple):
     """A growing hash table of n-grams, and which n-gram number each used last, in which text."""
 
     keys: NDArray[np.uint64]
@@ -95,15 +95,15 @@ def cut_ngrams(symbols: NDArray[np.int32], offsets: NDArray[np.int64], order: in
 
 
 @kernel
-def _new_table(slots: int) -> NGramTable:
+def _new_table(slots: int) -> NGramCounter:
     half = slots // 2
-    return NGramTable(
+    return NGramCounter(
         np.full(slots, EMPTY), np.empty(slots, np.int32), np.full(half, -1, np.int64), np.empty(half, np.int32)
     )
 
 
 @kernel
-def _grown(table: NGramTable, slots: int) -> NGramTable:
+def _grown(table: NGramCounter, slots: int) -> NGramCounter:
     room = table.keys.size
     while room < slots:
         room *= 2

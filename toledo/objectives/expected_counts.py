@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.forest.forest import Scores, Shape, sentences_at_once
+from toledo.forest.forest import Scores, Shape, check_scores, sentences_at_once
 from toledo.forest.inside_outside import edge_advantage, inside, outside
 from toledo.forest.linear import Rows, Vector, add_rows, score_rows, sum_in_order
 from toledo.forest.ngrams import CompletedNGrams, add_expected, add_values
@@ -52,6 +52,26 @@ class ExpectedCounts(Objective):
         expected = ngrams.expected_counts(situation.distribution, situation.threads)
         value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
         return value, ngrams.edge_sums(derivatives, situation.threads)
+
+    def value_and_advantage(
+        self, matched: MatchedForest, scores: Scores, threads: int | None = None
+    ) -> tuple[float, Scores]:
+        """Return the value and its derivative by the score of each edge, in two sweeps over pieces of the forest."""
+        forest, completed = matched.ngrams.forest, matched.ngrams.completed
+        shape, pieces = forest.shape, sentences_at_once(forest.shape)
+        check_scores(shape, scores)
+        found = FirstSweep(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
+        map_chunks(
+            lambda first, last: _count(shape, scores, completed, first, last, found),
+            len(forest), chunk=pieces, threads=threads,
+        )  # fmt: skip
+        value, derivatives = self.value_and_derivatives(matched, found.expected, threads)
+        advantage = np.empty(forest.edges)
+        map_chunks(
+            lambda first, last: _gain(shape, completed, first, last, found, derivatives, advantage),
+            len(forest), chunk=pieces, threads=threads,
+        )  # fmt: skip
+        return value, advantage
 
     def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Any:
         """Return what `settle` wants to know of some segments, found while their expected counts are at hand."""
@@ -139,6 +159,35 @@ def _expect(
     outside(shape, first, last, log_inside, first_node, found.conditional, found.visits, posteriors, first_edge)
     add_expected(completed, posteriors, first_edge, edges_end, found.expected)
     return True
+
+
+@kernel
+def _count(shape: Shape, scores: Scores, completed: CompletedNGrams, first: int, last: int, found: FirstSweep) -> None:
+    """From the scores of all edges to expected counts for some sentences."""
+    first_node, nodes_end = shape.sentences[first], shape.sentences[last]
+    first_edge, edges_end = shape.head_edges[first_node], shape.head_edges[nodes_end]
+    posteriors, log_inside = np.empty(edges_end - first_edge), np.empty(nodes_end - first_node)
+    inside(shape, first, last, scores, 0, log_inside, first_node, found.conditional)
+    outside(shape, first, last, log_inside, first_node, found.conditional, found.visits, posteriors, first_edge)
+    add_expected(completed, posteriors, first_edge, edges_end, found.expected)
+
+
+@kernel
+def _gain(
+    shape: Shape,
+    completed: CompletedNGrams,
+    first: int,
+    last: int,
+    found: FirstSweep,
+    derivatives: NDArray[np.float64],
+    advantage: Scores,
+) -> None:
+    """From derivatives by expected counts to the advantage of the edges of some sentences."""
+    first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]
+    rewards = np.empty(edges_end - first_edge)
+    add_values(completed, derivatives, first_edge, edges_end, rewards)
+    own = advantage[first_edge:edges_end]
+    edge_advantage(shape, first, last, found.conditional, found.visits, rewards, own, first_edge)
 
 
 @kernel

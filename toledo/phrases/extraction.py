@@ -17,8 +17,8 @@ from toledo.phrases.grouping import (
     LONGEST,
     SMALL,
     Buckets,
-    Groups,
-    Shape,
+    PairGroups,
+    PairShape,
     decode_links,
     find_all_instances,
     group_buckets,
@@ -28,7 +28,7 @@ from toledo.phrases.grouping import (
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.spans import AlignedText, align_text
 from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 
@@ -52,7 +52,7 @@ class Extraction:
 
 def extract_phrases(
     corpus: ParallelCorpus,
-    alignments: Alignments,
+    alignments: WordLinks,
     max_length: int = 5,
     *,
     reordering: bool = False,
@@ -64,7 +64,7 @@ def extract_phrases(
         raise InputError(f"a maximum phrase length of {max_length}", remedy=f"choose 1 to {LONGEST} words")
     text = align_text(corpus, alignments)
     buckets, (source_strings, target_strings) = _occurrences(corpus, text, max_length, threads, progress)
-    shape = Shape(source_strings.bases, target_strings.bases, max_length <= SMALL)
+    shape = PairShape(source_strings.bases, target_strings.bases, max_length <= SMALL)
     parts = group_buckets(buckets, text, shape, reordering=reordering, threads=threads)
     del buckets
     groups = join_groups(parts)
@@ -97,7 +97,7 @@ def _used_phrases(
     return phrases_of(substrings, sentences, np.flatnonzero(used)), renumbered[numbers]
 
 
-def _result(text: AlignedText, groups: Groups, small: bool, sources: Phrases, targets: Phrases) -> Extraction:
+def _result(text: AlignedText, groups: PairGroups, small: bool, sources: Phrases, targets: Phrases) -> Extraction:
     source, target, ties = groups.source, groups.target, groups.differing
     counts = groups.counts
     links = decode_links(text, groups.forward, small, source, sources.offsets)

@@ -215,7 +215,7 @@ BUCKET = 1 << 20  # occurrences sorted at once
 SAMPLE = 64  # one occurrence in this many is looked at to make buckets of equal size
 
 
-class Groups(NamedTuple):
+class PairGroups(NamedTuple):
     """Distinct phrase pairs, sorted: substring numbers, counts, orientation counts, the links chosen.
 
     `backward` are the links chosen for p(f|e), for the pairs `differing` only, where they are others than `forward`.
@@ -237,7 +237,7 @@ class Buckets(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Shape(NamedTuple):
+class PairShape(NamedTuple):
     """What lengths and links are read off with: the bases of both sides' substrings, and if matrices are small."""
 
     source_bases: NDArray[np.int64]
@@ -268,12 +268,12 @@ def into_buckets(instances: Instances, threads: int | None = None) -> Buckets:
 
 
 def group_buckets(
-    buckets: Buckets, text: AlignedText, shape: Shape, *, reordering: bool, threads: int | None = None
-) -> list[Groups]:
+    buckets: Buckets, text: AlignedText, shape: PairShape, *, reordering: bool, threads: int | None = None
+) -> list[PairGroups]:
     """Sort and count the occurrences in each bucket."""
     width = 2 * ORIENTATIONS if reordering else 0
 
-    def group(begin: int, end: int) -> Groups:
+    def group(begin: int, end: int) -> PairGroups:
         bucket = select(buckets.instances, slice(buckets.offsets[begin], buckets.offsets[end]))
         order = sort_pairs(bucket.source - bucket.source.min(initial=MOST_ITEMS), bucket.target)
         return _group(select(bucket, order), text, shape, width)
@@ -281,7 +281,7 @@ def group_buckets(
     return map_chunks(group, buckets.offsets.size - 1, chunk=1, threads=threads)
 
 
-def join_groups(groups: list[Groups]) -> Groups:
+def join_groups(groups: list[PairGroups]) -> PairGroups:
     """The groups of all buckets. Empties the list column by column, so that only one is held twice."""
     sizes = [group.source.size for group in groups]
     columns = [list(column) for column in zip(*groups, strict=True)]
@@ -291,7 +291,7 @@ def join_groups(groups: list[Groups]) -> Groups:
     for column in columns:
         joined.append(np.concatenate(column))
         column.clear()
-    return Groups(*joined)
+    return PairGroups(*joined)
 
 
 @kernel
@@ -316,7 +316,7 @@ def _distribute(part: Instances, bounds: NDArray[np.int32], places: NDArray[np.i
 
 
 @kernel
-def _group(instances: Instances, text: AlignedText, shape: Shape, width: int) -> Groups:
+def _group(instances: Instances, text: AlignedText, shape: PairShape, width: int) -> PairGroups:
     """Sum up sorted occurrences."""
     bounds = _group_bounds(instances)
     size, longest = bounds.size - 1, 0
@@ -351,7 +351,7 @@ def _group(instances: Instances, text: AlignedText, shape: Shape, width: int) ->
             else:
                 forward[g] = kinds[best]
     differing = np.flatnonzero(forward != backward)
-    return Groups(source, target, counts, orientations, forward, backward[differing], differing)
+    return PairGroups(source, target, counts, orientations, forward, backward[differing], differing)
 
 
 @kernel

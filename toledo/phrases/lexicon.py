@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import build_pair_index, find_slot, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.compiled.sorting import rank_pairs
 from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LOWEST_SCORE, Alignments
+from toledo.phrases.table import LOWEST_SCORE, WordLinks
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import UNKNOWN
 
@@ -56,7 +57,7 @@ def check_lexicon(lexicon: Lexicon, given_words: int, words: int) -> None:
         raise ValueError("a lexicon has a probability that is none")
 
 
-def lexicons_from(corpus: ParallelCorpus, alignments: Alignments, decimals: int | None = None) -> Lexicons:
+def lexicons_from(corpus: ParallelCorpus, alignments: WordLinks, decimals: int | None = None) -> Lexicons:
     """The lexicons that an alignment implies, rounded to `decimals` (Moses: 7) or as they are."""
     if (bad := alignments.first_outside(corpus)) is not None:
         raise ValueError(f"alignment {bad} has a link outside its sentences")
@@ -80,8 +81,7 @@ def relative_frequencies(
     """The lexicon p(word | given) of a list of occurrences; `rows` is the size of the given words' vocabulary."""
     ranks = rank_pairs(given, word)
     of_given, totals = given[ranks.first], np.bincount(given, minlength=rows)
-    offsets = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(of_given, minlength=rows), out=offsets[1:])
+    offsets = offsets_of(np.bincount(of_given, minlength=rows))
     frequencies = ranks.counts / totals[of_given]
     if decimals is not None:
         frequencies = np.maximum(np.round(frequencies, decimals), 10.0**-decimals)  # no seen pair becomes impossible
@@ -150,7 +150,7 @@ LONGEST = 256  # words in a phrase: positions are bytes
 FORWARD, BACKWARD = 0, 1
 
 
-class Weights(NamedTuple):
+class PairWeights(NamedTuple):
     """Logarithms of forward weights p(target | source) and backward weights p(source | target) of each pair."""
 
     forward: NDArray[np.float32]
@@ -177,24 +177,24 @@ class _Pairs(NamedTuple):
     links: NDArray[np.uint8]
 
 
-def alignment_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> Weights:
+def alignment_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
     """The weights of Koehn et al. with the links of the pairs."""
     return _weights(pairs, lexicons, True, threads)
 
 
-def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> Weights:
+def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
     """The weights of He and Deng, whatever the links."""
     return _weights(pairs, lexicons, False, threads)
 
 
-def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> Weights:
+def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> PairWeights:
     for phrases in (pairs.sources, pairs.targets):
         if np.diff(phrases.offsets).max(initial=0) > LONGEST:
             raise ValueError(f"a phrase has more than {LONGEST} words")
     word_pairs, weigh = _index(lexicons), _with_links if with_links else _without_links
     sides = (pairs.sources.offsets, pairs.sources.words, pairs.targets.offsets, pairs.targets.words)
     arrays = _Pairs(*sides, pairs.source, pairs.target, pairs.link_offsets, pairs.links)
-    weights = Weights(np.empty(len(pairs), np.float32), np.empty(len(pairs), np.float32))
+    weights = PairWeights(np.empty(len(pairs), np.float32), np.empty(len(pairs), np.float32))
     map_chunks(
         lambda begin, end: weigh(arrays, word_pairs, begin, end, weights),
         len(pairs),
@@ -223,7 +223,7 @@ def _entries(lexicon: Lexicon) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 @kernel
-def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: Weights) -> None:
+def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: PairWeights) -> None:
     sums, counts = np.zeros((2, LONGEST), np.float64), np.zeros((2, LONGEST), np.int64)
     for p in range(begin, end):
         source_first, target_first = pairs.source_offsets[pairs.source[p]], pairs.target_offsets[pairs.target[p]]
@@ -252,7 +252,7 @@ def _with_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, wei
 
 
 @kernel
-def _without_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: Weights) -> None:
+def _without_links(pairs: _Pairs, word_pairs: _WordPairs, begin: int, end: int, weights: PairWeights) -> None:
     sums, counts = np.zeros((2, LONGEST), np.float64), np.ones(LONGEST, np.int64)
     for p in range(begin, end):
         source_first, target_first = pairs.source_offsets[pairs.source[p]], pairs.target_offsets[pairs.target[p]]

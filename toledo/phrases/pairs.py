@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
+
 
 @dataclass(frozen=True)
 class Phrases:
@@ -46,8 +48,7 @@ class PhrasePairs:
     def select(self, keep: NDArray[np.bool_]) -> PhrasePairs:
         """The pairs where `keep` is true; phrases that no pair uses stay listed."""
         counts = np.diff(self.link_offsets)
-        offsets = np.zeros(int(keep.sum()) + 1, np.int64)
-        np.cumsum(counts[keep], out=offsets[1:])
+        offsets = offsets_of(counts[keep])
         return replace(
             self,
             source=self.source[keep],

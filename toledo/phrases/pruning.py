@@ -19,10 +19,11 @@ from scipy.special import gammaln
 
 from toledo.compiled.hashing import find_pair
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
-from toledo.phrases.trie import ROOT, Trie, build_trie, occurring_phrases
+from toledo.phrases.trie import ROOT, PhraseTrie, build_trie, occurring_phrases
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 
@@ -68,7 +69,7 @@ def sentence_lists(phrases: Phrases, sentences: Sentences) -> SentenceLists:
 
 @kernel
 def _sentence_lists(
-    trie: Trie, count: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
+    trie: PhraseTrie, count: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> SentenceLists:
     list_offsets = np.zeros(count + 1, np.int64)
     latest = np.full(count, -1, np.int32)
@@ -86,7 +87,7 @@ def _sentence_lists(
 
 @kernel
 def _visit(
-    trie: Trie,
+    trie: PhraseTrie,
     longest: int,
     words: NDArray[np.int32],
     offsets: NDArray[np.int64],
@@ -263,8 +264,7 @@ def best_of_each(offsets: NDArray[np.int32], values: NDArray[np.float64], limit:
 
 def _select_phrases(phrases: Phrases, used: NDArray[np.bool_]) -> Phrases:
     lengths = np.diff(phrases.offsets)
-    offsets = np.zeros(int(used.sum()) + 1, np.int64)
-    np.cumsum(lengths[used], out=offsets[1:])
+    offsets = offsets_of(lengths[used])
     return Phrases(offsets, phrases.words[np.repeat(used, lengths)])
 
 

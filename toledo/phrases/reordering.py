@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.phrases.spans import AlignedText, Spans
+from toledo.phrases.spans import AlignedText, SpanPairs
 
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
 ORIENTATIONS = 3
@@ -37,7 +37,7 @@ def reordering_scores(counts: NDArray[np.int32], smoothing: float = SMOOTHING) -
 
 
 @kernel
-def orientation(text: AlignedText, sentence: int, spans: Spans, index: int) -> int:
+def orientation(text: AlignedText, sentence: int, spans: SpanPairs, index: int) -> int:
     """Both orientations of a pair of spans in one number: ORIENTATIONS · previous + next."""
     before_source, after_source = spans.source_first[index] - 1, spans.source_last[index] + 1
     before_target, after_target = spans.target_first[index] - 1, spans.target_last[index] + 1

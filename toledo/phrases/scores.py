@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.phrases.extraction import Extraction
-from toledo.phrases.lexicon import Lexicons, Weights, alignment_weights, model1_weights
+from toledo.phrases.lexicon import Lexicons, PairWeights, alignment_weights, model1_weights
 from toledo.phrases.reordering import reordering_scores
 from toledo.phrases.settings import LexicalWeights, Smoothing
 from toledo.phrases.table import LOWEST_SCORE, SCORE_FEATURES
@@ -147,7 +147,7 @@ def logarithms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.maximum(np.log(probabilities), np.float32(LOWEST_SCORE))
 
 
-def _lexical(extraction: Extraction, lexicons: Lexicons, kind: LexicalWeights, threads: int | None) -> Weights:
+def _lexical(extraction: Extraction, lexicons: Lexicons, kind: LexicalWeights, threads: int | None) -> PairWeights:
     if kind == "model1":
         return model1_weights(extraction.pairs, lexicons, threads)
     weights = alignment_weights(extraction.pairs, lexicons, threads)

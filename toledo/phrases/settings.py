@@ -10,6 +10,7 @@ from toledo.settings import Meta, Registry, Settings
 Symmetrization = Literal["intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 Smoothing = Literal["none", "kneser-ney", "good-turing"]
 LexicalWeights = Literal["alignment", "model1"]
+Decoding = Literal["posterior", "viterbi"]
 Pruning = Literal["none", "alpha+epsilon", "alpha-epsilon"]
 
 
@@ -25,9 +26,7 @@ class HMM(IBM1):
     """The HMM of Vogel et al. (1996), in both directions, trained to agree (Liang et al. 2006)."""
 
     iterations_hmm: Annotated[int, Meta(ge=0, description="Iterations of the HMM, after those of IBM Model 1.")] = 5
-    decoding: Annotated[
-        Literal["posterior", "viterbi"], Meta(description="How links are chosen: posterior or viterbi.")
-    ] = "posterior"
+    decoding: Annotated[Decoding, Meta(description="Link by link, or the best links of a whole pair.")] = "posterior"
 
 
 @dataclass(frozen=True)

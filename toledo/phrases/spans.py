@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
-from toledo.phrases.table import Alignments
+from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus
 
 UNALIGNED = -1
@@ -28,7 +28,7 @@ class AlignedText(NamedTuple):
     linked: NDArray[np.int32]
 
 
-class Spans(NamedTuple):
+class SpanPairs(NamedTuple):
     """Pairs of spans as positions of the texts: first and last source word, first and last target word."""
 
     source_first: NDArray[np.int32]
@@ -37,7 +37,7 @@ class Spans(NamedTuple):
     target_last: NDArray[np.int32]
 
 
-def align_text(corpus: ParallelCorpus, alignments: Alignments) -> AlignedText:
+def align_text(corpus: ParallelCorpus, alignments: WordLinks) -> AlignedText:
     """Links by position in the whole text, checked."""
     bad = alignments.first_outside(corpus)
     if bad is not None:
@@ -89,7 +89,7 @@ def count_spans(text: AlignedText, begin: int, end: int, max_length: int) -> int
 
 
 @kernel
-def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> Spans:
+def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> SpanPairs:
     """The pairs of spans that `count_spans` has counted."""
     hulls, spans = _hulls(text, begin, end), _empty_spans(count)
     filled = 0
@@ -99,8 +99,10 @@ def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, c
 
 
 @kernel
-def _empty_spans(size: int) -> Spans:
-    return Spans(np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32))
+def _empty_spans(size: int) -> SpanPairs:
+    return SpanPairs(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    )
 
 
 @kernel
@@ -132,7 +134,7 @@ def _scan(
     sentence: int,
     max_length: int,
     hulls: _Hulls,
-    spans: Spans,
+    spans: SpanPairs,
     filled: int,
     write: bool,
 ) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
 from toledo.phrases.table import PhraseTable, require_array
 
 JOINT, ARROW = "~", "→"
@@ -58,8 +59,7 @@ class PairFeatures:
         """Offsets, ids and values for some pairs; a negative number has no features."""
         known = np.maximum(pairs, 0)
         sizes = np.where(pairs < 0, 0, self.offsets[known + 1] - self.offsets[known]) if len(self) else 0 * pairs
-        offsets = np.zeros(pairs.size + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
+        offsets = offsets_of(sizes)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[known] - offsets[:-1], sizes)
         return offsets, self.ids[places], self.values[places]
 
@@ -100,8 +100,7 @@ def sparse_features(table: PhraseTable, templates: Sequence[Template], most: int
         ]
     flat, size = np.array(entries, np.int64).reshape(-1, 2), max(len(numbers), 1)
     distinct, repeated = np.unique(flat[:, 0] * size + flat[:, 1], return_counts=True)
-    offsets = np.zeros(len(table) + 1, np.int64)
-    np.cumsum(np.bincount(distinct // size, minlength=len(table)), out=offsets[1:])
+    offsets = offsets_of(np.bincount(distinct // size, minlength=len(table)))
     return PairFeatures(tuple(numbers), offsets, (distinct % size).astype(np.int32), repeated.astype(np.float32))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import offsets_of
 from toledo.compiled.sorting import MOST_ITEMS, rank_pairs
 from toledo.phrases.pairs import Phrases
 from toledo.text.corpus import Sentences
@@ -51,8 +52,7 @@ def number_substrings(sentences: Sentences, max_length: int) -> Substrings:
 def phrases_of(substrings: Substrings, sentences: Sentences, chosen: NDArray[np.int64]) -> Phrases:
     """The words of some substrings, given by their numbers in rising order."""
     of_each_length = np.diff(np.searchsorted(chosen, substrings.bases))
-    offsets = np.zeros(chosen.size + 1, np.int64)
-    np.cumsum(np.repeat(np.arange(1, substrings.bases.size, dtype=np.uint8), of_each_length), out=offsets[1:])
+    offsets = offsets_of(np.repeat(np.arange(1, substrings.bases.size, dtype=np.uint8), of_each_length))
     return Phrases(offsets, _gather_words(sentences.words, substrings.first[chosen], offsets))
 
 

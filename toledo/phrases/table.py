@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from toledo.compiled.hashing import PairIndex
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.trie import Spans, Trie, build_trie, check_trie, find_spans
+from toledo.phrases.trie import OptionSpans, PhraseTrie, build_trie, check_trie, find_spans
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary
 
@@ -128,7 +129,7 @@ class PhraseTable:
     source_counts: NDArray[np.float32]
     target_counts: NDArray[np.float32]
     reordering: NDArray[np.float32] | None
-    trie: Trie
+    trie: PhraseTrie
 
     @classmethod
     def create(
@@ -212,7 +213,7 @@ class PhraseTable:
         """The number of words of the longest source phrase."""
         return int(np.diff(self.pairs.sources.offsets).max(initial=0))
 
-    def lookup(self, words: NDArray[np.int32]) -> Spans:
+    def lookup(self, words: NDArray[np.int32]) -> OptionSpans:
         """The spans of an encoded sentence that have options, for compiled code."""
         if words.size and words.min() < 0:
             raise ValueError("word ids are not negative")
@@ -275,7 +276,7 @@ class PhraseTable:
                 arrays["source_counts"],
                 arrays["target_counts"],
                 arrays.get("reordering"),
-                Trie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
+                PhraseTrie(PairIndex(arrays["trie_keys"], arrays["trie_values"]), arrays["trie_phrase"]),
             )
         except KeyError as error:
             raise InputError(f"a stored phrase table lacks {error}", remedy="make it again") from None
@@ -288,7 +289,7 @@ class PhraseTable:
 
 
 @dataclass(frozen=True)
-class Alignments:
+class WordLinks:
     """Links of each sentence pair: `links[offsets[i]:offsets[i + 1]]` are sorted (source, target) positions."""
 
     offsets: NDArray[np.int64]
@@ -313,9 +314,8 @@ class Alignments:
             return None
         return int(np.searchsorted(self.offsets, np.argmax(bad), side="right")) - 1
 
-    def select(self, keep: NDArray[np.bool_]) -> Alignments:
+    def select(self, keep: NDArray[np.bool_]) -> WordLinks:
         """The alignments of the sentence pairs where `keep` is true."""
         counts = np.diff(self.offsets)
-        offsets = np.zeros(int(keep.sum()) + 1, np.int64)
-        np.cumsum(counts[keep], out=offsets[1:])
-        return Alignments(offsets, self.links[np.repeat(keep, counts)])
+        offsets = offsets_of(counts[keep])
+        return WordLinks(offsets, self.links[np.repeat(keep, counts)])

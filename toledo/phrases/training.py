@@ -13,7 +13,7 @@ from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.pruning import EPSILON, select_pairs, significance, threshold
 from toledo.phrases.scores import score_phrases, score_reordering
 from toledo.phrases.settings import LexicalWeights, Pruning, Smoothing
-from toledo.phrases.table import Alignments, PhraseTable
+from toledo.phrases.table import PhraseTable, WordLinks
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary
@@ -62,7 +62,7 @@ class TrainedPhrases:
 
 def train_phrases(
     corpus: ParallelCorpus,
-    alignments: Alignments,
+    alignments: WordLinks,
     config: PhraseTraining = PhraseTraining(),
     *,
     lexicons: Lexicons | None = None,

@@ -20,7 +20,7 @@ MOST_NODES = 2**31 - 1
 PHRASES_AT_ONCE = 10_000  # room is made for all their words, most of which turn out to be known
 
 
-class Trie(NamedTuple):
+class PhraseTrie(NamedTuple):
     """Children of nodes, and `phrase[node]`: the number of the phrase that ends there, or NO_PHRASE."""
 
     children: PairIndex
@@ -65,16 +65,16 @@ class TrieBuilder:
             self.children = larger
 
 
-def build_trie(phrases: Phrases) -> Trie:
+def build_trie(phrases: Phrases) -> PhraseTrie:
     """The trie of distinct phrases."""
     builder = TrieBuilder()
     ends = builder.add(phrases.words, phrases.offsets)
     phrase = np.full(builder.nodes, NO_PHRASE, np.int32)
     phrase[ends] = np.arange(len(phrases), dtype=np.int32)
-    return Trie(builder.children, phrase)
+    return PhraseTrie(builder.children, phrase)
 
 
-def check_trie(trie: Trie, phrases: Phrases) -> None:
+def check_trie(trie: PhraseTrie, phrases: Phrases) -> None:
     """Refuse a trie that could lead a walk out of bounds or make it endless, or that does not lead to the phrases."""
     keys, values = trie.children
     if keys.ndim != 1 or values.shape != keys.shape or keys.size.bit_count() != 1:
@@ -93,7 +93,7 @@ def check_trie(trie: Trie, phrases: Phrases) -> None:
 
 
 @kernel
-def find_phrases(trie: Trie, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+def find_phrases(trie: PhraseTrie, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
     """The number of each phrase `words[offsets[i]:offsets[i + 1]]`, or NO_PHRASE."""
     found = np.empty(offsets.size - 1, np.int32)
     for p in range(found.size):
@@ -176,7 +176,7 @@ def _spell(
 NO_SPAN = -1
 
 
-class Spans(NamedTuple):
+class OptionSpans(NamedTuple):
     """The spans of a sentence with options: span s covers the words from `begin[s]` up to `end[s]`.
 
     Its options are the phrase pairs from `first[s]` up to `stop[s]`. Spans are sorted by begin, then by end;
@@ -191,7 +191,9 @@ class Spans(NamedTuple):
 
 
 @kernel
-def find_spans(trie: Trie, option_offsets: NDArray[np.int32], longest: int, words: NDArray[np.int32]) -> Spans:
+def find_spans(
+    trie: PhraseTrie, option_offsets: NDArray[np.int32], longest: int, words: NDArray[np.int32]
+) -> OptionSpans:
     """Walk the trie from every position; no phrase is longer than `longest`, the depth of the trie."""
     at = np.full((words.size, longest), NO_SPAN, np.int32)
     phrase = np.empty(words.size * longest, np.int32)
@@ -210,12 +212,12 @@ def find_spans(trie: Trie, option_offsets: NDArray[np.int32], longest: int, word
     first, stop = np.empty(spans, np.int32), np.empty(spans, np.int32)
     for s in range(spans):
         first[s], stop[s] = option_offsets[phrase[s]], option_offsets[phrase[s] + 1]
-    return Spans(begin[:spans].copy(), end[:spans].copy(), first, stop, at)
+    return OptionSpans(begin[:spans].copy(), end[:spans].copy(), first, stop, at)
 
 
 @kernel
 def occurring_phrases(
-    trie: Trie, phrases: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
+    trie: PhraseTrie, phrases: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which phrases stand in one of the sentences `words[offsets[s]:offsets[s + 1]]`."""
     occurs = np.zeros(phrases, np.bool_)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.table import SCORE_FEATURES
 
@@ -28,7 +28,7 @@ LEXICON = ("lexicon.forward", "lexicon.backward")
 LOWEST_SHARE = 1e-30  # so that logarithms stay finite
 
 
-class Groups(NamedTuple):
+class ShareGroups(NamedTuple):
     """Parameter i belongs to distribution `of[i]`, one of `size`."""
 
     of: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Family:
     """Some distributions: groups, the prior's shares, and the mass of each group."""
 
     name: str
-    groups: Groups
+    groups: ShareGroups
     prior: Vector
     mass: Vector
 
@@ -64,11 +64,11 @@ class Family:
         return float(np.sum(self.ratios(shares) ** 2)) / 2.0
 
 
-def phrase_family(model: Model, name: str) -> Family:
+def phrase_family(model: PhraseModel, name: str) -> Family:
     """The phrase probabilities of one direction."""
     pairs, column = model.table.pairs, model.table.feature_names.index(name)
     forward = name == PHRASE[0]
-    groups = Groups(pairs.source, len(pairs.sources)) if forward else Groups(pairs.target, len(pairs.targets))
+    groups = ShareGroups(pairs.source, len(pairs.sources)) if forward else ShareGroups(pairs.target, len(pairs.targets))
     return make_family(name, groups, np.exp(model.table.scores[:, column].astype(np.float64)))
 
 
@@ -76,10 +76,10 @@ def lexicon_family(lexicon: Lexicon, name: str) -> Family:
     """The word probabilities of one direction."""
     rows = lexicon.offsets.size - 1
     of = np.repeat(np.arange(rows, dtype=np.int32), np.diff(lexicon.offsets))
-    return make_family(name, Groups(of, rows), lexicon.probabilities.astype(np.float64))
+    return make_family(name, ShareGroups(of, rows), lexicon.probabilities.astype(np.float64))
 
 
-def make_family(name: str, groups: Groups, probabilities: Vector) -> Family:
+def make_family(name: str, groups: ShareGroups, probabilities: Vector) -> Family:
     """A family from probabilities, which need not sum to 1."""
     if name not in SCORE_FEATURES:
         raise ValueError(f"no family {name!r}: choose from {', '.join(SCORE_FEATURES)}")
@@ -103,7 +103,7 @@ def _divergence(prior: Vector, shares: Vector) -> float:
 
 
 @kernel
-def _centred_ratios(groups: Groups, prior: Vector, shares: Vector) -> Vector:
+def _centred_ratios(groups: ShareGroups, prior: Vector, shares: Vector) -> Vector:
     ratios, means, sizes = np.empty(prior.size), np.zeros(groups.size), np.zeros(groups.size)
     for i in range(prior.size):
         ratios[i] = np.log(shares[i] / prior[i])

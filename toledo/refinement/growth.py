@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toledo.compiled.kernels import kernel
-from toledo.refinement.distributions import LOWEST_SHARE, Family, Groups, Values, Vector
-from toledo.refinement.objective import Evidence, Objective, Point
+from toledo.refinement.distributions import LOWEST_SHARE, Family, ShareGroups, Values, Vector
+from toledo.refinement.objective import Evidence, RefinementObjective, RefinementPoint
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class RefinementStep(NamedTuple):
     """New parameters, O there, and the factor of all D_i that it took."""
 
     values: dict[str, Vector]
-    point: Point
+    point: RefinementPoint
     caution: float
 
 
@@ -45,7 +45,7 @@ class Growth:
 
     name = "growth"
 
-    def step(self, objective: Objective, values: Values, point: Point) -> RefinementStep:
+    def step(self, objective: RefinementObjective, values: Values, point: RefinementPoint) -> RefinementStep:
         """One transform of all families at once; O does not fall."""
         if objective.distance != "kl":
             raise ValueError("growth transforms know no distance but KL")
@@ -60,7 +60,9 @@ class Growth:
         return RefinementStep(dict(values), point, caution)  # at a maximum, as far as numbers can tell
 
 
-def transform(objective: Objective, values: Values, point: Point, caution: float = 1.0) -> dict[str, Vector]:
+def transform(
+    objective: RefinementObjective, values: Values, point: RefinementPoint, caution: float = 1.0
+) -> dict[str, Vector]:
     """The growth transform itself; families that have no say stay as they are."""
     new = dict(values)
     for name in objective.trainable:
@@ -78,7 +80,7 @@ def grown(family: Family, shares: Vector, evidence: Evidence, prior_weight: floa
 
 @kernel
 def _grown(
-    groups: Groups,
+    groups: ShareGroups,
     prior: Vector,
     shares: Vector,
     gains: Vector,

@@ -18,12 +18,12 @@ from functools import cached_property
 from pathlib import Path
 
 from toledo import storage
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Advance, Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values
-from toledo.refinement.expected_bleu import Space, normalised
+from toledo.refinement.expected_bleu import SearchSpaces, normalised
 from toledo.refinement.growth import Growth
-from toledo.refinement.objective import Objective, Parameters, require_say
+from toledo.refinement.objective import RefinementObjective, TrainedParameters, require_say
 from toledo.refinement.refined import refined_model
 from toledo.refinement.settings import RefineSettings
 from toledo.refinement.softmax import SoftmaxAscent
@@ -39,8 +39,8 @@ STAGES: dict[str, tuple[tuple[str, ...], ...]] = {
     "two-stage": (PHRASE, LEXICON),
 }
 
-Tune = Callable[[Model, int], Model]
-Validate = Callable[[Model], float]
+Tune = Callable[[PhraseModel, int], PhraseModel]
+Validate = Callable[[PhraseModel], float]
 
 
 def families_of(settings: RefineSettings) -> tuple[str, ...]:
@@ -57,13 +57,13 @@ def method_of(settings: RefineSettings) -> Growth | SoftmaxAscent:
 class Refined:
     """The model of the best iteration, and all iterations."""
 
-    model: Model
+    model: PhraseModel
     history: History
 
 
 def refine(
-    model: Model,
-    space: Space,
+    model: PhraseModel,
+    space: SearchSpaces,
     settings: RefineSettings,
     *,
     tune: Tune,
@@ -98,8 +98,8 @@ class RefineState:
 class RefineLoop(Loop[RefineState]):
     """Iterations of all stages."""
 
-    model: Model
-    space: Space
+    model: PhraseModel
+    space: SearchSpaces
     settings: RefineSettings
     tune: Tune
     validate: Validate
@@ -111,9 +111,9 @@ class RefineLoop(Loop[RefineState]):
         self.advance: Advance = lambda steps: None
 
     @cached_property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> TrainedParameters:
         """Return the parameters to train."""
-        return Parameters(self.model, families_of(self.settings), self.space.used, self.threads)
+        return TrainedParameters(self.model, families_of(self.settings), self.space.used, self.threads)
 
     def first(self) -> tuple[History, RefineState]:
         """Score the baseline."""
@@ -181,16 +181,16 @@ class RefineLoop(Loop[RefineState]):
         """Read the last and the best iteration."""
         return RefineState(*(_load(place(number)) for number in (history.last.number, history.best)))
 
-    def model_at(self, point: RefinedPoint) -> Model:
+    def model_at(self, point: RefinedPoint) -> PhraseModel:
         """Return the model with some parameters and weights."""
         values, weights = point
         return refined_model(self.parameters, values, self.threads).with_weights(weights)
 
-    def _objective(self, families: tuple[str, ...], weights: Weights) -> Objective:
+    def _objective(self, families: tuple[str, ...], weights: Weights) -> RefinementObjective:
         settings = self.settings
         exponents = normalised(weights, self.model.feature_names, settings.sharpness or 0.0)
         require_say(families, exponents)
-        return Objective(
+        return RefinementObjective(
             self.space, self.parameters, exponents, settings.tau or 0.0, families, settings.lexicon_tau,
             settings.distance or "kl",
         )  # fmt: skip

@@ -22,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, Family, Values, Vector, lexicon_family, phrase_family
-from toledo.refinement.expected_bleu import Expectation, Space
+from toledo.refinement.expected_bleu import Expectation, SearchSpaces
 from toledo.refinement.lexicon_sums import WordPairs, log_sums, spread, word_pairs
 
 DISTANCES = ("kl", "ratios")
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
 
 
-class Point(NamedTuple):
+class RefinementPoint(NamedTuple):
     """O at some parameters, with what it is made of: how far they are, and what is expected there."""
 
     value: float
@@ -48,10 +48,10 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
+class TrainedParameters:
     """The trained families of a model beside the phrase pairs that stand in the search spaces."""
 
-    model: Model
+    model: PhraseModel
     names: tuple[str, ...]
     used: NDArray[np.int32]
     threads: int | None = None
@@ -113,14 +113,14 @@ class Parameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Objective:
+class RefinementObjective:
     """O for some search spaces, parameters, exponents and τ; `only` names the families to train, None trains all.
 
     Lexicons may have their own τ.
     """
 
-    space: Space
-    parameters: Parameters
+    space: SearchSpaces
+    parameters: TrainedParameters
     exponents: Mapping[str, float]
     strength: float
     only: tuple[str, ...] | None = None
@@ -143,7 +143,7 @@ class Objective:
         """The τ of a family."""
         return strength_of(name, self.strength, self.lexicon_strength)
 
-    def at(self, values: Values) -> Point:
+    def at(self, values: Values) -> RefinementPoint:
         """O at some parameters."""
         changes = self.parameters.changes(values, self.exponents)
         found = self.space.expect(self.exponents, changes, self.parameters.threads)
@@ -154,13 +154,13 @@ class Objective:
             )
         far = {name: self._distance(family, values[name]) for name, family in self.parameters.families.items()}
         penalty = sum(self.strength_of(name) * one for name, one in far.items())
-        return Point(float(np.log(found.utility)) - penalty, sum(far.values()), found)
+        return RefinementPoint(float(np.log(found.utility)) - penalty, sum(far.values()), found)
 
-    def gradient(self, values: Values, point: Point) -> dict[str, Vector]:
+    def gradient(self, values: Values, point: RefinementPoint) -> dict[str, Vector]:
         """∂O / ∂ log p of each family that is trained, as if shares need not sum to 1."""
         return {name: self._gradient(name, values, point) for name in self.trainable}
 
-    def _gradient(self, name: str, values: Values, point: Point) -> Vector:
+    def _gradient(self, name: str, values: Values, point: RefinementPoint) -> Vector:
         family, exponent, strength = self.parameters.families[name], self.exponents[name], self.strength_of(name)
         gains = self.parameters.evidence(name, values, point.expectation, exponent).gains  # signed already
         slope = abs(exponent) * gains / point.expectation.utility
@@ -190,7 +190,7 @@ def require_say(names: Sequence[str], exponents: Mapping[str, float]) -> None:
         raise InputError(f"the weights of {', '.join(names)} are 0", remedy="tune the model first (toledo tune)")
 
 
-def require_trainable(model: Model, names: Sequence[str]) -> None:
+def require_trainable(model: PhraseModel, names: Sequence[str]) -> None:
     """Refuse a model that lacks a feature to be trained, or the lexicons behind it."""
     if missing := [name for name in names if name not in model.table.feature_names]:
         raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
@@ -198,7 +198,7 @@ def require_trainable(model: Model, names: Sequence[str]) -> None:
         lexicons_of(model)
 
 
-def lexicons_of(model: Model) -> Lexicons:
+def lexicons_of(model: PhraseModel) -> Lexicons:
     """The word lexicons of a model, which lexicon training needs."""
     if model.word_lexicons is None:
         raise InputError(

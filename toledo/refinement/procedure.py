@@ -21,16 +21,17 @@ import numpy as np
 from toledo.errors import InputError, RunError
 from toledo.forest.saving import load_forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
-from toledo.phrases.table import Alignments
+from toledo.model import PhraseModel
+from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, PhraseLists, Space, lattice_part, normalised
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalised
 from toledo.refinement.loop import STAGES, Refined, families_of, refine
 from toledo.refinement.objective import require_say, require_trainable
+from toledo.refinement.phrase_lists import PhraseLists
 from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.settings import RefineSettings
-from toledo.refinement.training_lists import Fold, Part, SampleSettings, collect, make_folds, require_folds
+from toledo.refinement.training_lists import Fold, SampleSettings, TextPart, collect, make_folds, require_folds
 from toledo.runs.checkpoint import (
     KIND,
     Checkpoint,
@@ -56,7 +57,7 @@ SENTENCES_AT_ONCE = 2000  # in a part of the lists
 Segments = Sequence[Segment]
 
 
-def digest_training(corpus: ParallelCorpus, alignments: Alignments | None) -> dict[str, str | None]:
+def digest_training(corpus: ParallelCorpus, alignments: WordLinks | None) -> dict[str, str | None]:
     """Return digests of the training text, by the names of arguments."""
     return {
         "sources": _text_digest(corpus.source, corpus.source_vocabulary),
@@ -83,13 +84,13 @@ class Procedure:
     `configuration` is what else a result depends on, such as the files of the model.
     """
 
-    model: Model
+    model: PhraseModel
     corpus: ParallelCorpus
     tuning: Segments
     validation: Segments
     tuner: Tuner
     work: Path
-    alignments: Alignments | None = None
+    alignments: WordLinks | None = None
     configuration: Mapping[str, Any] | None = None
     seed: int = 1
     threads: int | None = None
@@ -113,7 +114,7 @@ class Procedure:
             progress=self.progress,
         )
 
-    def baseline(self, settings: RefineSettings) -> Model:
+    def baseline(self, settings: RefineSettings) -> PhraseModel:
         """Return the model with the lexicon features that are trained, and with tuned weights."""
         directory = self.work / "baseline"
         self._require_possible(settings)
@@ -128,9 +129,9 @@ class Procedure:
                 rounds = LoopSettings(settings.rounds, seed=self.seed, threads=self.threads)
                 model = self.tune(model, self.work / "tuning", rounds, settings.pop_limit)
             model.save(directory)
-        return Model.load(directory)
+        return PhraseModel.load(directory)
 
-    def space(self, baseline: Model, settings: RefineSettings) -> Space:
+    def space(self, baseline: PhraseModel, settings: RefineSettings) -> SearchSpaces:
         """Return the lists of the training text with their BLEU statistics, or its lattices."""
         parts = self.translate(baseline, settings)
         if settings.on != "forests":
@@ -140,7 +141,7 @@ class Procedure:
             [lattice_part(load_forest(part.directory), part.references, part.weights, self.threads) for part in parts]
         )
 
-    def translate(self, baseline: Model, settings: RefineSettings) -> list[Part]:
+    def translate(self, baseline: PhraseModel, settings: RefineSettings) -> list[TextPart]:
         """Translate the parts of the training text that have not been translated."""
         folds = self._folds(baseline, settings.folds)
         (self.work / "lists").mkdir(exist_ok=True)
@@ -152,7 +153,7 @@ class Procedure:
         collect(parts, settings.processes, self.threads, self.progress)
         return parts
 
-    def tune(self, model: Model, folder: Path, rounds: LoopSettings, pop_limit: int) -> Model:
+    def tune(self, model: PhraseModel, folder: Path, rounds: LoopSettings, pop_limit: int) -> PhraseModel:
         """Return the model with weights for the tuning set; rounds are kept in a folder until they have ended."""
 
         def search(weights: Weights) -> BeamSearch:
@@ -168,11 +169,11 @@ class Procedure:
         )
         return model.with_weights(result.weights)
 
-    def validate(self, model: Model, pop_limit: int) -> float:
+    def validate(self, model: PhraseModel, pop_limit: int) -> float:
         """Return BLEU on the validation set."""
         return score(model, self.validation, pop_limit, self.threads, self.progress)
 
-    def _folds(self, baseline: Model, folds: int) -> list[Fold]:
+    def _folds(self, baseline: PhraseModel, folds: int) -> list[Fold]:
         if folds == 1:
             return [Fold(self.work / "baseline", None, np.arange(len(self.corpus)))]
         (self.work / "folds").mkdir(exist_ok=True)
@@ -186,10 +187,10 @@ class Procedure:
             progress=self.progress,
         )
 
-    def _part(self, settings: RefineSettings, baseline: Model, fold: Fold, place: tuple[int, int]) -> Part:
+    def _part(self, settings: RefineSettings, baseline: PhraseModel, fold: Fold, place: tuple[int, int]) -> TextPart:
         corpus, (number, begin) = self.corpus, place
         lines = fold.lines[begin : begin + SENTENCES_AT_ONCE].tolist()
-        return Part(
+        return TextPart(
             self.work / "lists" / f"fold-{number}-{begin}",
             fold.model,
             fold.rows,
@@ -260,7 +261,7 @@ def _other_sums(sums: bool, work: Path) -> RunError:
 
 
 def score(
-    model: Model, segments: Segments, pop_limit: int, threads: int | None = None, progress: Progress = silent
+    model: PhraseModel, segments: Segments, pop_limit: int, threads: int | None = None, progress: Progress = silent
 ) -> float:
     """Return BLEU of a model's translations."""
     sentences, references = [one.words for one in segments], [one.references for one in segments]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from toledo.compiled.kernels import kernel
-from toledo.refinement.distributions import LOWEST_SHARE, Groups, Values, Vector
+from toledo.refinement.distributions import LOWEST_SHARE, ShareGroups, Values, Vector
 from toledo.refinement.growth import RefinementStep
-from toledo.refinement.objective import Objective, Point
+from toledo.refinement.objective import RefinementObjective, RefinementPoint
 from toledo.tuning.maximise import lbfgs
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
@@ -36,7 +36,7 @@ class SoftmaxAscent:
         if self.steps < 1:
             raise ValueError("at least one step")
 
-    def step(self, objective: Objective, values: Values, point: Point) -> RefinementStep:
+    def step(self, objective: RefinementObjective, values: Values, point: RefinementPoint) -> RefinementStep:
         """O does not fall: L-BFGS only takes steps down, here of −O."""
         names = list(objective.trainable)
         slopes = gradient(objective, values, point)
@@ -69,7 +69,7 @@ class SoftmaxAscent:
         return best
 
 
-def gradient(objective: Objective, values: Values, point: Point) -> dict[str, Vector]:
+def gradient(objective: RefinementObjective, values: Values, point: RefinementPoint) -> dict[str, Vector]:
     """∂O/∂ϑ of each family that is trained."""
     families = objective.parameters.families
     return {
@@ -79,7 +79,7 @@ def gradient(objective: Objective, values: Values, point: Point) -> dict[str, Ve
 
 
 @kernel
-def softmax(groups: Groups, logs: Vector) -> Vector:
+def softmax(groups: ShareGroups, logs: Vector) -> Vector:
     """Shares of each group from any numbers."""
     highest, totals = np.full(groups.size, -np.inf), np.zeros(groups.size)
     for j in range(logs.size):
@@ -94,7 +94,7 @@ def softmax(groups: Groups, logs: Vector) -> Vector:
 
 
 @kernel
-def _within_groups(groups: Groups, shares: Vector, slopes: Vector) -> Vector:
+def _within_groups(groups: ShareGroups, shares: Vector, slopes: Vector) -> Vector:
     totals = np.zeros(groups.size)
     for j in range(slopes.size):
         totals[groups.of[j]] += slopes[j]

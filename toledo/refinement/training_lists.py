@@ -40,14 +40,15 @@ from toledo.forest.kbest import k_best
 from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import prepare_references
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
-from toledo.phrases.table import Alignments, PhraseTable
+from toledo.phrases.table import PhraseTable, WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.phrases.trie import build_trie, find_pairs, find_phrases
 from toledo.phrases.word_alignment.aligner import AlignmentTraining
 from toledo.progress import Progress, silent
-from toledo.refinement.expected_bleu import COLUMNS, ListArrays, PhraseLists, edge_pairs, normalised, pruned_lattices
+from toledo.refinement.expected_bleu import edge_pairs, normalised, pruned_lattices
+from toledo.refinement.phrase_lists import COLUMNS, ListArrays, PhraseLists
 from toledo.refinement.refined import has_word_sums
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
@@ -83,7 +84,7 @@ class SampleSettings:
 
 
 def sampled_lists(
-    model: Model,
+    model: PhraseModel,
     weights: Weights,
     sources: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
@@ -159,7 +160,7 @@ Texts = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """Some lines to translate, by which model, and where the lists go.
 
     `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
@@ -180,7 +181,9 @@ class Part:
     samples: SampleSettings | None = None
 
 
-def collect(parts: Sequence[Part], processes: int = 1, threads: int | None = None, progress: Progress = silent) -> None:
+def collect(
+    parts: Sequence[TextPart], processes: int = 1, threads: int | None = None, progress: Progress = silent
+) -> None:
     """Make the lists of all parts that are not there yet."""
     missing = [part for part in parts if not part.directory.exists()]
     with progress("translating the training text", sum(len(part.sources) for part in parts)) as advance:
@@ -214,7 +217,7 @@ def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
         raise
 
 
-def _make(part: Part, threads: int | None) -> None:
+def _make(part: TextPart, threads: int | None) -> None:
     """Search, take the best texts, and write them."""
     model, rows = _load(part.model, part.rows)
     if part.samples is not None:
@@ -232,8 +235,8 @@ def _make(part: Part, threads: int | None) -> None:
 
 
 @lru_cache(maxsize=1)  # parts of one model come in a row
-def _load(model: Path, rows: Path | None) -> tuple[Model, NDArray[np.int32] | None]:
-    return Model.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
+def _load(model: Path, rows: Path | None) -> tuple[PhraseModel, NDArray[np.int32] | None]:
+    return PhraseModel.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
 
 
 def phrase_lists(
@@ -337,12 +340,12 @@ class Fold:
 
 
 def make_folds(
-    model: Model,
+    model: PhraseModel,
     corpus: ParallelCorpus,
     count: int,
     directory: Path,
     *,
-    alignments: Alignments | None = None,
+    alignments: WordLinks | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> list[Fold]:
@@ -375,7 +378,7 @@ def make_folds(
     return folds
 
 
-def require_folds(model: Model, corpus: ParallelCorpus, count: int, alignments: Alignments | None) -> None:
+def require_folds(model: PhraseModel, corpus: ParallelCorpus, count: int, alignments: WordLinks | None) -> None:
     """Refuse folds that could not be trained as the model was."""
     if not 2 <= count <= len(corpus):
         raise InputError(
@@ -398,7 +401,7 @@ def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
     )
 
 
-def training_of(model: Model) -> Training:
+def training_of(model: PhraseModel) -> Training:
     """How a model was trained."""
     config = model.training.get("config")
     own = GIVEN_LANGUAGE_MODEL not in _given(model)
@@ -413,7 +416,7 @@ def training_of(model: Model) -> Training:
         raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
 
 
-def _given(model: Model) -> list[str]:
+def _given(model: PhraseModel) -> list[str]:
     """What a model was given, and did not learn from its training text."""
     return str(model.training.get("given", "")).split("+")
 

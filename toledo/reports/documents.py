@@ -18,17 +18,17 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
-from toledo.reports.page import PLOT, Page
+from toledo.reports.page import BLUE, GRAY, PLOT, RED, Page
+from toledo.search.document.translation import DocumentTranslation
 
-RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
 LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
-LITTLE = 10.0  # BLEU: where no document moves further, there is no way to see
+LITTLE = 10.0  # BLEU: below it, there is no movement to see
 DOCUMENT = "document."
 
 
 @dataclass(frozen=True)
-class Point:
+class CoursePoint:
     """A recorded state: its step, the model score, all features, and BLEU where there are references."""
 
     step: int
@@ -39,18 +39,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Course:
-    """The recorded states of a document of so many segments; 0 where nobody knows."""
+    """The recorded states of a document; `segments` is 0 where their number is unknown."""
 
     document: str
     segments: int
-    points: tuple[Point, ...]
+    points: tuple[CoursePoint, ...]
 
 
 Draw = Callable[[Axes, Sequence[Course]], None]
 
 
 def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
-    """A page with plots and a table (.html), or the plots alone (.svg)."""
+    """Write a page with plots and a table (.html), or the plots alone (.svg)."""
     if str(path).endswith(".svg"):
         panels = _panels(courses)
         figure = Figure(figsize=(7, 3.5 * len(panels)), layout="constrained")
@@ -63,11 +63,20 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
         return
     page = Page(title)
     add_courses(page, courses)
-    page.write(path)
+    page.save(path)
+
+
+def plot_translation(path: str | Path, translation: DocumentTranslation) -> None:
+    """Plot the recorded states of translated documents."""
+    points: dict[str, list[CoursePoint]] = {document.id: [] for document in translation}
+    for row in translation.trace:
+        points[row["document"]].append(CoursePoint(row["step"], row["score"], row["features"], row.get("bleu")))
+    sizes = {document.id: len(document.texts) for document in translation}
+    write_plots(path, [Course(name, sizes[name], tuple(own)) for name, own in points.items()])
 
 
 def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:
-    """The plots of a search, and a table of its documents."""
+    """Add the plots of a search, and a table of its documents."""
     segments = sum(one.segments for one in courses)
     page.paragraph(f"{len(courses)} documents{f', {segments} segments' if segments else ''}.")
     for heading, draw in _panels(courses):
@@ -92,7 +101,7 @@ def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
 
 
 def _draw_scores(axes: Axes, courses: Sequence[Course]) -> None:
-    def gain(course: Course, point: Point) -> float:
+    def gain(course: Course, point: CoursePoint) -> float:
         return (point.score - course.points[0].score) / (course.segments or 1)
 
     _draw_courses(axes, courses, gain)
@@ -104,11 +113,11 @@ def _draw_bleu(axes: Axes, courses: Sequence[Course]) -> None:
     axes.set(xlabel="step", ylabel="BLEU of the document")
 
 
-def _draw_courses(axes: Axes, courses: Sequence[Course], value: Callable[[Course, Point], float]) -> None:
-    """A thin line for each of the first documents, a thick one for the mean of all."""
+def _draw_courses(axes: Axes, courses: Sequence[Course], value: Callable[[Course, CoursePoint], float]) -> None:
+    """Draw a thin line for each of the first documents, a thick one for the mean of all."""
     for course in courses[:MOST_LINES]:
         steps = [point.step for point in course.points]
-        axes.plot(steps, [value(course, point) for point in course.points], color=GREY, linewidth=0.6)
+        axes.plot(steps, [value(course, point) for point in course.points], color=GRAY, linewidth=0.6)
     steps, values = _at_all_steps(courses, value)
     axes.plot(steps, values.mean(axis=0), color=RED, marker=".", label="mean")
     axes.set_xscale("symlog", linthresh=max(next((step for step in steps if step), 1), 1))
@@ -116,19 +125,19 @@ def _draw_courses(axes: Axes, courses: Sequence[Course], value: Callable[[Course
 
 
 def _draw_language_model(axes: Axes, courses: Sequence[Course]) -> None:
-    """Smallest against smallest, mean against mean, largest against largest, step by step."""
+    """Draw smallest against smallest, mean against mean, largest against largest, step by step."""
     _, bleu = _at_all_steps(courses, lambda _, point: _bleu(point))
     _, scores = _at_all_steps(courses, lambda _, point: point.features[LANGUAGE_MODEL])
-    for name, of, colour in (("max", np.max, BLUE), ("mean", np.mean, RED), ("min", np.min, GREY)):
-        axes.plot(of(bleu, axis=0), of(scores, axis=0), color=colour, marker=".", label=name)
+    for name, of, color in (("max", np.max, BLUE), ("mean", np.mean, RED), ("min", np.min, GRAY)):
+        axes.plot(of(bleu, axis=0), of(scores, axis=0), color=color, marker=".", label=name)
     axes.set(xlabel="BLEU", ylabel="language model score of the document")
     axes.legend()
 
 
 def _at_all_steps(
-    courses: Sequence[Course], value: Callable[[Course, Point], float]
+    courses: Sequence[Course], value: Callable[[Course, CoursePoint], float]
 ) -> tuple[list[int], NDArray[np.float64]]:
-    """Values by document and step; a document that has stopped, or skipped a step, keeps its last value."""
+    """Return values by document and step; a document that stopped or skipped a step keeps its last value."""
     steps = sorted({point.step for course in courses for point in course.points})
     rows = np.empty((len(courses), len(steps)))
     for row, course in zip(rows, courses, strict=True):
@@ -140,15 +149,15 @@ def _at_all_steps(
     return steps, rows
 
 
-def _bleu(point: Point) -> float:
+def _bleu(point: CoursePoint) -> float:
     return 0.0 if point.bleu is None else point.bleu
 
 
 def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[object]]]:
-    """Scores, features of document models and BLEU, before and after."""
+    """Return the table of scores, features of document models and BLEU, at the first and the last step."""
     first, segments = courses[0].points[0], any(course.segments for course in courses)
     features = [name for name in first.features if name.startswith(DOCUMENT)]
-    values: list[tuple[str, Callable[[Point], float], int]] = [("score", lambda point: point.score, 2)]
+    values: list[tuple[str, Callable[[CoursePoint], float], int]] = [("score", lambda point: point.score, 2)]
     values += [(name.removeprefix(DOCUMENT), partial(_feature, name), 3) for name in features]
     values += [("BLEU", _bleu, 2)] if first.bleu is not None else []
     head = ["document", *(["segments"] if segments else []), "steps"]
@@ -160,5 +169,5 @@ def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[o
     return [*head, *(title for name, _, _ in values for title in (f"{name} first", "last"))], rows
 
 
-def _feature(name: str, point: Point) -> float:
+def _feature(name: str, point: CoursePoint) -> float:
     return point.features.get(name, 0.0)

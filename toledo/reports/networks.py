@@ -1,4 +1,4 @@
-"""Pictures of confusion networks: columns of words, how many votes each has and whose, and the way of the result."""
+"""Pictures of confusion networks: columns of words, their votes and voters, and the path of the result."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from html import escape
 
 import numpy as np
 
+from toledo.combination.combiner import Combiner
+from toledo.combination.lines import CombinedLine
 from toledo.combination.network import NULL, Arcs, NetworkPath, arc_votes
 from toledo.forest.drawing import text_width
 from toledo.reports.page import Page
@@ -15,8 +17,8 @@ from toledo.text.vocabulary import Vocabulary
 
 NOTHING = "–"
 LINE, BOX, GAP, MARGIN, DOT, STEP, PADDING, NUMBER = 40.0, 26.0, 10.0, 12.0, 2.6, 5.8, 14.0, 26.0
-ROW = 920.0  # as wide as a page
-COLOURS = (
+ROW = 920.0  # width of a page
+COLORS = (
     "#3b6fb6", "#c8452f", "#4f9d57", "#8a5bb0", "#c28a1d", "#2a9aa8", "#b54d86", "#7a7a7a", "#8c5a3c", "#1d3f73",
     "#e88f7d", "#9fd08f", "#c9a8e8", "#f0c95a", "#8fdbe3", "#f2a3cd", "#bdbdbd", "#5b7d1e", "#7a1f1f", "#000000",
 )  # fmt: skip
@@ -30,16 +32,16 @@ STYLE = """
 """
 
 EXPLANATION = (
-    "The dot of a system marks the words that it votes for; its share is what the vote is worth beside"
-    " the votes of the others (a good system that says the same as another one needs no large share), and the number at"
-    " a word is the sum of the shares of those who want it. – stands for no word here. Red frames are the way of"
-    " the result. Of all networks of a segment, that of the result is shown; outputs are shown as words."
+    "The dots below a word are the systems that vote for it. The share of a system is the weight of its vote (a good"
+    " system that agrees with another one needs no large share); the number below a word is the sum of the shares of"
+    " its systems. – means no word. Red frames mark the path of the result. Of all networks of a segment, that of the"
+    " result is shown."
 )
 
 
 @dataclass(frozen=True)
 class ShownArc:
-    """A word (or none) in a column: its votes, those who vote for it, and whether the result goes here."""
+    """A word (or none) in a column: its votes, its systems, and whether it is on the path of the result."""
 
     word: str
     votes: float
@@ -48,8 +50,8 @@ class ShownArc:
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A combined segment as it is shown."""
+class ShownSegment:
+    """A combined segment with its network and the texts beside it."""
 
     number: int
     text: str
@@ -61,7 +63,7 @@ class Segment:
 
 
 def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float]) -> list[list[ShownArc]]:
-    """The columns of a network, in each the arcs with most votes first."""
+    """Return the columns of a network, in each the arcs with most votes first."""
     arcs: Arcs = path.network.arcs()
     votes, chosen = arc_votes(arcs, np.asarray(shares)), set(path.arcs)
     columns: list[list[ShownArc]] = [[] for _ in range(path.network.columns)]
@@ -72,8 +74,19 @@ def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float
     return [sorted(column, key=lambda one: -one.votes) for column in columns]
 
 
+def shown_segment(combiner: Combiner, number: int, line: CombinedLine, beside: Sequence[Sequence[str]]) -> ShownSegment:
+    """Return a combined segment for the page; `beside` are the lines of the source, then those of each reference."""
+    path = combiner.path(line.combined)
+    columns = columns_of(path, combiner.vocabulary, combiner.second.weights.sigma.tolist()) if path else []
+    outputs = {
+        name: " ".join(own[0].words) if own else "" for name, own in zip(combiner.systems, line.outputs, strict=True)
+    }
+    source, *references = ([*text[number : number + 1], ""][0] for text in beside)
+    return ShownSegment(number, line.text, columns, outputs, references, source)
+
+
 def network_svg(columns: Sequence[Sequence[ShownArc]], systems: Sequence[str]) -> str:
-    """The picture of one network. A box is the darker the more votes it has; its dots are the systems."""
+    """Return the picture of one network: the more votes a box has, the darker it is; its dots are the systems."""
     widths = [max(map(_width, column), default=0.0) for column in columns]
     lefts = np.concatenate([[MARGIN], MARGIN + np.cumsum([width + GAP for width in widths])]).tolist()
     height = 2 * MARGIN + LINE * max((len(column) for column in columns), default=1)
@@ -94,9 +107,9 @@ def network_svg(columns: Sequence[Sequence[ShownArc]], systems: Sequence[str]) -
 
 
 def network_page(
-    title: str, segments: Sequence[Segment], shares: Mapping[str, float], weights: Mapping[str, float]
+    title: str, segments: Sequence[ShownSegment], shares: Mapping[str, float], weights: Mapping[str, float]
 ) -> Page:
-    """All segments that were asked for, and what the systems and features weigh."""
+    """Return a page with the networks of segments, the shares of systems and the weights of features."""
     page = Page(title)
     page.paragraph(EXPLANATION)
     page.markup(legend(shares))
@@ -108,8 +121,8 @@ def network_page(
     return page
 
 
-def add_segment(page: Page, segment: Segment, systems: Sequence[str]) -> None:
-    """The network of a segment, in rows, and the texts beside it."""
+def add_segment(page: Page, segment: ShownSegment, systems: Sequence[str]) -> None:
+    """Add the network of a segment, in rows, and the texts beside it."""
     if segment.skeleton:
         page.paragraph(f"Skeleton: the output of {segment.skeleton}.")
     for part in _rows(segment.columns):
@@ -120,7 +133,7 @@ def add_segment(page: Page, segment: Segment, systems: Sequence[str]) -> None:
 
 
 def _rows(columns: Sequence[Sequence[ShownArc]]) -> list[Sequence[Sequence[ShownArc]]]:
-    """A network in pieces that are as wide as a page."""
+    """Return a network in pieces that are as wide as a page."""
     rows: list[list[Sequence[ShownArc]]] = [[]]
     left = ROW
     for column in columns:
@@ -134,19 +147,19 @@ def _rows(columns: Sequence[Sequence[ShownArc]]) -> list[Sequence[Sequence[Shown
 
 
 def _width(one: ShownArc) -> float:
-    """Room for the word, and below it for a dot of each system and a number."""
+    """Return room for the word, and below it for a dot of each system and a number."""
     return max(text_width(one.word) + PADDING, STEP * len(one.systems) + NUMBER)
 
 
-def _colour(system: int) -> str:
-    return COLOURS[system % len(COLOURS)]
+def _color(system: int) -> str:
+    return COLORS[system % len(COLORS)]
 
 
 def legend(shares: Mapping[str, float]) -> str:
-    """The colours of systems, and what each is worth."""
+    """Return the colors of systems and their shares."""
     parts = (
         f'<span style="white-space: nowrap; margin-right: 1.2rem"><svg width="12" height="12">'
-        f'<circle cx="6" cy="6" r="5" fill="{_colour(number)}"/></svg> {escape(name)}: {share:.3f}</span>'
+        f'<circle cx="6" cy="6" r="5" fill="{_color(number)}"/></svg> {escape(name)}: {share:.3f}</span>'
         for number, (name, share) in enumerate(shares.items())
     )
     return f"<p>{' '.join(parts)}</p>"
@@ -170,4 +183,4 @@ def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence
 
 def _dot(place: int, system: int, left: float, top: float) -> str:
     x = left + DOT + 1.0 + place * STEP
-    return f'<circle cx="{x:.1f}" cy="{top + BOX + 6:.1f}" r="{DOT}" fill="{_colour(system)}"/>'
+    return f'<circle cx="{x:.1f}" cy="{top + BOX + 6:.1f}" r="{DOT}" fill="{_color(system)}"/>'

@@ -1,6 +1,6 @@
-"""One self-contained HTML page: headings, paragraphs, tables, bars, plots as inline SVG. No scripts, nothing fetched.
+"""One self-contained HTML page: headings, paragraphs, tables, bars, plots as inline SVG; no scripts, no network.
 
-A page is as wide as its reader's screen: tables and pictures that are wider are scrolled, each in a box of its own.
+A page is as wide as the screen: tables and pictures that are wider scroll, each in a box of its own.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-
-from matplotlib import rc_context
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from toledo.files import atomic_writer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STYLE = """
 :root { color-scheme: light; }
@@ -24,7 +25,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.2rem; line-height: 1.3; }
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .3rem; }
 .small { font-size: .8rem; color: #555; margin: .2rem 0; overflow-wrap: anywhere; }
-/* A shadow at an edge tells that there is more beyond it; white covers it where there is not. */
+/* A shadow marks an edge beyond which there is more; white covers it elsewhere. */
 .wide { overflow-x: auto; max-width: 100%; margin: 1rem 0; background:
   linear-gradient(to right, #fff 40%, #fff0) 0 0 / 2.5rem 100% no-repeat local,
   linear-gradient(to left, #fff 40%, #fff0) 100% 0 / 2.5rem 100% no-repeat local,
@@ -57,48 +58,84 @@ nav ul { margin: .3rem 0; padding-left: 1.2rem; columns: 16rem; column-gap: 2.5r
 }
 """
 BAR_ROOM = 82  # per cent of the width, so that the number fits beside the longest bar
-LONG = 24  # letters of a text that is not to be broken after every word
-WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 0.75  # of its natural size
-PLOT = 5.2, 3.0  # inches: so large that letters can be read where the whole is as wide as a phone
+LONG = 24  # characters of a text that should not break after every word
+WIDTH, SMALLEST = re.compile(r'width="([0-9.]+)"'), 0.75  # of the natural size of a picture
+PLOT = 5.2, 3.0  # inches, so that letters are legible on a phone
 NUMBER = re.compile(r"[-−+]?[0-9][0-9,]*(\.[0-9]+)?%?( \*)?")  # a star marks the best
-CPU_SECONDS = "CPU\xa0s"  # the head of a column
+HEADING = re.compile(r"<h2[^>]*>(.*)</h2>")
+CPU_SECONDS = "CPU\xa0s"  # header of a column
+RED, BLUE, GRAY = "#b5462f", "#2f6db5", "#888888"
+COLORS = (RED, BLUE, "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
 Rows = Sequence[Sequence[object]]
 
 
 def ending(reason: str) -> str:
-    """Why a run ended, as a sentence."""
+    """Return why a run ended, as a sentence."""
     return f"It stopped because: {reason}." if reason else "It has not ended yet."
 
 
-@dataclass
+@dataclass(repr=False)
 class Page:
-    """Collects parts in order and writes them as HTML."""
+    """A page to which parts are added in order; notebooks show it."""
 
     title: str
     _parts: list[str] = field(default_factory=list)
     _headings: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"Page({self.title!r}, {len(self._headings)} headings)"
+
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings of all parts."""
+        return list(self._headings)
+
+    @property
+    def html(self) -> str:
+        """Return the whole page; a page with several headings begins with a list of contents."""
+        contents = [self._contents()] if len(self._headings) > 1 else []
+        body = "\n".join([f"<h1>{escape(self.title)}</h1>", *contents, *self._parts])
+        return (
+            f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(self.title)}</title>\n<style>{STYLE}</style></head>\n"
+            f"<body>\n{body}\n</body>\n</html>\n"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the page atomically."""
+        with atomic_writer(path) as stream:
+            stream.write(self.html)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame, so that its style stays its own."""
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="600"></iframe>'
+
     def heading(self, text: str) -> None:
-        """A heading, which the list of contents leads to if there is one."""
+        """Add a heading, to which the list of contents links."""
         self._headings.append(text)
         self._parts.append(f'<h2 id="part-{len(self._headings)}">{escape(text)}</h2>')
 
     def subheading(self, text: str) -> None:
-        """A heading below a heading."""
+        """Add a heading below a heading."""
         self._parts.append(f"<h3>{escape(text)}</h3>")
 
     def paragraph(self, text: str) -> None:
-        """A paragraph of plain text."""
+        """Add a paragraph of plain text."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
     def small(self, text: str) -> None:
-        """A paragraph in small letters: signatures."""
+        """Add a paragraph in small letters, such as a signature."""
         self._parts.append(f'<p class="small">{escape(text)}</p>')
 
-    def table(self, header: Sequence[str], rows: Rows) -> None:
-        """A table; numbers are set to the right, and so are columns of texts that are all numbers.
+    def include(self, other: Page) -> None:
+        """Add all parts of another page; its headings become subheadings."""
+        self._parts += [HEADING.sub(r"<h3>\1</h3>", part) for part in other._parts]
 
-        What follows a line end in a cell is set in small letters beside the first line, or below it on a phone.
+    def table(self, header: Sequence[str], rows: Rows) -> None:
+        """Add a table; columns of numbers are aligned right.
+
+        Text after a line end in a cell is set in small letters beside the first line, or below it on a phone.
         """
         right = [
             bool(rows) and all(_is_number(row[place]) or row[place] == "" for row in rows)
@@ -110,7 +147,7 @@ class Page:
         self._wide(f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>", "table")
 
     def bars(self, values: Sequence[tuple[str, float]], higher_is_better: bool = True) -> None:
-        """A bar with its number for each name, from 0; the best are in another colour."""
+        """Add a bar with its number for each name, from 0; the best have another color."""
         largest = max((value for _, value in values), default=0.0) or 1.0
         best = (max if higher_is_better else min)((round(value, 2) for _, value in values), default=0.0)
         rows = "\n".join(
@@ -123,34 +160,25 @@ class Page:
         self._parts.append(f'<div class="bars">\n{rows}\n</div>')
 
     def markup(self, text: str) -> None:
-        """HTML or SVG as it is: whoever gives it has escaped what is not his own."""
+        """Add HTML or SVG as it is; the caller has escaped what needs it."""
         self._parts.append(text)
 
     def picture(self, svg: str, description: str) -> None:
-        """A drawing of any width: one that is a little too wide is made smaller, and scrolled if that is not enough."""
+        """Add a drawing of any width; one that is too wide shrinks a little, then scrolls."""
         drawing = svg[svg.index("<svg") :]
         found = WIDTH.search(drawing)
         least = f' style="min-width: {SMALLEST * float(found[1]):.0f}px"' if found else ""
         self._wide(drawing.replace("<svg", f"<svg{least}", 1), description, "wide picture")
 
     def figure(self, figure: Figure) -> None:
-        """A plot; the same plot always gives the same bytes."""
+        """Add a plot; the same plot always gives the same bytes."""
+        from matplotlib import rc_context  # takes long to import
+
         stream = io.StringIO()
         with rc_context({"svg.hashsalt": str(len(self._parts))}):
             figure.savefig(stream, format="svg", metadata={"Date": None})
         text = stream.getvalue()
         self._parts.append(text[text.index("<svg") :])
-
-    def write(self, path: str | Path, contents: bool = False) -> None:
-        """Write the page atomically, with a list of contents if there is to be one."""
-        body = "\n".join([f"<h1>{escape(self.title)}</h1>", *([self._contents()] if contents else []), *self._parts])
-        with atomic_writer(path) as stream:
-            stream.write(
-                f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-                f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-                f"<title>{escape(self.title)}</title>\n<style>{STYLE}</style></head>\n"
-                f"<body>\n{body}\n</body>\n</html>\n"
-            )
 
     def _contents(self) -> str:
         links = (
@@ -160,7 +188,7 @@ class Page:
         return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
 
     def _wide(self, text: str, description: str, kind: str = "wide") -> None:
-        """What may be wider than the screen, in a box that keys can scroll, too."""
+        """Add what may be wider than the screen, in a box that can be scrolled by keys too."""
         self._parts.append(
             f'<div class="{kind}" role="region" tabindex="0" aria-label="{escape(description)}">{text}</div>'
         )
@@ -176,5 +204,5 @@ def _cell(tag: str, value: object, right: bool) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """A number, or the text of one that somebody has rounded already."""
+    """Return whether a value is a number, or the text of a rounded one."""
     return isinstance(value, int | float) or bool(NUMBER.fullmatch(str(value).partition("\n")[0]))

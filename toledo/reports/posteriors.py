@@ -1,4 +1,4 @@
-"""Translations in colour: how sure a distribution is of each word, and of the n-grams that end with it.
+"""Translations in color: how probable each word is, and each n-gram that ends with it.
 
 The posterior of an n-gram is the probability that it occurs in a translation at all (Tromble et al. 2008), the evidence
 that lattice MBR and consensus decoding choose by.
@@ -16,7 +16,7 @@ from toledo.forest.forest import Forest, Scores
 from toledo.reports.page import Page
 
 ORDER = 4
-EDGES_PER_WORD = 30.0  # seen of a lattice: more make no difference to the colours
+EDGES_PER_WORD = 30.0  # of a pruned lattice: more make no difference to the colors
 DOUBTFUL = 0.5
 STYLE = """
 .shade { display: flex; flex-wrap: wrap; gap: .35rem .25rem; margin: .3rem 0 .8rem; }
@@ -41,7 +41,7 @@ class ShadedWord:
 
 @dataclass(frozen=True)
 class Shaded:
-    """A translation with its posteriors; `name` says who chose it."""
+    """A translation with its posteriors; `name` says which rules chose it."""
 
     name: str
     words: Sequence[ShadedWord]
@@ -49,7 +49,7 @@ class Shaded:
 
 @dataclass(frozen=True)
 class Example:
-    """A segment with translations, and whatever is known beside it."""
+    """A segment with translations, and its source and references if they are known."""
 
     title: str
     translations: Sequence[Shaded]
@@ -60,9 +60,9 @@ class Example:
 def shaded(
     forest: Forest, scores: Scores, translations: Mapping[str, Sequence[int]], order: int = ORDER
 ) -> list[Shaded]:
-    """Translations (ids of the forest's vocabulary) with posteriors in the distribution of a one-segment forest.
+    """Return translations (ids of the forest's vocabulary) with their posteriors in a one-segment forest.
 
-    An n-gram that no derivation has is impossible: its posterior is 0.
+    The posterior of an n-gram that no derivation has is 0.
     """
     space = ngram_space(forest, scores, order, EDGES_PER_WORD)
     chances = space.ngrams.occurrence(space.distribution(1.0), threads=1)
@@ -87,7 +87,7 @@ def shaded(
 
 
 def add_examples(page: Page, examples: Sequence[Example]) -> None:
-    """All examples, below a legend."""
+    """Add examples, below a legend."""
     page.markup(f"<style>{STYLE}</style>\n{_legend()}")
     for one in examples:
         page.subheading(one.title)
@@ -100,11 +100,11 @@ def add_examples(page: Page, examples: Sequence[Example]) -> None:
 
 
 def _legend() -> str:
-    steps = " ".join(f'<b style="background: {_colour(value)}">{value:g}</b>' for value in (0, 0.25, 0.5, 0.75, 1))
+    steps = " ".join(f'<b style="background: {_color(value)}">{value:g}</b>' for value in (0, 0.25, 0.5, 0.75, 1))
     return (
         f'<p class="legend"><span>Probability that a word occurs:</span> {steps} '
         f'<span>dotted line: below {DOUBTFUL:g}</span></p>\n<p class="legend">The strip below a word has a field each '
-        f"for the pair, the triple and the quadruple of words that ends there, in the same colours.</p>"
+        f"for the pair, the triple and the quadruple of words that ends there, in the same colors.</p>"
     )
 
 
@@ -116,16 +116,16 @@ def _translation(one: Shaded) -> str:
 def _token(one: ShadedWord) -> str:
     first, *others = one.posteriors
     doubt = " doubt" if first < DOUBTFUL else ""
-    strip = "".join(f'<i style="background: {_colour(value)}"></i>' for value in others)
-    told = ", ".join(f"{n}: {value:.2f}" for n, value in enumerate(one.posteriors, start=1))
+    strip = "".join(f'<i style="background: {_color(value)}"></i>' for value in others)
+    values = ", ".join(f"{n}: {value:.2f}" for n, value in enumerate(one.posteriors, start=1))
     return (
-        f'<span class="token" title="{told}"><span class="word{doubt}" style="background: {_colour(first)}">'
+        f'<span class="token" title="{values}"><span class="word{doubt}" style="background: {_color(first)}">'
         f'{escape(printable(one.word))}</span><span class="orders">{strip}</span>'
         f'<span class="sure">{first:.2f}</span></span>'
     )
 
 
-def _colour(chance: float) -> str:
-    """From nearly white to a blue on which dark letters are still easy to read."""
+def _color(chance: float) -> str:
+    """Return a color from nearly white to a blue on which dark letters are legible."""
     share = min(max(chance, 0.0), 1.0)
     return f"rgb({248 - 110 * share:.0f},{244 - 58 * share:.0f},{236 - 2 * share:.0f})"

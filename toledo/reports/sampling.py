@@ -1,7 +1,8 @@
-"""The page about a sampler: traces, R-hat, effective sample sizes, move rates."""
+"""Diagnostics of a sampler on a page: traces, R-hat, effective sample sizes, move rates."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,17 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from toledo.reports.page import Page
+from toledo.files import atomic_writer
+from toledo.reports.page import COLORS, Page
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
 
 TRACES = 4
 WORST = 10
-COLOURS = ("#b5462f", "#2f6db5", "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
 
 
 def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
-    """What holds for all segments together: means, the worst, and move rates over all draws."""
+    """Return figures for all segments together: means, the worst, and move rates over all draws."""
     sized = [note for note in notes if note.derivations > 1]
     hats = np.array([note.r_hat for note in sized if not np.isnan(note.r_hat)])
     sizes = np.array([note.effective_size for note in sized if np.isfinite(note.effective_size)])
@@ -41,33 +42,38 @@ def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
 
 
 def move_rate(notes: Sequence[Diagnostics], name: str) -> float:
-    """How many of an operator's draws changed the derivation, over all segments."""
+    """Return the share of an operator's draws that changed the derivation, over all segments."""
     rates = [note.operators[name] for note in notes]
     draws = sum(rate.draws for rate in rates)
     return _rounded(sum(rate.draws * rate.moved for rate in rates) / draws) if draws else 0.0
 
 
 def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
-    """An HTML page with plots and tables."""
+    """Write an HTML page with plots and tables, or numbers if the name of the file ends in .json."""
+    if str(path).endswith(".json"):
+        content = {"summary": summary(notes), "segments": [note.to_json() for note in notes]}
+        with atomic_writer(path) as stream:
+            stream.write(json.dumps(content, indent=1) + "\n")
+        return
     page = Page("Samples of a Gibbs sampler")
     add_summary(page, summary(notes))
     if notes:
-        page.heading("Chains of the longest-lasting doubts")
-        page.paragraph("Model scores of samples, a line for each chain; the segments with the largest R-hat.")
+        page.heading("Segments whose chains agree least")
+        page.paragraph("Model scores of samples, a line for each chain, for the segments with the largest R-hat.")
         worst = sorted(range(len(notes)), key=lambda number: -_order(notes[number].r_hat))
         page.figure(_traces(notes, worst[:TRACES]))
         page.figure(_spread(notes))
         header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
         page.table(header, [_row(number, notes[number]) for number in worst[:WORST]])
-    page.write(path)
+    page.save(path)
 
 
 def add_summary(page: Page, found: Mapping[str, Any]) -> None:
-    """What `summary` found."""
+    """Add what `summary` returned."""
     flat = [(name, value) for name, value in found.items() if not isinstance(value, Mapping)]
     page.table(["", "all segments"], [[name.replace("_", " "), _shown(value)] for name, value in flat])
     page.subheading("Operators")
-    page.paragraph("How many of the draws from more than one possibility changed the derivation.")
+    page.paragraph("Share of the draws with more than one possibility that changed the derivation.")
     page.table(["operator", "moved"], [[name, float(rate)] for name, rate in found["move_rates"].items()])
 
 
@@ -75,7 +81,7 @@ def _traces(notes: Sequence[Diagnostics], chosen: Sequence[int]) -> Figure:
     figure = Figure(figsize=(8, 1.8 * len(chosen)), layout="constrained")
     for axes, number in zip(np.ravel(figure.subplots(len(chosen), 1, squeeze=False)), chosen, strict=True):
         for place, trace in enumerate(notes[number].trace):
-            axes.plot(trace, linewidth=0.7, color=COLOURS[place % len(COLOURS)])
+            axes.plot(trace, linewidth=0.7, color=COLORS[place % len(COLORS)])
         axes.set_ylabel(f"segment {number}")
     return figure
 
@@ -88,7 +94,7 @@ def _spread(notes: Sequence[Diagnostics]) -> Figure:
         ("entropy", [note.entropy for note in notes]),
     )
     for axes, (name, values) in zip(figure.subplots(1, 3), shown, strict=True):
-        axes.hist([value for value in values if np.isfinite(value)], bins=30, color=COLOURS[0])
+        axes.hist([value for value in values if np.isfinite(value)], bins=30, color=COLORS[0])
         axes.set_xlabel(name)
     return figure
 

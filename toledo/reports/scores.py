@@ -1,54 +1,49 @@
-"""Scores of several systems side by side: a table with p values, and a bar for each.
-
-How a translation came about: its phrases with their scores, as a table to read.
-"""
+"""Scores of several systems side by side: a table with p values, and a bar for each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from toledo.forest.derivations import Derivation
+from toledo.metrics.evaluation import TITLES
 from toledo.reports.page import CPU_SECONDS, Page
-from toledo.search.steps import COPIED, Step, phrase_edges, steps_of
 
 LOWER_IS_BETTER = ("TER",)
 SIGNIFICANT = 0.05
 SECONDS = f"{CPU_SECONDS}: processor seconds of all threads, without compilation."
-TESTS = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A system with its scores by metric; p values where it was compared with the first system.
+class SystemScores:
+    """A system with its scores by metric, and p values where it was compared with the first system.
 
-    `seconds` are CPU seconds of making it, without compilation, where somebody has counted them.
+    `widths` are half the widths of confidence intervals. `seconds` is CPU time without compilation, if it is known.
     """
 
     name: str
     scores: Mapping[str, float]
     p_values: Mapping[str, float]
+    widths: Mapping[str, float]
     length_ratio: float | None = None
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
-class Scores:
-    """An evaluation of systems, with the signatures of metrics and the name of the test that p values come from."""
+class ScoreTable:
+    """Systems with the signatures of metrics, and the test that p values come from."""
 
-    name: str
-    systems: Sequence[Scored]
+    systems: Sequence[SystemScores]
     signatures: Mapping[str, str]
     test: str = ""
-    kind = "Scores"
 
     @property
     def metrics(self) -> list[str]:
-        """All metrics that some system has a score of."""
+        """Return all metrics that some system has a score of."""
         return list(dict.fromkeys(metric for one in self.systems for metric in one.scores))
 
     def add_to(self, page: Page) -> None:
-        """Its part of a page: the table, and bars of the first metric."""
+        """Add the table, and bars of the first metric."""
         add_table(page, self)
         if self.metrics and len(self.systems) > 1:
             first = self.metrics[0]
@@ -57,110 +52,82 @@ class Scores:
             page.bars(shown, first not in LOWER_IS_BETTER)
 
 
-def add_table(page: Page, scores: Scores) -> None:
-    """All systems and metrics, what the columns mean, and signatures."""
-    names, columns = zip(*_columns(scores), strict=True)
+def score_table(content: Mapping[str, Any], name: str, seconds: Mapping[str, float] | None = None) -> ScoreTable:
+    """Return the scores of an evaluation or a comparison, from what its `to_dict` returned."""
+    systems = content.get("systems", {name: content})
+    keys = {key: one for system in systems.values() for key, one in system["scores"].items()}
+    tests: Sequence[Mapping[str, Any]] = content.get("tests", ())
+    found = []
+    for title, system in systems.items():
+        scores = system["scores"].values()
+        p_values = {keys[one["metric"]]["name"]: one["p_corrected"] for one in tests if one["system"] == title}
+        intervals = {one["name"]: one["interval"] for one in scores if one["interval"]}
+        widths = {metric: (one["high"] - one["low"]) / 2 for metric, one in intervals.items()}
+        found.append(
+            SystemScores(
+                title,
+                {one["name"]: float(one["score"]) for one in scores},
+                p_values,
+                {} if tests else widths,
+                system["length_ratio"],
+                (seconds or {}).get(title),
+            )
+        )
+    return ScoreTable(found, {one["name"]: one["signature"] for one in keys.values()}, _test(tests, keys))
+
+
+def add_table(page: Page, table: ScoreTable) -> None:
+    """Add a table of systems and metrics, notes on its columns, and signatures."""
+    names, columns = zip(*_columns(table), strict=True)
     page.table(names, list(zip(*columns, strict=True)))
-    if notes := " ".join(_notes(scores)):
+    if notes := " ".join(_notes(table)):
         page.paragraph(notes)
-    for metric, signature in scores.signatures.items():
+    for metric, signature in table.signatures.items():
         page.small(f"{metric}|{signature}")
 
 
-def _columns(scores: Scores) -> Iterator[tuple[str, list[str]]]:
-    """Names and cells; those that nobody has anything to say in are left out."""
-    systems = scores.systems
+def _test(tests: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the name of the test that p values come from, with its correction."""
+    signatures = "|".join(one["signature"] for one in scores.values())
+    title = TITLES["randomization" if "|ar:" in signatures else "bootstrap"]
+    return f"{title}, Holm's correction" if any(one["p"] != one["p_corrected"] for one in tests) else title
+
+
+def _columns(table: ScoreTable) -> Iterator[tuple[str, list[str]]]:
+    """Yield headers and cells; empty columns are left out."""
+    systems = table.systems
     yield "system", [one.name for one in systems]
-    for metric in scores.metrics:
+    for metric in table.metrics:
         tested = any(metric in one.p_values for one in systems)
-        yield f"{metric}\np" if tested else metric, [_score(one, metric, tested) for one in systems]
+        yield f"{metric}\np" if tested else metric, [_cell(one, metric, tested) for one in systems]
     if any(one.length_ratio is not None for one in systems):
         yield "length", [_number(one.length_ratio, 3) for one in systems]
     if any(one.seconds is not None for one in systems):
         yield CPU_SECONDS, [_number(one.seconds, 1) for one in systems]
 
 
-def _notes(scores: Scores) -> Iterator[str]:
-    """What a reader has to know of the columns."""
-    if any(one.p_values for one in scores.systems):
-        test = f"{TESTS[scores.test]} " if scores.test in TESTS else ""
-        yield f"p: {test}against “{scores.systems[0].name}”; * p < {SIGNIFICANT:g}."
-    if lower := [metric for metric in scores.metrics if metric in LOWER_IS_BETTER]:
+def _notes(table: ScoreTable) -> Iterator[str]:
+    """Yield what a reader has to know about the columns."""
+    if any(one.p_values for one in table.systems):
+        yield f"p: {table.test} against “{table.systems[0].name}”; * p < {SIGNIFICANT:g}."
+    if any(one.widths for one in table.systems):
+        yield "±: half the width of the confidence interval."
+    if lower := [metric for metric in table.metrics if metric in LOWER_IS_BETTER]:
         yield f"{', '.join(lower)}: less is better."
-    if any(one.seconds is not None for one in scores.systems):
+    if any(one.seconds is not None for one in table.systems):
         yield SECONDS
 
 
-def _score(one: Scored, metric: str, tested: bool) -> str:
-    """The score, and p beside it."""
+def _cell(one: SystemScores, metric: str, tested: bool) -> str:
+    """Return the score, with p or the width of the interval beside it."""
+    score = _number(one.scores.get(metric), 2)
+    if metric in one.widths:
+        return f"{score}\n± {one.widths[metric]:.2f}"
     if not tested or metric not in one.scores:
-        return _number(one.scores.get(metric), 2)
-    p_value = one.p_values.get(metric, 1.0)
-    star = " *" if p_value < SIGNIFICANT else ""
-    return f"{one.scores[metric]:.2f}\n{_number(one.p_values.get(metric), 3)}{star}"
+        return score
+    star = " *" if one.p_values.get(metric, 1.0) < SIGNIFICANT else ""
+    return f"{score}\n{_number(one.p_values.get(metric), 3)}{star}"
 
 
 def _number(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:.{digits}f}"
-
-
-TEXT_COLUMNS = 3
-
-
-def trace(
-    segment: int,
-    source: Sequence[str],
-    best: Derivation | None,
-    weights: Mapping[str, float],
-    counts: Mapping[str, int],
-) -> str:
-    """The table of one segment: one row for each phrase, with features as they are and the weighted score."""
-    lines = [f"segment {segment}: {' '.join(source)}"]
-    if best is None:
-        lines.append("  no translation")
-    else:
-        steps = steps_of(best)
-        lines += _aligned(list(_rows(source, best, steps, weights)))
-        if unknown := [source[step.begin] for step in steps if step.pair == COPIED]:
-            lines.append(f"  unknown: {' '.join(unknown)}")
-    lines.append("  " + ", ".join(f"{number} {name}" for name, number in counts.items()))
-    return "\n".join([*lines, ""])
-
-
-def _rows(
-    source: Sequence[str], best: Derivation, steps: Sequence[Step], weights: Mapping[str, float]
-) -> Iterator[list[str]]:
-    """The head, the weights, one row for each phrase and one for the end of the sentence."""
-    forest = best.forest
-    names = [name for name in forest.feature_names if best.features[name]]
-    sparse = ["sparse"] if forest.sparse else []
-    yield ["span", "source", "target", *names, *sparse, "score", "total"]
-    yield ["", "", "weight", *(_value(weights[name]) for name in names)]
-    columns = [forest.feature_names.index(name) for name in names]
-    scores, factors = forest.scores(weights), [weights[name] for name in names]
-    phrases = phrase_edges(best).tolist()
-    rest = [edge for edge in best.edges.tolist() if edge not in set(phrases)]  # start and end
-    heads = [[f"{s.begin}-{s.end - 1}", " ".join(source[s.begin : s.end]), " ".join(s.words)] for s in steps]
-    total = 0.0
-    for head, edges in zip([*heads, ["", "", "</s>"]], [*([edge] for edge in phrases), rest], strict=True):
-        values = forest.features[edges][:, columns].sum(axis=0).tolist()
-        score = float(scores[edges].sum())
-        total += score
-        dense = sum(factor * value for factor, value in zip(factors, values, strict=True))
-        numbers = [*values, *([score - dense] if sparse else []), score, total]
-        yield [*head, *map(_value, numbers)]
-
-
-def _value(value: float) -> str:
-    return f"{round(value, 3) + 0.0:g}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Text to the left, numbers to the right."""
-    width = max(map(len, rows))
-    full = [[*row, *[""] * (width - len(row))] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
-    for row in full:
-        texts = [text.ljust(size) for text, size in zip(row[:TEXT_COLUMNS], widths, strict=False)]
-        numbers = [text.rjust(size) for text, size in zip(row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:], strict=True)]
-        yield f"  {'  '.join([*texts, *numbers])}".rstrip()

@@ -1,7 +1,4 @@
-"""The page about a tuning: scores and weights round by round, for one run or several.
-
-What a refinement did: iterations, validation scores, and the expected BLEU of the training text.
-"""
+"""Tunings and refinements on a page: scores, weights and objectives round by round, for one run or several."""
 
 from __future__ import annotations
 
@@ -12,29 +9,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from toledo.reports.page import CPU_SECONDS, PLOT, Page, ending
+from toledo.reports.page import BLUE, COLORS, CPU_SECONDS, GRAY, PLOT, RED, Page, ending
 from toledo.runs.checkpoint import KIND
 from toledo.runs.history import History, Round, spread
 
 MOST_WEIGHTS = 15
 MOST_TICKS, MOST_COLUMNS, MOST_ROWS = 12, 8, 50
-RED, BLUE, GREY = "#b5462f", "#2f6db5", "#888888"
-COLOURS = (RED, BLUE, "#3d8b4f", "#8a5ab0", "#b58a2f", "#666666")
 MARKS = "os^Dvx"
 
 
 def write_report(path: str | Path, histories: Sequence[History]) -> None:
-    """An HTML page with plots and tables; the best run comes first."""
+    """Write an HTML page about one tuning, with one seed or several."""
     page = Page(f"Tuning with {histories[0].tuner}")
     add_runs(page, histories)
-    page.write(path)
+    page.save(path)
 
 
 def add_runs(page: Page, histories: Sequence[History]) -> None:
-    """All about several runs of one tuner."""
+    """Add everything about the runs of one tuner; details are those of the best run."""
     sign = 1.0 if histories[0].higher_is_better else -1.0
     best = max(histories, key=lambda one: sign * one.best_score)
-    chosen = "the tuning set" if best.start.dev_score is None else "the held-out set"
+    chosen = "the tuning set" if best.start.dev_score is None else "the development set"
     page.paragraph(
         f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
         f"{best.seed} ({chosen}). {ending(best.stopped)} {best.seconds:.1f} CPU seconds in all."
@@ -52,12 +47,12 @@ def add_runs(page: Page, histories: Sequence[History]) -> None:
 
 
 def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
-    """Several tunings in one plot: the score that rounds are chosen by."""
+    """Add several tunings in one plot: the score by which a round was chosen."""
     figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     for number, (name, history) in enumerate(histories.items()):
-        colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
-        axes.plot(range(len(history.scores)), history.scores, color=colour, marker=mark, label=name)
+        color, mark = COLORS[number % len(COLORS)], MARKS[number % len(MARKS)]
+        axes.plot(range(len(history.scores)), history.scores, color=color, marker=mark, label=name)
     metrics = sorted({history.metric for history in histories.values()})
     axes.set(xlabel="round", ylabel=" or ".join(metrics))
     _whole_rounds(axes)
@@ -90,12 +85,12 @@ def _scores_plot(histories: Sequence[History], best: History) -> Figure:
     axes = figure.subplots()
     for history in histories:
         if history is not best:
-            axes.plot(range(len(history.scores)), history.scores, color=GREY, linewidth=0.8)
+            axes.plot(range(len(history.scores)), history.scores, color=GRAY, linewidth=0.8)
     tuning = [one.score for one in best.all_rounds]
     axes.plot(range(len(tuning)), tuning, color=RED, marker="o", label="tuning set")
     if best.start.dev_score is not None:
-        axes.plot(range(len(best.scores)), best.scores, color="#2f6fb5", marker="s", label="held-out set")
-    axes.axvline(best.best, color=GREY, linestyle=":", label="best round")
+        axes.plot(range(len(best.scores)), best.scores, color=BLUE, marker="s", label="development set")
+    axes.axvline(best.best, color=GRAY, linestyle=":", label="best round")
     axes.set(xlabel="round", ylabel=best.metric)
     _whole_rounds(axes)
     axes.legend()
@@ -120,7 +115,7 @@ def _weights_plot(history: History) -> Figure:
     for name in _largest(history):
         values = [history.weights(number).get(name, 0.0) for number in range(len(history.rounds) + 1)]
         axes.plot(range(len(values)), values, marker=".", label=name)
-    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    axes.axhline(0.0, color=GRAY, linewidth=0.8)
     axes.set(xlabel="round", ylabel="weight")
     _whole_rounds(axes)
     figure.legend(fontsize="small", loc="outside lower center", ncols=2)
@@ -128,7 +123,7 @@ def _weights_plot(history: History) -> Figure:
 
 
 def _whole_rounds(*several: Axes) -> None:
-    """No ticks between rounds, and not too many."""
+    """Put ticks at whole rounds only, and not too many."""
     for axes in several:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=MOST_TICKS, integer=True, min_n_ticks=1))
 
@@ -140,7 +135,7 @@ def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
         "objective",
         f"{metric} before",
         f"{metric} after",
-        "held out",
+        "dev",
         "hypotheses",
         "new",
         "search s",
@@ -165,7 +160,7 @@ def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
 
 
 def _shown_rounds(history: History) -> set[int]:
-    """The last rounds and the best one."""
+    """Return the numbers of the last rounds and the best one."""
     return {history.best, *range(len(history.rounds) - MOST_ROWS + 1, len(history.rounds) + 1)}
 
 
@@ -181,20 +176,20 @@ def _weights_table(history: History) -> tuple[list[str], list[list[object]]]:
 
 
 def _largest(history: History) -> list[str]:
-    """The names to show: those with the largest weights, if there are very many."""
+    """Return the names to show: those with the largest weights, if there are many."""
     weights = history.weights(history.best)
     ranked = sorted(weights, key=lambda name: (-abs(weights[name]), name))[:MOST_WEIGHTS]
     return [name for name in weights if name in set(ranked)]
 
 
 def add_refinement(page: Page, history: History) -> None:
-    """A plot if there are several iterations to see, and a table."""
+    """Add a plot if there are several iterations, and a table."""
     first, best = history.start, history.best_round
     if best.number:
-        told = f"{first.score:.2f} before, {best.score:.2f} after iteration {best.number}"
+        summary = f"{first.score:.2f} before, {best.score:.2f} after iteration {best.number}"
     else:
-        told = f"{first.score:.2f} before; no iteration is better"
-    page.paragraph(f"BLEU on the validation set: {told}. {ending(history.stopped)}")
+        summary = f"{first.score:.2f} before; no iteration is better"
+    page.paragraph(f"BLEU on the development set: {summary}. {ending(history.stopped)}")
     if settings := _settings(history):
         page.paragraph(f"Settings: {settings}.")
     if len(history.rounds) > 1:  # two points are no curve
@@ -203,7 +198,7 @@ def add_refinement(page: Page, history: History) -> None:
 
 
 def _settings(history: History) -> str:
-    """What tells several refinements of one work directory apart, under the names of the options."""
+    """Return the settings, which tell several refinements apart."""
     settings = history.configuration.get("settings", {})
     return ", ".join(f"{name} {value}" for name, value in settings.items() if name != KIND)
 
@@ -212,9 +207,9 @@ def _plot(iterations: Sequence[Round], best: int) -> Figure:
     figure = Figure(figsize=PLOT, layout="constrained")
     axes = figure.subplots()
     axes.plot([one.number for one in iterations], [one.score for one in iterations], "o-", color=RED)
-    axes.axvline(best, color=GREY, linestyle=":")
+    axes.axvline(best, color=GRAY, linestyle=":")
     axes.set_xlabel("iteration (0: before)")
-    axes.set_ylabel("validation BLEU", color=RED)
+    axes.set_ylabel("development BLEU", color=RED)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     expected = [(one.number, 100.0 * one.details["expected"]) for one in iterations if "expected" in one.details]
     if expected:
@@ -225,7 +220,7 @@ def _plot(iterations: Sequence[Round], best: int) -> Figure:
 
 
 def _table(history: History) -> tuple[list[str], list[list[object]]]:
-    head = ["iteration", "trained", "expected BLEU", "best of lists", "validation BLEU", CPU_SECONDS]
+    head = ["iteration", "trained", "expected BLEU", "best of lists", "development BLEU", CPU_SECONDS]
     rows: list[list[object]] = [
         [
             f"{one.number}{' *' if one.number == history.best else ''}",

@@ -162,7 +162,7 @@ class Checkpoint:
                 return None
             raise RunError(
                 f"{self.directory}: holds an unfinished run",
-                remedy="continue it with resume=True, choose another directory, or remove this one",
+                remedy="continue it with `resume=True`, choose another directory, or remove this one",
             )
         found = read_run(self.file, of)
         if header.kind != kind:

@@ -1,11 +1,8 @@
-"""The built-in sample corpus: a small parallel text in documents, with gold word alignments and two references.
+"""Example data: a small parallel text in documents, with gold word alignments and two references.
 
-The source language, Talvan, is invented; the target is English. The text depends on the seed alone: only
-`random.Random.random` is used, whose numbers are the same on every machine and in every version of Python.
-
-Sentences of the sample: one clause or two, statements and questions.
-
-Writing the sample corpus as files, as a user's own data would come.
+The source language, Talvan, is invented; the target is English. Sentences are statements and questions of one clause or
+two. The text depends on the seed alone: only `random.Random.random` is used, whose numbers are the same on every
+machine and in every version of Python.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -21,6 +19,7 @@ from typing import NamedTuple
 from toledo.errors import InputError
 from toledo.files import atomic_writer, write_lines
 from toledo.progress import Advance, Progress, silent
+from toledo.results import Result
 from toledo.sample.clauses import INVERTED, MAIN, QUESTION, SUBORDINATE, clause
 from toledo.sample.lexicon import AND, BUT, expressions
 from toledo.sample.phrases import expression_piece
@@ -98,40 +97,74 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SamplePart:
-    """Parallel text line by line; `alignments` belong to the first reference."""
+class ExampleText(Result):
+    """Parallel text line by line; `alignments` (Pharaoh format) belong to the first reference."""
 
-    source: list[str]
+    sources: list[str]
     references: tuple[list[str], ...]
     alignments: list[str]
-    documents: list[str]
+    document_ids: list[str]
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.sources)
+
+    def __str__(self) -> str:
+        return "\n".join(map("\t".join, zip(self.sources, self.targets, strict=True)))
+
+    @property
+    def targets(self) -> list[str]:
+        """Return the translations, or the first of several."""
+        return self.references[0]
 
 
 @dataclass(frozen=True)
-class SampleCorpus:
-    """Text to train on (one reference), to tune on and to test on (two references)."""
+class ExampleData(Result):
+    """Texts to train on (one reference), to tune on and to test on (two references); generated on first use."""
 
-    train: SamplePart
-    tune: SamplePart
-    test: SamplePart
+    num_train: int = TRAIN
+    num_tune: int = TUNE
+    num_test: int = TEST
+    seed: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.num_train} sentence pairs to train, {self.num_tune} to tune, {self.num_test} to test"
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """Return what the texts depend on."""
+        return f"train:{self.num_train}|tune:{self.num_tune}|test:{self.num_test}|seed:{self.seed}"
+
+    @cached_property
+    def train(self) -> ExampleText:
+        """Return the training text."""
+        return _part(self.seed, "train", self.num_train, references=1)
+
+    @cached_property
+    def tune(self) -> ExampleText:
+        """Return the text to tune on."""
+        return _part(self.seed, "tune", self.num_tune, references=2)
+
+    @cached_property
+    def test(self) -> ExampleText:
+        """Return the text to test on."""
+        return _part(self.seed, "test", self.num_test, references=2)
+
+    def save(self, directory: str | Path, progress: Progress = silent) -> None:
+        """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}; memory stays small."""
+        write_sample(directory, self.seed, self.num_train, self.num_tune, self.num_test, progress)
 
 
-def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> SampleCorpus:
-    """The sample of a seed; a smaller part is the beginning of a larger one."""
-    return SampleCorpus(
-        _part(seed, "train", train, references=1),
-        _part(seed, "tune", tune, references=2),
-        _part(seed, "test", test, references=2),
-    )
+def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> ExampleData:
+    """Return the example data of a seed; a smaller part is the beginning of a larger one."""
+    if min(seed, train, tune, test) < 0:
+        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
+    return ExampleData(train, tune, test, seed)
 
 
 def pairs(seed: int, part: str, count: int, reference: int = 0) -> Iterator[Pair]:
-    """The sentence pairs of a part; another `reference` gives the same source with another translation."""
+    """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
     if seed < 0 or count < 0:
-        raise InputError("seeds and sizes must not be negative", remedy="give a number from 0 up")
+        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return islice(_endless(seed, part, reference), count)
 
 
@@ -156,9 +189,9 @@ def _sentence(speaker: Speaker) -> tuple[str, str, str]:
             return written(phrase, speaker.keys)
 
 
-def _part(seed: int, part: str, count: int, references: int) -> SamplePart:
+def _part(seed: int, part: str, count: int, references: int) -> ExampleText:
     first, *others = (list(pairs(seed, part, count, reference)) for reference in range(references))
-    return SamplePart(
+    return ExampleText(
         [pair.source for pair in first],
         tuple([pair.target for pair in reference] for reference in (first, *others)),
         [pair.links for pair in first],
@@ -177,10 +210,10 @@ def write_sample(
     test: int = TEST,
     progress: Progress = silent,
 ) -> None:
-    """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}; memory stays small."""
+    """Write what `ExampleData.save` describes."""
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    with progress("writing the sample", train + tune + test) as advance:
+    with progress("writing example data", train + tune + test) as advance:
         names = ("train.src", "train.trg", "train.align", "train.docids")
         _write([folder / name for name in names], pairs(seed, "train", train), advance)
         for part, count in (("tune", tune), ("test", test)):

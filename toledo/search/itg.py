@@ -13,6 +13,7 @@ how many trees it has.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import NGramForest, rescore
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.features import OPTION_FEATURES, edge_yields, option_features, option_sparse
 from toledo.search.options import NONE, SentenceOptions
@@ -34,6 +35,8 @@ from toledo.search.search import Search, SearchResult, Sentences, Translation, b
 from toledo.search.settings import ITG
 from toledo.search.steps import NO_PHRASE, pack
 from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
 
 ITG_FEATURES = ("itg.monotone", "itg.inverted")
 PHRASE, MONOTONE, INVERTED = 0, 1, 2
@@ -53,22 +56,37 @@ class Joins(NamedTuple):
     goal: int
 
 
-def itg_features(model: Model) -> tuple[str, ...]:
+def itg_features(model: PhraseModel) -> tuple[str, ...]:
     """The features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
     return (*_grammar_features(model), model.feature_names[0])
 
 
-def itg_weights(model: Model) -> Weights:
+def itg_weights(model: PhraseModel) -> Weights:
     """The weights of a model, with some for joins if it has none: an inversion costs as much as a jump of 8 words."""
     given = {"itg.monotone": 0.0, "itg.inverted": -TYPICAL_JUMP * model.weights["distortion"], **model.weights}
     return replace(model.weights, values_by_name=given)
 
 
-def _grammar_features(model: Model) -> tuple[str, ...]:
+def log_unused_weights(model: PhraseModel, search: str) -> None:
+    """Log which weights a search does not use: ITG search those of jumps, all others those of joins."""
+    joins = [name for name in ITG_FEATURES if name in model.weights]
+    if search == "itg" and model.table.reordering is not None:
+        log.warning("ITG search does not use the reordering table of the model, nor the weights of its features")
+    elif search != "itg" and joins:
+        log.warning(
+            "`search=%s` has no %s: these weights are dropped. ITG search has no %s: weights tuned for it leave these "
+            "as they were before",
+            search,
+            ", ".join(joins),
+            ", ".join(name for name in model.feature_names if name not in itg_features(model)),
+        )
+
+
+def _grammar_features(model: PhraseModel) -> tuple[str, ...]:
     return (*model.table.feature_names, *OPTION_FEATURES, *ITG_FEATURES)
 
 
-def grammar_forest(model: Model, options: SentenceOptions, longest_span: int) -> Forest:
+def grammar_forest(model: PhraseModel, options: SentenceOptions, longest_span: int) -> Forest:
     """The forest of one sentence; without words it has one derivation, of no words."""
     joins = _join_spans(options.first, options.stop, longest_span)
     phrases, length = options.begin.size, options.first.shape[0]
@@ -142,7 +160,7 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
 class ITGSearch(Search[NGramForest]):
     """An ITG search with one model and its weights; `itg_weights` gives those of joins if the model has none."""
 
-    def __init__(self, model: Model, settings: ITG = ITG()) -> None:
+    def __init__(self, model: PhraseModel, settings: ITG = ITG()) -> None:
         if len(model.language_models) != 1:
             raise InputError(
                 f"ITG search needs one language model, and the model has {len(model.language_models)}",
@@ -158,7 +176,7 @@ class ITGSearch(Search[NGramForest]):
         """Return the forest of each sentence, whose edges know the n-grams that they complete."""
         return self._run(sentences, threads, progress, lambda found: found)
 
-    def _complete(self, model: Model) -> Model:
+    def _complete(self, model: PhraseModel) -> PhraseModel:
         return model.with_weights(itg_weights(model))
 
     def _search(self, options: SentenceOptions, words: Sequence[str]) -> NGramForest:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from toledo.compiled.hashing import find_pair
 from toledo.compiled.kernels import inlined, kernel
 from toledo.language_model.automaton import Automaton, advance
-from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
+from toledo.phrases.trie import NO_PHRASE, ROOT, PhraseTrie
 
 LN10 = math.log(10.0)
 UNKNOWN_WORD = -1  # in place of a phrase pair: the source word is copied
@@ -144,7 +144,7 @@ def prepare_options(
 
 @kernel
 def sentence_options(
-    trie: Trie,
+    trie: PhraseTrie,
     longest: int,
     table: PreparedTable,
     target_words: NDArray[np.int32],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +117,44 @@ def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) 
     return sentences_from(
         np.concatenate([block.words for block in blocks]), np.concatenate([block.lengths for block in blocks])
     )
+
+
+def encode_texts(
+    texts: Iterable[str] | Path | str, vocabulary: Vocabulary, name: str, *, grow: bool = True
+) -> Sentences:
+    """Encode a file or texts; new words join the vocabulary if it may grow. `name` is the argument, for messages."""
+    if isinstance(texts, str | Path):
+        return read_sentences(texts, vocabulary, grow)
+    lines = [as_text(text, name, place) for place, text in enumerate(texts)]
+    if not lines:
+        raise InputError(f"{name} is empty", argument=name, remedy="give one text or more")
+    for place, line in enumerate(lines):
+        if "\n" in line:
+            raise InputError(
+                f"{name}[{place}] contains a line end", argument=name, segment=place, remedy="give one segment per text"
+            )
+    words, lengths = Encoder(vocabulary, grow).encode("\n".join([*lines, ""]).encode())
+    try:
+        refuse_reserved_words(None, 0, words, lengths, UNKNOWN if grow else BEGIN)
+    except InputError as error:
+        segment = (error.line or 1) - 1
+        message = f"{name}[{segment}]: {error.message}"
+        raise InputError(message, argument=name, segment=segment, remedy=error.remedy) from None
+    return sentences_from(words, lengths)
+
+
+def as_text(text: Any, name: str, place: int) -> str:
+    """Return a text, or that of a result that stands for a text; refuse anything else."""
+    if isinstance(text, str):
+        return text
+    if hasattr(text, "text") and isinstance(text.text, str):
+        return str(text.text)
+    raise TypeError(f"{name}[{place}] is {describe_value(text)}, expected str")
+
+
+def describe_value(value: object) -> str:
+    """Return what a value is, for messages about what it should be."""
+    return repr(value) if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"
 
 
 def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Iterator[Sentences]:

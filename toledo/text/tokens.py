@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from itertools import zip_longest
@@ -21,6 +21,7 @@ from toledo.text.vocabulary import RESERVED, split_words
 
 SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
+RAW_SENTENCE_END = frozenset(".!?。")
 MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
 
 log = logging.getLogger(__name__)
@@ -218,3 +219,15 @@ def sentence_starts(words: list[str]) -> list[bool]:
         elif word not in OPENING:
             expecting = False
     return starts
+
+
+def looks_tokenized(lines: Sequence[str]) -> bool:
+    """Return whether many lines end in a blank and a full stop, as raw text never does."""
+    return sum(line.endswith(" .") for line in lines) > len(lines) / 4
+
+
+def raw_word(lines: Sequence[str]) -> str | None:
+    """Return a word with the full stop of its sentence if many lines end in one, as tokenized text never does."""
+    last = [line.rsplit(maxsplit=1)[-1] for line in lines if line.strip()]
+    raw = [word for word in last if word[-1] in RAW_SENTENCE_END and word[-2:-1].isalnum()]
+    return raw[0] if len(raw) > len(last) / 4 else None

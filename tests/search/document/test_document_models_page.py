@@ -1,14 +1,12 @@
-"""The examples of the page on document models run, and both count what they say."""
+"""The examples of the page on document models run, and all count what they say."""
 
-import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_commands import run_page
 from small_models import small_model
-
-from toledo.search.document.state import DocumentResult
 
 PAGE = Path(__file__).parents[3] / "docs" / "document-models.md"
 SENTENCES = ["das haus ist klein", "das ist das das haus", "klein klein ist", "das haus"]
@@ -20,34 +18,33 @@ def model_and_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page finds where it runs."""
     monkeypatch.chdir(tmp_path)
     small_model().save("model")
-    Path("sample").mkdir()
+    Path("data").mkdir()
     for name, lines in (("test.src", SENTENCES), ("test.docids", IDS)):
-        Path("sample", name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        Path("data", name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def test_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+def test_the_examples() -> None:
+    function, python_class, compiled = PAGE.read_text("utf-8").split("\n## ")
     names: dict[str, Any] = {}
-    exec("\n".join(blocks[:2]), names)
-    result: DocumentResult = names["result"]
-    texts = [one.words for one in result.translations]
-    assert result.features["stutter"] == sum(one == two for text in texts for one, two in pairwise(text))
-    assert result.score == pytest.approx(score_of(result, names["weights"]), abs=1e-6)
-    exec("\n".join(blocks[2:]), names)
-    result = names["result"]
-    texts = [one.words for one in result.translations]
-    assert result.features["listed"] == sum(word in ("house", "small") for text in texts for word in text)
-    assert result.score == pytest.approx(score_of(result, names["weights"]), abs=1e-6)
-    both = names["DocumentSearch"](
-        names["model"],
-        names["DocumentSettings"](steps=500),
-        [names["Stutter"](), names["word_list"](names["model"], ["the"])],
-        names["Weights"]({**names["weights"], "stutter": 1.0}),
-    )
-    (result,) = both.search([names["document"]])
-    assert result.score == pytest.approx(score_of(result, both.weights), abs=1e-6)
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    for part, feature in ((function, "repeats"), (python_class, "stutter"), (compiled, "listed")):
+        assert len(run_page(part, names).splitlines()) == 1
+        check(names, feature)
+    models = {names["Stutter"](): 1.0, names["listed_words"]: 1.5}
+    settings = {"document_ids": names["ids"], "document_models": models, "steps": 500}
+    names["found"] = names["model"].translate_document(names["source"], **settings)
+    check(names, "stutter", "listed")
 
 
-def score_of(result: DocumentResult, weights: dict[str, float]) -> float:
-    return sum(weights[name] * value for name, value in result.features.items())
+def check(names: dict[str, Any], *features: str) -> None:
+    """Check the features of all documents, and their scores, which are sums of features times weights."""
+    weights = {**names["model"].weights, "repeats": -2.0, "stutter": -2.0, "listed": 1.5}
+    if len(features) > 1:
+        weights["stutter"] = 1.0
+    for document in names["found"]:
+        texts = [text.split() for text in document.texts]
+        twice = sum(a == b for text in texts for a, b in pairwise(text))
+        counts = {"listed": sum(word in ("house", "small") for text in texts for word in text)}
+        for feature in features:
+            assert document.features[feature] == counts.get(feature, twice)
+        score = sum(weights[name] * value for name, value in document.features.items())
+        assert document.score == pytest.approx(score, abs=1e-6)

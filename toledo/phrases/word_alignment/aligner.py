@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError, ToledoError
 from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.phrases.settings import Symmetrization
-from toledo.phrases.table import Alignments
+from toledo.phrases.settings import Decoding, Symmetrization
+from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment import hmm, training
 from toledo.phrases.word_alignment.cells import Cells
 from toledo.phrases.word_alignment.decode import decode, most_probable, viterbi
 from toledo.phrases.word_alignment.direction import Direction, cooccurrences, make_direction
-from toledo.phrases.word_alignment.symmetrise import OneWay, symmetrise
+from toledo.phrases.word_alignment.hmm import Transitions
+from toledo.phrases.word_alignment.symmetrize import OneWay, symmetrize
 from toledo.phrases.word_alignment.training import Hmm, initial_hmm, train_ibm1, train_together
 from toledo.progress import Advance, Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
@@ -85,7 +87,6 @@ def _links(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
 log = logging.getLogger(__name__)
 
 AlignmentModel = Literal["ibm1", "hmm", "eflomal"]
-Decoding = Literal["posterior", "viterbi"]
 
 LONGEST = 1000  # the cells of a sentence pair are kept at once: 4 MB for 1000 words on both sides
 
@@ -97,7 +98,7 @@ class AlignmentTraining:
     model: AlignmentModel = "hmm"
     iterations_ibm1: int = 5
     iterations_hmm: int = 5
-    symmetrisation: Symmetrization = "grow-diag-final-and"
+    symmetrization: Symmetrization = "grow-diag-final-and"
     decoding: Decoding = "posterior"
 
     def __post_init__(self) -> None:
@@ -105,14 +106,25 @@ class AlignmentTraining:
             raise ValueError("IBM Model 1 needs at least one iteration, the HMM none or more")
 
 
+class OneWayModel(NamedTuple):
+    """What chooses the links of one direction: p(word | given word), and jumps unless it is IBM Model 1."""
+
+    lexicon: Lexicon
+    transitions: Transitions | None = None
+
+
 @dataclass(frozen=True)
 class AlignmentResult:
-    """Alignments of all sentence pairs, the lexicons of IBM Model 1, and log-likelihoods before each iteration."""
+    """Alignments of all sentence pairs, the lexicons of IBM Model 1, and log-likelihoods before each iteration.
 
-    alignments: Alignments
+    `models` can align other sentence pairs (`toledo.phrases.word_alignment.new_text`).
+    """
+
+    alignments: WordLinks
     lexicons: Lexicons
     forward_likelihoods: tuple[float, ...]
     backward_likelihoods: tuple[float, ...]
+    models: tuple[OneWayModel, OneWayModel]  # those that chose the links; of IBM Model 1 for eflomal
 
 
 def align(
@@ -133,35 +145,37 @@ def align(
     kept = corpus if keep.all() else corpus.select(keep)
     sweeps = config.iterations_ibm1 + (config.iterations_hmm if config.model == "hmm" else 0) + 1
     with progress("aligning words", total=2 * sweeps * len(kept)) as advance:
-        work = _Work(threads, advance)
-        directions = _directions(kept)
+        work = AlignmentWork(threads, advance)
+        directions = both_directions(kept)
         lexicons, likelihoods = _train_ibm1(directions, config.iterations_ibm1, work)
-        if config.model == "eflomal":
-            links = align_with_eflomal(kept)
-        elif config.model == "ibm1":
-            links = _ibm1_links(directions, lexicons, work)
-        else:
-            models = _train_hmm(directions, lexicons, config.iterations_hmm, work)
-            likelihoods = [a + list(model.likelihoods) for a, model in zip(likelihoods, models, strict=True)]
-            links = _hmm_links(models, config.decoding, work)
-    alignments = symmetrise(OneWay(kept.source.offsets, kept.target.offsets, *links), config.symmetrisation, threads)
+        models = OneWayModel(lexicons.forward), OneWayModel(lexicons.backward)
+        if config.model == "hmm":
+            trained = _train_hmm(directions, lexicons, config.iterations_hmm, work)
+            likelihoods = [a + list(model.likelihoods) for a, model in zip(likelihoods, trained, strict=True)]
+            one, other = trained
+            models = OneWayModel(one.lexicon, one.transitions), OneWayModel(other.lexicon, other.transitions)
+        links = (
+            align_with_eflomal(kept) if config.model == "eflomal" else one_way_links(directions, models, config, work)
+        )
+    alignments = symmetrize(OneWay(kept.source.offsets, kept.target.offsets, *links), config.symmetrization, threads)
     return AlignmentResult(
-        alignments if kept is corpus else _with_gaps(alignments, keep),
+        alignments if kept is corpus else with_gaps(alignments, keep),
         lexicons,
         tuple(likelihoods[0]),
         tuple(likelihoods[1]),
+        models,
     )
 
 
 @dataclass(frozen=True)
-class _Work:
+class AlignmentWork:
     """Who does the work, and who hears of it."""
 
     threads: int | None
     advance: Advance
 
 
-def _directions(corpus: ParallelCorpus) -> tuple[Direction, Direction]:
+def both_directions(corpus: ParallelCorpus) -> tuple[Direction, Direction]:
     """p(target | source) and p(source | target)."""
     source, target = len(corpus.source_vocabulary), len(corpus.target_vocabulary)
     return (
@@ -171,7 +185,7 @@ def _directions(corpus: ParallelCorpus) -> tuple[Direction, Direction]:
 
 
 def _train_ibm1(
-    directions: tuple[Direction, Direction], iterations: int, work: _Work
+    directions: tuple[Direction, Direction], iterations: int, work: AlignmentWork
 ) -> tuple[Lexicons, list[list[float]]]:
     trained = [
         train_ibm1(direction, cooccurrences(direction, work.threads), iterations, work.threads, work.advance)
@@ -183,7 +197,7 @@ def _train_ibm1(
 
 
 def _train_hmm(
-    directions: tuple[Direction, Direction], lexicons: Lexicons, iterations: int, work: _Work
+    directions: tuple[Direction, Direction], lexicons: Lexicons, iterations: int, work: AlignmentWork
 ) -> tuple[Hmm, Hmm]:
     start = initial_hmm(directions[0], lexicons.forward), initial_hmm(directions[1], lexicons.backward)
     models = train_together(start, iterations, work.threads, work.advance)
@@ -192,30 +206,27 @@ def _train_hmm(
     return models
 
 
-def _ibm1_links(
-    directions: tuple[Direction, Direction], lexicons: Lexicons, work: _Work
+def one_way_links(
+    directions: tuple[Direction, Direction],
+    models: tuple[OneWayModel, OneWayModel],
+    config: AlignmentTraining,
+    work: AlignmentWork,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    def one_way(direction: Direction, lexicon: Lexicon) -> NDArray[np.int32]:
+    """Return the source position of each target word and the target position of each source word, −1 for none."""
+
+    def one_way(direction: Direction, model: OneWayModel) -> NDArray[np.int32]:
         def links(cells: Cells) -> list[NDArray[np.int32]]:
-            training.infer_ibm1(cells, direction, work.threads)
+            if model.transitions is None:
+                training.infer_ibm1(cells, direction, work.threads)
+            elif config.decoding == "viterbi":
+                return viterbi(cells, direction, model.transitions, work.threads)
+            else:
+                hmm.infer(cells, direction, model.transitions, work.threads)
             return most_probable(cells, direction, work.threads)
 
-        return decode(direction, lexicon, links, work.threads, work.advance)
+        return decode(direction, model.lexicon, links, work.threads, work.advance)
 
-    return one_way(directions[0], lexicons.forward), one_way(directions[1], lexicons.backward)
-
-
-def _hmm_links(models: tuple[Hmm, Hmm], decoding: Decoding, work: _Work) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    def one_way(model: Hmm) -> NDArray[np.int32]:
-        def links(cells: Cells) -> list[NDArray[np.int32]]:
-            if decoding == "viterbi":
-                return viterbi(cells, model.direction, model.transitions, work.threads)
-            hmm.infer(cells, model.direction, model.transitions, work.threads)
-            return most_probable(cells, model.direction, work.threads)
-
-        return decode(model.direction, model.lexicon, links, work.threads, work.advance)
-
-    return one_way(models[0]), one_way(models[1])
+    return one_way(directions[0], models[0]), one_way(directions[1], models[1])
 
 
 def _report(model: str, likelihoods: Sequence[Sequence[float]]) -> None:
@@ -232,10 +243,9 @@ def _warn_of_long_pairs(corpus: ParallelCorpus) -> None:
         )
 
 
-def _with_gaps(alignments: Alignments, keep: NDArray[np.bool_]) -> Alignments:
+def with_gaps(alignments: WordLinks, keep: NDArray[np.bool_]) -> WordLinks:
     """Alignments of the pairs where `keep` is true, and none for the others."""
     counts = np.zeros(keep.size, np.int64)
     counts[keep] = np.diff(alignments.offsets)
-    offsets = np.zeros(keep.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return Alignments(offsets, alignments.links)
+    offsets = offsets_of(counts)
+    return WordLinks(offsets, alignments.links)

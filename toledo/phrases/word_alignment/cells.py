@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.word_alignment.direction import Direction, for_rows
 
@@ -39,8 +40,7 @@ def blocks(direction: Direction, size: int = BLOCK) -> Iterator[Cells]:
     """
     lengths = np.diff(direction.word_offsets)
     bounds = _bounds((direction.given_lengths + 1) * (lengths + 1), size)
-    starts = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum((direction.given_lengths + 1) * lengths, out=starts[1:])
+    starts = offsets_of((direction.given_lengths + 1) * lengths)
     memory = np.empty(
         max((int(starts[last] - starts[first]) for first, last in pairwise(bounds)), default=0), np.float32
     )
@@ -50,8 +50,7 @@ def blocks(direction: Direction, size: int = BLOCK) -> Iterator[Cells]:
 
 def _bounds(numbers: NDArray[np.int64], size: int) -> list[int]:
     """Where to cut so that the numbers between two cuts add up to at most `size`, if they can."""
-    ends = np.zeros(numbers.size + 1, np.int64)
-    np.cumsum(numbers, out=ends[1:])
+    ends = offsets_of(numbers)
     bounds = [0]
     while bounds[-1] < numbers.size:
         last = int(np.searchsorted(ends, ends[bounds[-1]] + size, side="right")) - 1

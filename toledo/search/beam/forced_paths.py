@@ -17,7 +17,7 @@ from toledo.compiled.hashing import find_pair
 from toledo.compiled.heap import grown
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.language_model.automaton import advance, begin_state
-from toledo.phrases.trie import NO_PHRASE, ROOT, Trie
+from toledo.phrases.trie import NO_PHRASE, ROOT, PhraseTrie
 from toledo.search.beam.cubes import MIX, EdgeArrays, SearchLattice, edges_with_room
 from toledo.search.options import (
     DISCONTINUOUS,
@@ -51,7 +51,7 @@ class Placed(NamedTuple):
 
 @kernel
 def place_phrases(
-    trie: Trie,
+    trie: PhraseTrie,
     option_offsets: NDArray[np.int32],
     longest: int,
     pair_target: NDArray[np.int32],

@@ -1,24 +1,11 @@
-"""How to search documents: settings of a search, and their form as a TOML file.
-
-    [search]                            fields of `DocumentSettings`
-    accept = "annealing:start=2.0,end=0.1"
-    steps = 100000
-
-    [operations]                        relative frequencies, and the parameters of operations
-    change = 0.8
-
-    [weights]                           of document models, and of features whose weights differ from the model's
-    "document.parity" = 0.5
-
-A table [provenance] says where a result came from; it is not read.
-"""
+"""Settings of a search of documents, and their form as a configuration file of the command line."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
@@ -26,7 +13,7 @@ import tomli_w
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer
-from toledo.settings import Meta, Registry, Settings, converted, unknown_name
+from toledo.settings import Meta, Registry, Settings, unknown_name
 
 OPERATIONS = ("change", "swap", "move", "resegment", "retranslate", "regroup", "reposition")
 STARTS = ("beam", "random")
@@ -202,6 +189,15 @@ class DocumentSettings(Settings):
         """Return what `operations` stands for."""
         return cast(Operations, self.operations)
 
+    def changed(self, given: Mapping[str, Any]) -> DocumentSettings:
+        """Return these settings with others; a `start` that is a file of derivations is left out."""
+        values = dict(given)
+        if isinstance(values.get("operations"), Mapping):
+            values["operations"] = self.weighted_operations.changed(values["operations"])
+        if "start" in values and str(values["start"]) not in STARTS and Path(values["start"]).is_file():
+            del values["start"]
+        return replace(self, **values)
+
     def visit(self, words: int, sentences: int) -> int:
         """Return how many steps in a row are for one sentence of a document; 0: each is for any.
 
@@ -233,74 +229,24 @@ def bleu_settings(settings: DocumentSettings, guided: bool = False) -> DocumentS
 
 
 CONFIGURATION = "document.toml"
-CORRECT = "correct this value; the documentation of document search lists all settings"
-TABLES = ("search", "operations", "weights", "provenance")
 
 
-@dataclass(frozen=True)
-class DocumentConfiguration:
-    """What a file or options say: some fields of `DocumentSettings`, operations, and weights."""
-
-    search: Mapping[str, Any] = field(default_factory=dict)
-    operations: Mapping[str, float] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, value in self.weights.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise InputError(f"the weight of {name} is {value!r}", remedy="every weight must be a finite number")
-        try:
-            self.settings()
-        except InputError as error:
-            raise type(error)(error.message, argument=error.argument, remedy=error.remedy or CORRECT) from None
-
-    def changed(self, other: DocumentConfiguration) -> DocumentConfiguration:
-        """Return this one with what another says; if that names operations, the others are not used."""
-        named = any(name in other.operations for name in OPERATIONS)
-        kept = {name: value for name, value in self.operations.items() if not (named and name in OPERATIONS)}
-        return DocumentConfiguration(
-            {**self.search, **other.search}, {**kept, **other.operations}, {**self.weights, **other.weights}
-        )
-
-    def settings(self, base: DocumentSettings | None = None) -> DocumentSettings:
-        """Return settings with what is said here, and else those of `base`."""
-        base = base or DocumentSettings()
-        given = converted(DocumentSettings, self.search, "a document search")
-        return replace(base, **given, operations=base.weighted_operations.changed(self.operations))
-
-
-def configuration_of(settings: DocumentSettings, weights: Mapping[str, float]) -> DocumentConfiguration:
-    """Return all that settings say, so that the same search can be made again."""
-    names = [one.name for one in fields(settings) if one.name not in ("accept", "operations")]
-    values = {name: getattr(settings, name) for name in names}
-    search = {name: value for name, value in values.items() if value is not None and value is not False}
+def options_of(settings: DocumentSettings, document_models: Mapping[str, float]) -> dict[str, Any]:
+    """Return settings and document models as options of `toledo document translate`, to repeat the search."""
     accept = settings.acceptance
     chosen = ",".join(f"{name}={json.dumps(value)}" for name, value in asdict(accept).items() if value != ())
-    search["accept"] = f"{accept.name}:{chosen}" if chosen else accept.name
-    return DocumentConfiguration(search, asdict(settings.weighted_operations), weights)
+    values = {name: getattr(settings, name) for name in ("start", "steps", "max_rejected", "seconds", "seed", "record")}
+    found = {name.replace("_", "-"): value for name, value in values.items() if value is not None}
+    return {
+        "accept": f"{accept.name}:{chosen}" if chosen else accept.name,
+        **found,
+        "operation": [f"{name}={value!r}" for name, value in asdict(settings.weighted_operations).items()],
+        "document-model": [f"{name}={float(value)!r}" for name, value in document_models.items()],
+    }
 
 
-def read_configuration(path: str | Path) -> DocumentConfiguration:
-    """Read a file; unknown names and values of another type are refused."""
-    from toledo.storage import read_toml  # imports NumPy
-
-    content = read_toml(Path(path))
-    try:
-        for name, table in content.items():
-            if name not in TABLES:
-                raise unknown_name("table", f"[{name}]", list(TABLES))
-            if not isinstance(table, dict):
-                raise InputError(f"{name} is not a table", remedy=f"write a line [{name}] above its values")
-        return DocumentConfiguration(*(content.get(name, {}) for name in TABLES[:3]))
-    except InputError as error:
-        raise type(error)(error.message, file=path, argument=error.argument, remedy=error.remedy) from None
-
-
-def write_configuration(
-    path: str | Path, configuration: DocumentConfiguration, provenance: Mapping[str, Any] | None = None
-) -> None:
-    """Write a file atomically."""
-    tables: dict[str, Any] = {name: dict(getattr(configuration, name)) for name in TABLES[:3]}
-    tables["provenance"] = dict(provenance or {})
+def write_options(path: str | Path, command: str, options: Mapping[str, Any], signature: str = "") -> None:
+    """Write options of a command of `toledo document` as a configuration file."""
     with atomic_writer(path) as stream:
-        stream.write(tomli_w.dumps({name: table for name, table in tables.items() if table}))
+        stream.write(f"# {signature}\n" if signature else "")
+        stream.write(tomli_w.dumps({"document": {command: dict(options)}}))

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.forest.linear import Rows
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History, Round
@@ -35,6 +34,7 @@ from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu
 from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
 from toledo.tuning.documents.chains import Floats
+from toledo.tuning.documents.settings import DocumentPRO, Which
 from toledo.tuning.loop import TuningResult
 from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
 from toledo.tuning.weight_space import WeightSpace
@@ -42,36 +42,8 @@ from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
-Which = Literal["consecutive", "all"]
-Source = Literal["model", "bleu"]
 Judge = Callable[[Weights], float]
 MAY_BE_NEGATIVE = ("word.penalty", "phrase.penalty")
-
-
-@dataclass(frozen=True)
-class DocumentPRO:
-    """Pairs of each state with the next one, or with all later ones.
-
-    States are those of a search by the model or for BLEU (`decoding`), recorded as `record` says (see `Recording`).
-    `positive` sets negative weights to zero except for penalties, which may be bonuses. A round searches with the
-    weights of the round before.
-    """
-
-    pairs: Which = "all"
-    decoding: Source = "model"
-    positive: bool = True
-    record: int | str = "logarithmic"
-    rounds: int = 1
-    steps: int = 100_000
-    start: str = "random"
-    l2: float = 1.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.pairs not in get_args(Which) or self.decoding not in get_args(Source):
-            raise ValueError("pairs are consecutive or all; states those of the model's search or of one for bleu")
-        if self.rounds < 1 or not self.l2 >= 0.0:
-            raise ValueError("PRO makes at least one round, and l2 is not negative")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +71,7 @@ Ranking = Callable[[Weights, int], RankingRound]
 
 def rank_documents(
     pro: DocumentPRO,
-    model: Model,
+    model: PhraseModel,
     documents: Sequence[Document],
     models: Sequence[DocumentModel],
     weights: Weights,
@@ -134,7 +106,7 @@ def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], 
 
 def search_states(
     pro: DocumentPRO,
-    model: Model,
+    model: PhraseModel,
     documents: Sequence[Document],
     models: Sequence[DocumentModel],
     weights: Weights,

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint, digest, plain
 from toledo.runs.history import History
@@ -26,10 +26,10 @@ from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
-from toledo.settings import Meta, Settings
 from toledo.text.corpus import Document
 from toledo.tuning.documents.chains import Chains, ChainSettings, Floats
-from toledo.tuning.documents.ranking import DocumentPRO, rank_documents, tune_by_ranking
+from toledo.tuning.documents.ranking import rank_documents, tune_by_ranking
+from toledo.tuning.documents.settings import DocumentGradient, DocumentMethod, DocumentPRO
 from toledo.tuning.loop import LoopSettings
 from toledo.tuning.minimum_risk.adaptation import GainAdaptation
 from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, MinimumRisk
@@ -81,55 +81,37 @@ def _next(found: list[tuple[float, float, float]], change: float) -> float:
     return point + math.copysign(change, ratio)
 
 
-@dataclass(frozen=True)
-class DocumentGradient(Settings):
-    """Stochastic gradients of expected BLEU, from samples of document chains."""
+def document_trainer(method: DocumentGradient, sparse: bool) -> MinimumRisk:
+    """Return the trainer; many sparse features take smaller steps."""
+    return replace(
+        DOCUMENT_RISK,
+        objective=method.objective,
+        batch=method.batch,
+        steps=method.gradient_steps,
+        annealing=COOLING if method.annealing else None,
+        l2=(L2_OF_SPARSE if sparse else 0.0) if method.l2 is None else method.l2,
+        coupled=method.coupled,
+        adaptation=GainAdaptation(step=STEP_OF_SPARSE) if sparse else GainAdaptation(),
+    )
 
-    objective: Literal["expected-bleu", "corpus-expected-bleu"] = "corpus-expected-bleu"
-    rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 12
-    batch: Annotated[int, Meta(ge=1, description="Number of documents for each step.")] = 15
-    steps: Annotated[int, Meta(ge=1, description="Number of gradient steps in a round.")] = 8
-    initial_factor: Annotated[float, Meta(description="Multiply the initial weights by this factor.")] = 3.0
-    num_samples: Annotated[int, Meta(ge=2, description="Number of samples of each document for a step.")] = 20
-    every: Annotated[float, Meta(gt=0, description="Steps of the sampler per source word between samples.")] = 1.0
-    burn_in: Annotated[float, Meta(ge=0, description="Steps of the sampler per source word before samples.")] = 5.0
-    l2: Annotated[float | None, Meta(description="L2 penalty; by default 0.0001 with sparse features, else 0.")] = None
-    annealing: Annotated[bool, Meta(description="Lower the temperature from step to step.")] = False
-    coupled: Annotated[bool, Meta(description="Use covariances over whole documents.")] = False
-    match_length: Annotated[
-        bool, Meta(description="After training, adjust the word penalty until output length matches the references.")
-    ] = True
 
-    def trainer(self, sparse: bool) -> MinimumRisk:
-        """Return the trainer; many sparse features take smaller steps."""
-        return replace(
-            DOCUMENT_RISK,
-            objective=self.objective,
-            batch=self.batch,
-            steps=self.steps,
-            annealing=COOLING if self.annealing else None,
-            l2=(L2_OF_SPARSE if sparse else 0.0) if self.l2 is None else self.l2,
-            coupled=self.coupled,
-            adaptation=GainAdaptation(step=STEP_OF_SPARSE) if sparse else GainAdaptation(),
-        )
-
-    def chains(self, seed: int) -> ChainSettings:
-        """Return how documents are sampled; the first burn-in of a chain is longer."""
-        return ChainSettings(self.num_samples, self.every, max(6.0 * self.burn_in, 1.0), self.burn_in, seed=seed)
+def chain_settings(method: DocumentGradient, seed: int) -> ChainSettings:
+    """Return how documents are sampled; the first burn-in of a chain is longer."""
+    return ChainSettings(method.num_samples, method.every, max(6.0 * method.burn_in, 1.0), method.burn_in, seed=seed)
 
 
 @dataclass(frozen=True)
 class DocumentTask:
     """A model with document models, the documents to tune on, and those that select the best round, if any."""
 
-    model: Model
+    model: PhraseModel
     documents: Sequence[Document]
     models: Sequence[DocumentModel] = ()
     dev: Sequence[Document] | None = None
     seed: int = 1
     threads: int | None = None
 
-    def configuration(self, method: DocumentPRO | DocumentGradient, start: Weights) -> dict[str, Any]:
+    def configuration(self, method: DocumentMethod, start: Weights) -> dict[str, Any]:
         """Return what the result depends on; more rounds may be added to the same run."""
         own = {name: value for name, value in plain(method).items() if name not in ("rounds", "seed")}
         return {
@@ -155,7 +137,7 @@ class DocumentTask:
         """Return the BLEU of what a search finds."""
         return BLEU(smooth_method="none").score(self.statistics(documents, weights))
 
-    def start(self, method: DocumentPRO | DocumentGradient, weights: Weights, added: Sequence[str]) -> Weights:
+    def start(self, method: DocumentMethod, weights: Weights, added: Sequence[str]) -> Weights:
         """Return the weights to start from: gradients begin with a sharper distribution, except for `added` models."""
         if isinstance(method, DocumentPRO):
             return weights
@@ -176,31 +158,26 @@ def _digests(documents: Sequence[Document], prefix: str = "") -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class DocumentTuning:
-    """The weights of the best round, or the mean of some `rounds`.
+class TunedDocuments:
+    """The weights of the best round if `by_score`, or the mean of those of the `averaged` rounds.
 
     `matched` says that the word penalty was adjusted after that.
     """
 
     weights: Weights
     history: History
-    rounds: range
-    best: bool
+    averaged: range
+    by_score: bool
     matched: bool = False
-
-    @property
-    def score(self) -> float:
-        """Return the mean score of these rounds; without dev documents it is expected BLEU, except for ranking."""
-        return float(np.mean([self.history.scores[number] for number in self.rounds]))
 
 
 def tune_documents(
     task: DocumentTask,
     start: Weights,
-    method: DocumentPRO | DocumentGradient,
+    method: DocumentMethod,
     checkpoint: Checkpoint | None = None,
     progress: Progress = silent,
-) -> DocumentTuning:
+) -> TunedDocuments:
     """Tune the weights of a model and of document models."""
     dev = None if task.dev is None else partial(task.score, task.dev)
     if isinstance(method, DocumentPRO):
@@ -211,17 +188,16 @@ def tune_documents(
 
         ranked = tune_by_ranking(method, start, ranking, partial(task.score, task.documents), dev, checkpoint)
         best = ranked.history.best
-        return DocumentTuning(ranked.weights, ranked.history, range(best, best + 1), best=True)
-    source = DocumentSource(Chains(task.model, task.documents, task.models, method.chains(task.seed)), dev)
+        return TunedDocuments(ranked.weights, ranked.history, range(best, best + 1), by_score=True)
+    source = DocumentSource(Chains(task.model, task.documents, task.models, chain_settings(method, task.seed)), dev)
     rounds = UNTIL_ANNEALED if method.annealing else method.rounds
     settings = LoopSettings(rounds, seed=task.seed, threads=task.threads)
     average = 0 if dev else max(method.rounds // 2, 1)
-    trainer = method.trainer(sparse=task.model.sparse is not None)
+    trainer = document_trainer(method, sparse=task.model.sparse is not None)
     found = train(trainer, start, source, settings, average=average, checkpoint=checkpoint, progress=progress)
     best = found.history.best
     own = last_rounds(found.history, average) if average else range(best, best + 1)
-    tuned = DocumentTuning(found.weights, found.history, own, dev is not None)
-    if not method.match_length or LENGTH in found.weights.frozen:
-        return tuned
-    weights = match_length(partial(task.statistics, task.documents), found.weights)
-    return replace(tuned, weights=weights, matched=True)
+    weights, matched = found.weights, method.match_length and LENGTH not in found.weights.frozen
+    if matched:
+        weights = match_length(partial(task.statistics, task.documents), weights)
+    return TunedDocuments(weights, found.history, own, dev is not None, matched)

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
@@ -30,9 +31,11 @@ from scipy.sparse.linalg import svds
 from toledo import storage
 from toledo.compiled.kernels import inner_kernel
 from toledo.errors import InputError
+from toledo.files import read_lines
 from toledo.search.document.arrays import State, Text
 from toledo.search.document.models.model import FRACTION, NOTHING, DocumentModel, Known
 from toledo.search.options import SentenceOptions
+from toledo.text.vocabulary import split_words
 
 PRESENT, SAVED = range(2)  # of `WordVectors.totals`
 
@@ -192,6 +195,31 @@ class SemanticSpace:
     @classmethod
     def train(
         cls,
+        texts: Iterable[str] | str | Path,
+        *,
+        document_ids: Iterable[str] | str | Path,
+        dimensions: int = 50,
+        stop_words: int = 100,
+        min_count: int = 5,
+        seed: int = 1,
+    ) -> SemanticSpace:
+        """Train a space on tokenized texts, of which `document_ids` says the document of each: lists, or files.
+
+        Content words are those that occur at least `min_count` times, without the most frequent `stop_words`.
+        """
+        lines, ids = (list(read_lines(one) if isinstance(one, str | Path) else one) for one in (texts, document_ids))
+        if len(lines) != len(ids):
+            remedy = "item i of each must belong together; look for lost or added lines"
+            raise InputError(f"texts has {len(lines)} segments, document_ids {len(ids)}", remedy=remedy)
+        rest = iter(lines)
+        documents = [[split_words(next(rest)) for _ in own] for _, own in groupby(ids)]
+        if len(documents) > len(set(ids)):
+            raise InputError("document_ids: a document comes back after others", remedy="sort the lines by document")
+        return cls.from_documents(documents, dimensions, stop_words, min_count, seed=seed)
+
+    @classmethod
+    def from_documents(
+        cls,
         documents: TextDocuments,
         dimensions: int = 50,
         stop_words: int = 100,
@@ -199,7 +227,7 @@ class SemanticSpace:
         context: int = 30,
         seed: int = 1,
     ) -> SemanticSpace:
-        """Train a space on a text.
+        """Train a space on documents of sentences of words.
 
         Content words are those that occur at least `min_count` times, without the most frequent `stop_words`.
         """

@@ -1,0 +1,29 @@
+"""The page on choosing runs as printed: what it does for lists, and with a model."""
+
+from pathlib import Path
+
+import pytest
+from page_commands import run_page
+
+PAGE = Path(__file__).parents[2] / "docs" / "choosing.md"
+
+
+@pytest.fixture
+def sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    return PAGE.read_text(encoding="utf-8").split("\n## ")
+
+
+def test_choosing_among_samples(sections: list[str]) -> None:
+    names: dict[str, object] = {}
+    run_page(sections[0], names)
+    run_page(sections[1].split("```sh", 1)[1].split("```\n", 1)[1], names)  # what needs no model
+
+
+def test_choosing_with_a_model(sections: list[str]) -> None:
+    run_page(sections[0] + sections[1])
+    outputs = [Path(f"test.{name}").read_text(encoding="utf-8").splitlines() for name in ("out", "viterbi", "mbr")]
+    assert [len(lines) for lines in outputs] == [50, 50, 50]
+    (scale,) = [section for section in sections if section.startswith("The scale")]
+    assert run_page(scale).count("best: ") == 2
+    assert Path("ruled").is_dir()

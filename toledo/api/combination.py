@@ -1,0 +1,396 @@
+"""Combine the outputs of several systems into one.
+
+    combination = Combination.tune({"one": a, "two": b, "three": c}, references)
+    combination.run({"one": d, "two": e, "three": f})
+
+What is written while tuning, and how text is read and written, is in `toledo.combination.lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack
+
+import toledo
+from toledo.api.inputs import (
+    Lists,
+    ReferenceTexts,
+    Runs,
+    Texts,
+    name_systems,
+    read_groups,
+    read_texts,
+    text_file,
+)
+from toledo.combination.combiner import DESCRIPTION, RESULT, Combiner
+from toledo.combination.features import Feature
+from toledo.combination.lines import (
+    CombinedLine,
+    ModelSources,
+    best_first,
+    combine_texts,
+    in_order,
+    read_hypotheses,
+    tune_lines,
+)
+from toledo.combination.network import NULL
+from toledo.combination.settings import CombinationObjective, CombinationSettings
+from toledo.combination.tuning import TuningRun
+from toledo.consensus.choosing import as_hypotheses
+from toledo.consensus.rule import Rule, check_scale, make_search_rule
+from toledo.errors import InputError
+from toledo.files import require_output_directory, require_readable
+from toledo.forest.forest import Forest
+from toledo.formats.list_files import side_by_side
+from toledo.language_model.model import LanguageModel
+from toledo.metrics.metric import Metric
+from toledo.metrics.shapes import length_error
+from toledo.progress import Progress, silent
+from toledo.reports.networks import network_page, shown_segment
+from toledo.reports.page import Page
+from toledo.results import DECIMALS, Result, TableResult, table
+from toledo.settings import Named
+from toledo.weights import Weights
+
+RUN = "run"  # folder of finished stages
+BEST_TEXTS = 100  # that a rule looks at
+
+SystemOutputs: TypeAlias = Mapping[str, Texts | Lists] | Sequence[Texts | Lists]
+
+
+class CombinationArguments(TypedDict, total=False):
+    """Named arguments of tuning."""
+
+    sources: Texts | None
+    language: str
+    tokenized: bool
+    lm_text: Texts | Sequence[Texts]
+    language_models: Sequence[LanguageModel | str | Path]
+    lm_order: int
+    bias: float | None
+    objective: CombinationObjective
+    features: Sequence[str | Feature]
+    skeletons: int | None
+    entropy: Sequence[float]
+    l2: float
+    output: str | Path | None
+    resume: bool
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Combined(Result):
+    """A combined text, what it is worth to the rule, and the systems that vote for each of its words."""
+
+    text: str
+    score: float
+    votes: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+    segment: int = 0
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, eq=False)
+class Combination(TableResult):
+    """What each system is worth, and all that is needed to combine other outputs of the same systems."""
+
+    combiner: Combiner
+
+    @classmethod
+    def tune(
+        cls,
+        systems: SystemOutputs,
+        references: ReferenceTexts,
+        *,
+        sources: Texts | None = None,
+        language: str = "en",
+        tokenized: bool = False,
+        lm_text: Texts | Sequence[Texts] = (),
+        language_models: Sequence[LanguageModel | str | Path] = (),
+        lm_order: int = 5,
+        bias: float | None = None,
+        objective: CombinationObjective = "lattice-expected-bleu",
+        features: Sequence[str | Feature] = ("novel.bigram",),
+        skeletons: int | None = None,
+        entropy: Sequence[float] = (1.0, 3.0),
+        l2: float = 1e-4,
+        output: str | Path | None = None,
+        resume: bool = False,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Combination:
+        """Find out what each system is worth, on segments with references.
+
+        Systems are texts or lists by name. Texts are raw, of this `language`, or `tokenized`. `lm_text` (a text, or
+        files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias` (by
+        default that of lowest perplexity). With `output` the combination is saved there, and so is each finished stage.
+        """
+        names = tuple(name for name in features if isinstance(name, str))
+        functions = [one for one in features if not isinstance(one, str)]
+        settings = CombinationSettings(
+            language, tokenized, lm_order, bias, objective, names, skeletons, tuple(entropy), l2
+        )
+        named = _named(systems)
+        if RESULT in named:
+            raise InputError(f"no system can be called {RESULT}", argument="systems", remedy="give it another name")
+        models = ModelSources(language_models, _texts(lm_text, "lm_text"))
+        run = _begin(output, resume, threads, progress)
+        require_readable(*(one for one in language_models if isinstance(one, str | Path) and not Path(one).is_dir()))
+        segments = list(_segments(named, list(named)))
+        groups = read_groups(references, [""] * len(segments))
+        if sources is not None and (lines := len(read_texts(sources, "sources"))) != len(segments):
+            raise length_error("systems", len(segments), "sources", lines)
+        combiner = tune_lines(segments, groups, [*named], settings, models, run, functions)
+        if output is not None:
+            combiner.save(output, keep=RUN)
+            run.remove()
+        return cls(combiner)
+
+    def run(
+        self,
+        systems: SystemOutputs,
+        *,
+        rule: Named[Rule] = "viterbi",
+        metric: Named[Metric] | None = None,
+        scale: float = 1.0,
+        size: int = BEST_TEXTS,
+        threads: int | None = None,
+    ) -> list[str]:
+        """Combine the outputs of the systems into one.
+
+        Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
+        found; a rule by name looks at the `size` best texts.
+        """
+        return list(self.iter_run(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads))
+
+    def iter_run(
+        self,
+        systems: SystemOutputs,
+        *,
+        rule: Named[Rule] = "viterbi",
+        metric: Named[Metric] | None = None,
+        scale: float = 1.0,
+        size: int = BEST_TEXTS,
+        threads: int | None = None,
+    ) -> Iterator[str]:
+        """Combine segment by segment as `run` does, for pipes."""
+        chosen = _rule(rule, metric, scale, size)
+        return (line.text for line in self._lines(systems, chosen, scale, threads))
+
+    def decode(
+        self,
+        systems: SystemOutputs,
+        *,
+        rule: Named[Rule] = "viterbi",
+        metric: Named[Metric] | None = None,
+        scale: float = 1.0,
+        size: int = BEST_TEXTS,
+        threads: int | None = None,
+    ) -> list[Combined]:
+        """Combine as `run` does, with scores, and with the systems that vote for each word."""
+        lines = self._lines(systems, _rule(rule, metric, scale, size), scale, threads)
+        return [
+            Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
+        ]
+
+    def forest(self, systems: SystemOutputs, *, threads: int | None = None) -> list[Forest]:
+        """Return the lattice of each segment, with votes as base scores; `weights` are for its features."""
+        return [line.combined.forest for line in self._lines(systems, _rule(), 1.0, threads)]
+
+    def show(
+        self,
+        systems: SystemOutputs,
+        segments: Sequence[int] = (0,),
+        *,
+        sources: Texts | None = None,
+        references: Texts | Sequence[Texts] = (),
+        threads: int | None = None,
+    ) -> Page:
+        """Draw the confusion networks of some segments; `references` are one text, or several, to show beside them."""
+        chosen = sorted(set(segments))
+        beside = [read_texts(sources, "sources") if sources is not None else [], *_texts(references, "references")]
+        lines = list(self._lines(systems, _rule(), 1.0, threads, only=chosen))
+        if len(lines) < len(chosen):
+            remedy = "segments are counted from 0"
+            raise InputError(f"there is no segment {chosen[len(lines)]}", argument="segments", remedy=remedy)
+        shown = [shown_segment(self.combiner, *numbered, beside) for numbered in zip(chosen, lines, strict=True)]
+        return network_page("Combined outputs", shown, self.shares, self.weights)
+
+    def save(self, path: str | Path) -> None:
+        """Write a directory; one that is there already is replaced whole. Features that are functions are left out."""
+        self.combiner.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, features: Sequence[Feature] = ()) -> Combination:
+        """Read what `save` wrote; features that are functions must be given again."""
+        return cls(Combiner.load(path, features))
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return self.combiner.systems
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """What the vote of each system is worth."""
+        return self.combiner.second.weights.shares
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the features."""
+        return self.combiner.second.weights.features
+
+    @property
+    def bleu(self) -> Mapping[str, float]:
+        """The BLEU of each system and of their combination on the tuning set."""
+        return self.combiner.bleu
+
+    @property
+    def signature(self) -> str:  # type: ignore[override]
+        """How the outputs are combined."""
+        settings = self.combiner.settings
+        text = "tokenized" if settings.tokenized else f"language:{settings.language}"
+        entropy = ",".join(f"{one:g}" for one in settings.entropy)
+        return (
+            f"systems:{len(self.systems)}|objective:{settings.objective}|entropy:{entropy}|bias:{settings.bias:g}"
+            f"|{text}|version:{toledo.__version__}"
+        )
+
+    def __str__(self) -> str:
+        rows = [["system", "BLEU", "share"]]
+        for name, score in self.bleu.items():
+            rows.append([name, f"{score:.2f}", f"{self.shares[name]:.3f}" if name in self.shares else ""])
+        return "\n".join(table(rows, left=[0]))
+
+    def __repr__(self) -> str:
+        return f"Combination({', '.join(self.systems)}; BLEU {self.bleu[RESULT]:.2f})"
+
+    def rows_as_dicts(self) -> list[dict[str, Any]]:
+        """Return one row for each system and one for the combination."""
+        return [{"system": name, "bleu": score, "share": self.shares.get(name)} for name, score in self.bleu.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return scores, shares and weights, ready for JSON."""
+        weights = {name: value for name, value in self.weights.items() if value or "." not in name}
+        found: dict[str, Any] = {"bleu": self.bleu, "shares": self.shares, "weights": weights}
+        rounded = {
+            key: {name: round(value, DECIMALS) for name, value in values.items()} for key, values in found.items()
+        }
+        numbers = {"scale": round(self.combiner.second.scale, DECIMALS), "bias": self.combiner.settings.bias}
+        return {**rounded, **numbers, "signature": self.signature}
+
+    def _lines(
+        self,
+        systems: SystemOutputs,
+        rule: Rule,
+        scale: float,
+        threads: int | None,
+        only: Sequence[int] | None = None,
+    ) -> Iterator[CombinedLine]:
+        given = in_order(_named(systems), self.systems)
+        segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
+        return combine_texts(self.combiner, segments, rule, scale, only=only, threads=threads)
+
+    def _votes(self, line: CombinedLine) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        path = self.combiner.path(line.combined)
+        if path is None:
+            return ()
+        arcs = path.network.arcs()
+        spoken = [arc for arc in path.arcs if arcs.words[arc] != NULL]
+        voters = [arcs.systems[arcs.vote_offsets[arc] : arcs.vote_offsets[arc + 1]].tolist() for arc in spoken]
+        names = (tuple(self.systems[system] for system in one) for one in voters)
+        return tuple(zip(line.combined.words, names, strict=True))
+
+
+def combine(
+    systems: SystemOutputs,
+    *,
+    tune: tuple[SystemOutputs, ReferenceTexts],
+    rule: Named[Rule] = "viterbi",
+    metric: Named[Metric] | None = None,
+    scale: float = 1.0,
+    size: int = BEST_TEXTS,
+    threads: int | None = None,
+    **settings: Unpack[CombinationArguments],
+) -> list[str]:
+    """Combine the outputs of systems that are tuned on other outputs of theirs, `tune`, which have references.
+
+    Further arguments are those of `Combination.tune`.
+    """
+    combination = Combination.tune(*tune, threads=threads, **settings)
+    return combination.run(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads)
+
+
+def _begin(output: str | Path | None, resume: bool, threads: int | None, progress: Progress) -> TuningRun:
+    if output is None:
+        if resume:
+            raise InputError("there is no run to continue", argument="resume", remedy="give `output`")
+        return TuningRun(None, False, threads, progress)
+    require_output_directory(output, DESCRIPTION, RUN)
+    run = TuningRun(Path(output) / RUN, resume, threads, progress)
+    run.require_new()
+    return run
+
+
+def _rule(
+    rule: Named[Rule] = "viterbi", metric: Named[Metric] | None = None, scale: float = 1.0, size: int = BEST_TEXTS
+) -> Rule:
+    check_scale(scale)
+    if size < 1:
+        raise InputError(f"size is {size}, expected an int of at least 1", argument="size")
+    made = make_search_rule(rule, metric, size=size)
+    if scale != 1.0 and not made.has_scale:
+        raise InputError(f"rule {made.name!r} has no scale", argument="scale", remedy="leave `scale` out")
+    return made
+
+
+def _named(systems: SystemOutputs) -> dict[str, Any]:
+    if isinstance(systems, str | bytes | PathLike):
+        raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
+    named = dict(systems) if isinstance(systems, Mapping) else dict(name_systems(list(systems)))
+    if len(named) < 2:
+        raise InputError("a combination needs two systems or more", argument="systems", remedy="give more systems")
+    return named
+
+
+def _segments(systems: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str]]]:
+    """Yield for each segment what each system says; nothing for systems that are None."""
+    present = [name for name in names if systems[name] is not None]
+    places = [
+        str(given) if isinstance(given := systems[name], str | PathLike) else f"system {name!r}" for name in present
+    ]
+    for said in side_by_side([_outputs(name, systems[name]) for name in present], places):
+        own = dict(zip(present, said, strict=True))
+        yield [own.get(name, []) for name in names]
+
+
+def _outputs(name: str, given: Any) -> Iterator[list[str]]:
+    """Yield what a system says to each segment, best first."""
+    argument = f"systems[{name!r}]"
+    if isinstance(given, Runs):
+        raise InputError(f"{argument} has several runs", argument="systems", remedy="give each run a name of its own")
+    if isinstance(given, str | PathLike):
+        yield from read_hypotheses(text_file(given, argument))
+        return
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable):
+        raise TypeError(f"{argument} is a {type(given).__name__}, expected texts")
+    for segment, one in enumerate(given):
+        samples = [one] if isinstance(one, str) or hasattr(one, "text") else one
+        found = as_hypotheses(samples, f"{argument}[{segment}]")
+        texts = [sample.text for sample in found]
+        scores = [sample.logprob if sample.score is None else sample.score for sample in found]
+        yield [text for text in best_first(texts, scores) if text.strip()]
+
+
+def _texts(given: Texts | Sequence[Texts], argument: str) -> list[list[str]]:
+    """Return one text, or several."""
+    if isinstance(given, str | PathLike):
+        return [read_texts(given, argument)]
+    items: list[Any] = list(given)
+    if items and all(isinstance(item, str) for item in items):
+        return [read_texts(items, argument)]
+    return [read_texts(item, argument) for item in items]

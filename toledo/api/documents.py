@@ -1,0 +1,427 @@
+"""Translate whole documents, search for the highest reachable BLEU, and tune the weights of document models."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+
+from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
+from toledo.api.model import Model
+from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
+from toledo.api.tune import Tuning
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, require_output
+from toledo.formats.alignments import read_segmentation
+from toledo.formats.documents import DocumentText, read_documents, with_references, write_translations
+from toledo.formats.test_sets import is_markup
+from toledo.model import PhraseModel
+from toledo.progress import Progress, silent
+from toledo.results import plain
+from toledo.runs.checkpoint import Checkpoint
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
+from toledo.search.document.models.counts import MODELS
+from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
+from toledo.search.document.runs import STATES, DocumentRun, space_digest
+from toledo.search.document.search import Derivation, DocumentSearch
+from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings
+from toledo.search.document.translation import PREFIX, DocumentTranslation, Keep, document_translation
+from toledo.search.itg import ITG_FEATURES
+from toledo.settings import Named, unknown_name
+from toledo.text.corpus import Document, Segment, documents_of
+from toledo.text.vocabulary import split_words
+from toledo.tuning.documents.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
+from toledo.tuning.documents.tune import DocumentTask
+from toledo.tuning.documents.tune import tune_documents as tune_task
+from toledo.tuning.initial import Initial, with_frozen, with_sparse
+from toledo.weights import Weights
+
+log = logging.getLogger(__name__)
+
+SEMANTIC = SemanticModel.name
+NO_MODELS: Mapping[Any, float] = MappingProxyType({})
+
+DocumentModels: TypeAlias = Mapping[Any, float]  # names, models or functions → weights
+Space: TypeAlias = SemanticSpace | str | Path
+DocumentPair: TypeAlias = tuple[Texts, ReferenceTexts] | tuple[Texts, ReferenceTexts, Texts | None]
+
+
+class DocumentOptions(TypedDict, total=False):
+    """Settings of a search, as in `DocumentSettings`; `start` may be a file of derivations, too."""
+
+    start: str | Path
+    accept: Acceptance | str
+    operations: Mapping[str, float]
+    steps: int
+    max_rejected: int | None
+    seconds: float | None
+    seed: int
+    record: int | str | None
+
+
+class TranslateDocumentOptions(DocumentOptions, total=False):
+    """Arguments of `translate_document`."""
+
+    document_ids: Texts | None
+    document_models: DocumentModels
+    semantic_space: Space | None
+    references: ReferenceTexts | None
+    keep: Keep
+    output: str | Path | None
+    resume: bool
+    threads: int | None
+    progress: Progress
+
+
+class OracleOptions(DocumentOptions, total=False):
+    """Arguments of `oracle`."""
+
+    pseudo_reference: str | Path | None
+    document_ids: Texts | None
+    guided: bool
+    output: str | Path | None
+    resume: bool
+    threads: int | None
+    progress: Progress
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentTuning(Tuning):
+    """A tuning whose weights are those of its best round if `by_score`, or the mean of those of `averaged` rounds.
+
+    `matched` says that the word penalty was adjusted after that.
+    """
+
+    averaged: range = range(0)
+    by_score: bool = True
+    matched: bool = False
+
+    @property
+    def best_round(self) -> int:
+        """Return the number of the round whose weights these are, the last of several."""
+        return self.averaged[-1]
+
+    @property
+    def score(self) -> float:
+        """Return the mean score of these rounds; without dev documents it is expected BLEU, except for ranking."""
+        return float(np.mean([self.best.scores[number] for number in self.averaged]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return weights, rounds and scores as JSON-ready values."""
+        own = {"averaged": [self.averaged[0], self.averaged[-1]], "score": plain(self.score), "matched": self.matched}
+        return {**super().to_dict(), **own}
+
+    def __str__(self) -> str:
+        first, last = self.averaged[0], self.averaged[-1]
+        which = f"round {first}" if first == last else f"the mean of rounds {first} to {last}"
+        kind = "" if self.by_score else "expected "
+        length = ", with the word penalty that gives texts the length of the references" if self.matched else ""
+        return f"{super().__str__()}\nweights: {which} ({kind}{self.best.metric} {self.score:.2f}){length}"
+
+
+def translate_document(
+    model: ModelOrPath,
+    sources: Texts,
+    *,
+    document_ids: Texts | None = None,
+    document_models: DocumentModels = NO_MODELS,
+    semantic_space: Space | None = None,
+    references: ReferenceTexts | None = None,
+    keep: Keep = "best",
+    output: str | Path | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **settings: Unpack[DocumentOptions],
+) -> DocumentTranslation:
+    """Translate whole documents with models that look beyond the sentence.
+
+    The search begins with a translation of each document and changes it step by step. `document_models` maps names
+    (parity, type-token, ovix, lix, consistency, semantic), models or functions to weights; those that the model was
+    tuned with are used, too. With `references`, BLEU is reported. `start` is beam, random, or a file of derivations;
+    `keep="last"` returns the last state in place of the best, as a sample. With `output` the translations are written
+    there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations so far are in it, and
+    `resume=True` continues.
+    """
+    _check_output(output, resume, keep)
+    loaded, text = as_model(model), _read(sources, references, document_ids)
+    chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
+    models, weights = _document_models(loaded, document_models, semantic_space)
+    if _referenced(text) and BLEUModel.name not in weights:
+        models, weights = (*models, BLEUModel()), {**weights, BLEUModel.name: 0.0}
+    if BLEUModel.name in weights and not _referenced(text):
+        raise InputError("BLEU without references", remedy="give `references`, or leave its weight out")
+    search = DocumentSearch(loaded, chosen, models, Weights({**loaded.weights, **weights}))
+    run = DocumentRun(search, text.documents, derivations, digest_model(model))
+    return _finish(run, text, keep, output, resume, threads, progress)
+
+
+def oracle(
+    model: ModelOrPath,
+    sources: Texts,
+    references: ReferenceTexts | None = None,
+    *,
+    pseudo_reference: str | Path | None = None,
+    document_ids: Texts | None = None,
+    guided: bool = False,
+    output: str | Path | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **settings: Unpack[DocumentOptions],
+) -> DocumentTranslation:
+    """Search for the highest reachable BLEU: that of the references weighs 1, everything else nothing.
+
+    With `guided`, BLEU decides alone as well, but the model proposes changes, which finds more in as many steps. A
+    `pseudo_reference` is a file with a reference within reach, a random translation; it is written if it is missing.
+    """
+    _check_output(output, resume)
+    if (references is None) == (pseudo_reference is None):
+        raise InputError(
+            "one kind of reference is needed", remedy="give either `references` or `pseudo_reference`, a file"
+        )
+    loaded = as_model(model)
+    if pseudo_reference is not None:
+        text = _read_or_draw(Path(pseudo_reference), sources, document_ids, loaded, int(settings.get("seed", 1)))
+    else:
+        text = _read(sources, references, document_ids)
+    chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents)
+    own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
+    search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
+    run = DocumentRun(search, text.documents, derivations, digest_model(model))
+    return _finish(run, text, "best", output, resume, threads, progress)
+
+
+def tune_documents(
+    model: ModelOrPath,
+    sources: Texts,
+    references: ReferenceTexts,
+    *,
+    document_ids: Texts | None = None,
+    document_models: DocumentModels = NO_MODELS,
+    semantic_space: Space | None = None,
+    objective: Named[DocumentMethod] = "corpus-expected-bleu",
+    dev: DocumentPair | None = None,
+    initial: str | Path | Weights = "model",
+    frozen: Sequence[str] | None = None,
+    features: Sequence[str] = (),
+    max_features: int = 300,
+    rounds: int | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> DocumentTuning:
+    """Tune the weights of a model and of document models, for the best BLEU of a document search.
+
+    `objective` is corpus-expected-bleu, expected-bleu or pro, also with settings ("pro:pairs=consecutive"), or a
+    `DocumentPRO` or `DocumentGradient`. With `dev` (sources, references, and document ids if there are any) the round
+    with the best BLEU of these documents is chosen. `document_models` have their initial weights. With `output` the
+    tuned model is saved there, and each round in its folder `run`.
+    """
+    method = DOCUMENT_OBJECTIVES.make(objective, **({} if rounds is None else {"rounds": rounds}))
+    if isinstance(method, DocumentPRO):
+        method = replace(method, seed=seed)
+    folder = begin_run(output, resume, model)
+    documents = _referenced_documents((sources, references, document_ids))
+    dev_documents = None if dev is None else _referenced_documents(dev)
+    loaded = with_sparse(as_model(model), features, max_features)
+    models, added = _document_models(loaded, document_models, semantic_space)
+    if BLEUModel.name in added:
+        raise InputError(
+            "BLEU is not a feature: it looks at the references", remedy="leave the document model bleu out"
+        )
+    if other := [one for one in models if not isinstance(one, DocumentModel)]:
+        raise InputError(f"document model {other[0].name!r} cannot be tuned", remedy="use one that Toledo has")
+    task = DocumentTask(loaded, documents, models, dev_documents, seed, threads)
+    weights = Initial(initial).weights(
+        loaded.feature_names,
+        loaded.weights,
+        lambda some: replace(some, values_by_name={**added, **some}),
+        loaded.sparse.names if loaded.sparse else (),
+    )
+    if frozen is not None:
+        weights = with_frozen(weights, frozen)
+    start = task.start(method, weights, [*added])
+    checkpoint = None
+    if folder is not None:
+        own = {"model": digest_model(model), "semantic_space": space_digest(models)}
+        checkpoint = Checkpoint(folder / f"seed-{seed}", {**task.configuration(method, start), **own}, resume)
+    found = tune_task(task, start, method, checkpoint, progress)
+    tuned = loaded.with_weights(found.weights)
+    if output is not None:
+        tuned.save(output, keep=RUN)
+        log.info("model: %s", output)
+    runs = (found.history,)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
+
+
+def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -> None:
+    if keep not in ("best", "last"):
+        raise unknown_name("state to keep", keep, ["best", "last"])
+    if output is not None:
+        require_output(output)
+    if resume and (output is None or str(output) == STANDARD_STREAM):
+        raise InputError("there is nothing to continue without an output file", remedy="give the `output` of before")
+
+
+def _read(sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None) -> DocumentText:
+    """Read documents from files in any form, or from texts."""
+    files = _reference_files(references)
+    if isinstance(sources, str | PathLike):
+        if files is not None and (document_ids is None or isinstance(document_ids, str | PathLike)):
+            return read_documents(sources, files, document_ids)
+        if is_markup(sources) and document_ids is not None:
+            raise InputError("has documents of its own", file=sources, remedy="leave `document_ids` out")
+    if isinstance(sources, str | PathLike) and is_markup(sources):
+        text = read_documents(sources)
+    else:
+        lines = read_texts(sources, "sources")
+        if not lines:
+            raise InputError("sources is empty", argument="sources", remedy="give one text or more")
+        ids = [""] * len(lines) if document_ids is None else read_texts(document_ids, "document_ids")
+        read_ids(ids, len(lines))
+        segments = [
+            Segment(number, tuple(split_words(line)), (), name)
+            for number, (line, name) in enumerate(zip(lines, ids, strict=True))
+        ]
+        text = DocumentText(documents_of(segments))
+    if references is None:
+        return text
+    every = [" ".join(part.words) for document in text.documents for part in document.segments]
+    return with_references(text, read_groups(references, every))
+
+
+def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | None:
+    """Return the files of references, of which there may be none; None if they are texts."""
+    if references is None:
+        return []
+    if isinstance(references, str | PathLike):
+        return [references]
+    if isinstance(references, list | tuple) and all(isinstance(one, PathLike) for one in references):
+        return list(references)
+    return None
+
+
+def _read_or_draw(
+    path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, seed: int
+) -> DocumentText:  # fmt: skip
+    """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
+    if path.exists():
+        log.info("%s: taken as the reference", path)
+        return _read(sources, [path], document_ids)
+    require_output(path)
+    text = _read(sources, None, document_ids)
+    results = DocumentSearch(model, DocumentSettings(steps=0, start="random", seed=seed + 1)).search(text.documents)
+    lines = [[" ".join(part.words) for part in result.translations] for result in results]
+    write_translations(path, text, lines, kind="reference")
+    return with_references(text, [[line] for document in lines for line in document])
+
+
+def _referenced(text: DocumentText) -> bool:
+    return all(part.references for document in text.documents for part in document.segments)
+
+
+def _referenced_documents(pair: DocumentPair) -> list[Document]:
+    found = list(_read(pair[0], pair[1], pair[2] if len(pair) > 2 else None).documents)
+    if not any(word for document in found for part in document.segments for text in part.references for word in text):
+        raise InputError(
+            "each segment has an empty reference", remedy="check that the references belong to this source file"
+        )
+    return found
+
+
+def _settings(
+    base: DocumentSettings, given: DocumentOptions, documents: Sequence[Document]
+) -> tuple[DocumentSettings, list[Derivation] | None]:
+    """Return settings with what is given, and the derivations to start from, if `start` is a file of them."""
+    settings, start = base.changed(given), Path(given.get("start", base.start))
+    if str(start) in STARTS:
+        return settings, None
+    lines = read_segmentation(start)
+    segments = sum(len(document.segments) for document in documents)
+    if len(lines) != segments:
+        raise InputError(
+            f"{len(lines)} derivations for {segments} segments", file=start, remedy="give a line for each segment"
+        )
+    rest = iter(lines)
+    return settings, [[next(rest) for _ in document.segments] for document in documents]
+
+
+def _sentence_features(model: PhraseModel) -> set[str]:
+    return {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
+
+
+def _document_models(
+    model: PhraseModel, given: DocumentModels, space: Space | None
+) -> tuple[tuple[Any, ...], dict[str, float]]:
+    """Return document models with their weights: those of the model, and those that are given."""
+    known = _sentence_features(model)
+    made = {name: (name, value) for name, value in model.weights.items() if name not in known}
+    for named, value in given.items():
+        name = named.removeprefix(PREFIX) if isinstance(named, str) else named
+        if name == SEMANTIC.removeprefix(PREFIX):
+            made[SEMANTIC] = SEMANTIC, value
+            continue
+        one = MODELS.make(name)
+        made[one.name] = one, value
+    if space is not None and SEMANTIC not in made:
+        raise InputError("no document model uses the semantic space", remedy="add the document model semantic")
+    models = []
+    for one, value in made.values():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise InputError(f"the weight of {one if isinstance(one, str) else one.name} is {value!r}",
+                             argument="document_models", remedy="every weight must be a finite number")  # fmt: skip
+        models.append(_with_space(space) if one == SEMANTIC else _by_name(one) if isinstance(one, str) else one)
+    return tuple(models), {name: float(value) for name, (_, value) in made.items()}
+
+
+def _by_name(feature: str) -> Any:
+    return MODELS.make(feature.removeprefix(PREFIX))
+
+
+def _with_space(space: Space | None) -> SemanticModel:
+    if space is None:
+        raise InputError(
+            "the document model semantic needs word vectors",
+            remedy="train a semantic space (toledo document semantic-space), and give `semantic_space`",
+        )
+    return SemanticModel(space)
+
+
+def _finish(
+    run: DocumentRun,
+    text: DocumentText,
+    keep: Keep,
+    output: str | Path | None,
+    resume: bool,
+    threads: int | None,
+    progress: Progress,
+) -> DocumentTranslation:
+    """Search and write; an interrupted search keeps its states, and ends as the signal would have ended it."""
+    is_file = output is not None and str(output) != STANDARD_STREAM
+    checkpoint = run.checkpoint(output, resume) if is_file and output is not None else None
+    results, interrupted = run.results(checkpoint, threads, progress)
+    found = document_translation(run, results, keep)
+    if output is not None:
+        write_translations(output, text, [document.texts for document in found])
+    log.info("%s\nsignature: %s", found.summary(), found.signature)
+    if interrupted:
+        if checkpoint:
+            checkpoint.save_states(STATES, [result.saved_arrays() for result in results])
+        how = "continue it with `resume=True`" if checkpoint else "with an `output` file it could be continued"
+        log.warning("interrupted: these are the best translations so far; %s", how)
+        signal.raise_signal(interrupted)
+    elif checkpoint:
+        checkpoint.remove()
+    return found

@@ -1,0 +1,272 @@
+"""Translate a file block by block, and write what was found: each file appears whole or not at all."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from toledo.api.decoding import Decoding
+from toledo.api.model import Model
+from toledo.compiled.kernels import map_chunks
+from toledo.consensus.choice import json_line
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, require_output, require_output_directory
+from toledo.forest.constructors import from_lattice
+from toledo.forest.forest import Forest
+from toledo.forest.pruning import prune_to_density
+from toledo.forest.saving import DESCRIPTION
+from toledo.formats.forest_files import MARKER, WriteForest, forest_writer, guess_output_format
+from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans
+from toledo.formats.jsonl import jsonl_writer
+from toledo.formats.nbest import links_text, marked_text, nbest_writer
+from toledo.formats.settings import TranslationFiles
+from toledo.progress import Progress, silent
+from toledo.search.gibbs.diagnostics import Diagnostics
+from toledo.search.settings import SEARCHES, Gibbs
+from toledo.search.steps import word_links
+from toledo.translation import ForcedTranslator, Speed, TranslatedLine, Translator
+
+log = logging.getLogger(__name__)
+
+SEGMENTS_AT_ONCE = 4
+DEFAULT_SIZE = 100  # of n-best lists
+
+Write = Callable[[int, Sequence[TranslatedLine]], None]
+
+
+def translate_file(
+    model: Model,
+    source: str,
+    output: str = STANDARD_STREAM,
+    *,
+    files: TranslationFiles,
+    decoding: Decoding,
+    score_target: str | None = None,
+    as_json: bool = False,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> list[Diagnostics]:
+    """Translate the lines of a file as they come; return what a sampler has noted about its chains.
+
+    With `score_target`, a file of translations, these are scored instead. `as_json` writes everything that is known of
+    a translation.
+    """
+    _check(files, output, sampled=isinstance(SEARCHES.make(decoding.search), Gibbs))
+    if score_target is not None:
+        _check_scoring(files, decoding)
+        search = model.translator(Decoding("viterbi", weights=decoding.weights)).search
+        given = read_lines(score_target)
+        translator: Translator = ForcedTranslator(search, given, name=score_target, threads=threads, progress=progress)
+    else:
+        complete = files.write_diagnostics is not None
+        translator = model.translator(
+            decoding, forests=files.forests or as_json, complete=complete, threads=threads, progress=progress
+        )
+    if translator.rule is not None and (files.write_alignment or files.mark_phrases):
+        raise InputError(
+            "a rule chooses a text, which has no phrases",
+            remedy="leave out `write_alignment` and `mark_phrases`, or give `rule=viterbi`",
+        )
+    speed, lines, words = Speed(), 0, 0
+    with ExitStack() as stack:
+        writers = list(_Writers(stack, files, translator).all(output, as_json))
+        for block in translator.blocks(source):
+            for write in writers:
+                write(lines, block)
+            lines += len(block)
+            words += sum(len(found.source) for found in block)
+    rate = speed.report(lines, words)
+    translator.report()
+    log.info("%s", rate)
+    return translator.diagnostics
+
+
+def _check(files: TranslationFiles, output: str, *, sampled: bool) -> None:
+    """Refuse what cannot be written or would be ignored, before any work is done for it."""
+    _require_different(files, output)
+    for path in (output, files.write_nbest, files.write_alignment, files.write_trace, files.write_diagnostics):
+        if path is not None:
+            require_output(path)
+    if files.write_forest is not None:
+        require_output_directory(files.write_forest, DESCRIPTION)
+    for graph in (files.write_lattice, files.write_search_graph):
+        if graph is not None and graph.endswith("/"):
+            require_output_directory(graph, MARKER)
+        elif graph is not None:
+            require_output(graph)
+    lattice = None if files.write_lattice is None else _lattice_format(files.write_lattice)
+    _refuse(files, "without `write_nbest` there are no lists", files.write_nbest is None, *_OF_LISTS)
+    _refuse(files, "`write_lattice` names no PLF file", lattice != "plf", "plf_values")
+    graphs = files.write_forest or files.write_lattice or files.write_search_graph
+    _refuse(files, "no forests or lattices are written", not graphs, "density")
+    _refuse(files, "only for `search=gibbs`", not sampled, "write_diagnostics")
+    if files.write_diagnostics is not None and Path(files.write_diagnostics).suffix not in (".json", ".html"):
+        raise InputError("not a name for diagnostics", file=files.write_diagnostics, remedy="name it .json or .html")
+    if sampled and (files.write_trace or _with_phrases(files)):
+        raise InputError(
+            "lists of samples do not know the phrases of their derivations",
+            remedy="leave out `write_trace`, `nbest_alignments` and JSON lists, or use another `search`",
+        )
+
+
+_OF_LISTS = ("nbest", "distinct", "nbest_alignments")
+
+
+def _refuse(files: TranslationFiles, why: str, unused: bool, *names: str) -> None:
+    if unused and (given := [f"`{name}`" for name in names if getattr(files, name)]):
+        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
+
+
+def _check_scoring(files: TranslationFiles, decoding: Decoding) -> None:
+    if decoding.search != "beam":
+        raise InputError("`score_target` follows the rules of beam search", remedy="leave out `search`")
+    if (decoding.rule, decoding.metric, decoding.scale) != (None, None, None):
+        raise InputError("`score_target` scores translations, `rule` chooses them", remedy="choose one of them")
+    if files.mark_phrases and files.write_nbest is None:
+        raise InputError("`score_target` writes scores, not text", remedy="give `write_nbest` to see the phrases")
+
+
+def _require_different(files: TranslationFiles, output: str) -> None:
+    trace = None if files.write_trace == STANDARD_STREAM else files.write_trace  # that one is standard error
+    graphs = (files.write_forest, files.write_lattice, files.write_search_graph)
+    outputs = (output, files.write_nbest, files.write_alignment, *graphs, trace, files.write_diagnostics)
+    names = [path for path in outputs if path is not None]
+    places = [name if name == STANDARD_STREAM else os.path.realpath(name) for name in names]
+    if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
+        what = "standard output" if twice == STANDARD_STREAM else twice
+        raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
+
+
+def _is_json(path: str) -> bool:
+    return path.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+
+
+def _with_phrases(files: TranslationFiles) -> bool:
+    """Return whether n-best lists have the phrases of their entries."""
+    path = files.write_nbest
+    return path is not None and (files.nbest_alignments or files.mark_phrases or _is_json(path))
+
+
+def _lattice_format(path: str) -> str:
+    form = "slf" if path.endswith("/") else guess_output_format(path)
+    if form not in ("plf", "slf"):
+        raise InputError("not a name for lattices", file=path, remedy="name it .plf, .slf, or DIR/")
+    return form
+
+
+@dataclass(frozen=True)
+class _Writers:
+    """Functions that take blocks of what was found, with the number of their first segment."""
+
+    stack: ExitStack
+    files: TranslationFiles
+    translator: Translator
+
+    def all(self, output: str, as_json: bool) -> Iterator[Write]:
+        """Yield a function for each file."""
+        files, enter = self.files, self.stack.enter_context
+        yield self._text(output, as_json)
+        if files.write_alignment is not None:
+            yield self._alignments(files.write_alignment)
+        if files.write_nbest is not None:
+            yield self._lists(files.write_nbest)
+        graphs = []
+        if files.write_forest is not None:
+            graphs.append(enter(forest_writer(files.write_forest, "toledo")))
+        if files.write_search_graph is not None:
+            graphs.append(enter(forest_writer(files.write_search_graph, "hypergraph")))
+        if files.write_lattice is not None:
+            values = files.plf_values or "probabilities"
+            form = _lattice_format(files.write_lattice)
+            graphs.append(_with_empty_ones(enter(forest_writer(files.write_lattice, form, plf_values=values))))
+        if graphs:
+            yield self._graphs(graphs)
+        if files.write_trace is not None:
+            yield self._traces(files.write_trace)
+
+    def _text(self, path: str, as_json: bool) -> Write:
+        stream = self.stack.enter_context(atomic_writer(path))
+        marked = self.files.mark_phrases and not isinstance(self.translator, ForcedTranslator)
+        translator = self.translator
+
+        def line(found: TranslatedLine, segment: int) -> str:
+            if as_json:
+                if isinstance(translator, ForcedTranslator):  # whose line is the score
+                    found = replace(found, line=" ".join(word for step in found.steps for word in step.words))
+                return json_line(translator.result(found, segment))
+            if not marked:
+                return f"{found.line}\n"
+            words = [word for step in found.steps for word in step.words]
+            return marked_text(Entry(words, phrases=phrase_spans(found.steps))) + "\n"
+
+        def write(first: int, block: Sequence[TranslatedLine]) -> None:
+            stream.writelines(line(found, segment) for segment, found in enumerate(block, start=first))
+            stream.flush()  # somebody may wait for it
+
+        return write
+
+    def _alignments(self, path: str) -> Write:
+        stream, table = self.stack.enter_context(atomic_writer(path)), self.translator.model.table
+
+        def write(_: int, block: Sequence[TranslatedLine]) -> None:
+            stream.writelines(links_text(word_links(table, found.steps)) + "\n" for found in block)
+
+        return write
+
+    def _lists(self, path: str) -> Write:
+        files, model = self.files, self.translator.model
+        made = jsonl_writer(path) if _is_json(path) else nbest_writer(path, marked=files.mark_phrases)
+        add, table = self.stack.enter_context(made), model.table if _with_phrases(files) else None
+        size, distinct = files.nbest or DEFAULT_SIZE, files.distinct
+
+        def write(first: int, block: Sequence[TranslatedLine]) -> None:
+            def work(begin: int, end: int) -> list[NBestList]:
+                return [
+                    nbest_list(forest, model.weights, size, first + place, distinct=distinct, table=table)
+                    for place in range(begin, end)
+                    if (forest := block[place].forest) is not None
+                ]
+
+            for part in map_chunks(work, len(block), chunk=SEGMENTS_AT_ONCE, threads=self.translator.threads):
+                for some in part:
+                    add(some)
+
+        return write
+
+    def _graphs(self, graphs: Sequence[WriteForest]) -> Write:
+        density, weights = self.files.density, self.translator.model.weights
+
+        def write(_: int, block: Sequence[TranslatedLine]) -> None:
+            for found in block:
+                if (forest := found.forest) is not None:
+                    if density is not None and forest.edges:
+                        forest = prune_to_density(forest, forest.scores(weights), density)
+                    for one in graphs:
+                        one(forest)
+
+        return write
+
+    def _traces(self, path: str) -> Write:
+        stream = sys.stderr if path == STANDARD_STREAM else self.stack.enter_context(atomic_writer(path))
+        weights = self.translator.model.weights
+
+        def write(first: int, block: Sequence[TranslatedLine]) -> None:
+            for segment, found in enumerate(block, start=first):
+                stream.write(f"{found.trace(segment, weights)}\n\n")
+            stream.flush()
+
+        return write
+
+
+def _with_empty_ones(write: WriteForest) -> WriteForest:
+    """Formats for lattices cannot say that there is no translation: an empty one stands for it."""
+
+    def write_any(forest: Forest) -> None:
+        write(forest if forest.edges else from_lattice([], 0, [0], forest.feature_names, forest.vocabulary))
+
+    return write_any

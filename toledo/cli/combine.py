@@ -1,0 +1,160 @@
+"""`toledo combine`: outputs of several systems in, one better output out."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    Output,
+    OutputDirectory,
+    References,
+    Resume,
+    Rule,
+    Threads,
+    command,
+    repeated,
+)
+from toledo.cli.outputs import require_apart
+from toledo.combination.settings import CombinationOptions
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, atomic_writer, require_output
+
+if TYPE_CHECKING:
+    from toledo.api.combination import Combination
+
+log = logging.getLogger(__name__)
+
+Systems = Annotated[
+    tuple[str, ...],
+    Parameter(
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+        help="Outputs, a file for each system: A.en B.en, or NAME=FILE.",
+    ),
+]
+Directory = Annotated[Path, Parameter(help="Combination that was tuned.")]
+Metric = Annotated[str | None, Parameter(alias="-m", help="Metric of the rule, as NAME or NAME:key=value,….")]
+
+
+@command
+def tune(
+    *,
+    systems: Systems = (),
+    reference: References = (),
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source text; only its length is checked.")] = None,
+    output: OutputDirectory,
+    lm_text: Annotated[tuple[Path, ...], repeated("Text to estimate a language model from.")] = (),
+    language_model: Annotated[tuple[Path, ...], repeated("Language model: ARPA, or a directory.")] = (),
+    settings: CombinationOptions,
+    resume: Resume = False,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Find out what each system is worth, on segments with references.
+
+    A system is named by its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line for each segment, or
+    n-best lists (Moses' format or JSONL). Texts are raw; with --tokenized they are words with blanks between. Finished
+    stages are kept in OUTPUT/run, so that --resume continues an interrupted run to the same result.
+
+    **Examples**
+
+        toledo combine tune -r ref.en --systems A.en B.en C.en -o combo
+        toledo combine tune -r ref.en --systems sys.*.en --lm-text news.en -o combo
+        toledo combine tune -r ref.en --systems one=A.en two=B.en --entropy 1 --entropy 2 --entropy 3 -o combo
+    """
+    if not reference:
+        raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
+    from toledo.api.combination import Combination
+    from toledo.combination.lines import named_systems
+
+    combination = Combination.tune(
+        named_systems(systems),
+        list(reference),
+        sources=source,
+        lm_text=lm_text,
+        language_models=language_model,
+        **vars(settings),
+        output=output,
+        resume=resume,
+        threads=threads,
+        progress=progress_for(common),
+    )
+    print_result("combine tune", combination, common)
+    log.info("%s is ready: toledo combine run %s --systems …", output, output)
+
+
+def run(
+    directory: Directory,
+    *,
+    systems: Systems = (),
+    rule: Rule = "viterbi",
+    metric: Metric = None,
+    scale: Annotated[float, Parameter(help="Factor of the scale that tuning found.")] = 1.0,
+    output: Output = STANDARD_STREAM,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Combine the outputs of the systems that were tuned with, one line for each segment.
+
+    Systems are known by name; one that is missing has no vote.
+
+    **Examples**
+
+        toledo combine run combo --systems A.en B.en C.en > out.en
+        toledo combine run combo --systems A.en B.en C.en --rule consensus -o out.en
+        toledo combine run combo --systems A.en B.en C.en --rule mbr:size=200 --metric chrf --json > out.jsonl
+    """
+    combination, files = _load(directory, systems, output)
+    if common.json:
+        found = combination.decode(files, rule=rule, metric=metric, scale=scale, threads=threads)
+        lines = json_lines(one.to_dict() for one in found)
+    else:
+        lines = combination.iter_run(files, rule=rule, metric=metric, scale=scale, threads=threads)
+    with atomic_writer(output) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def show(
+    directory: Directory,
+    *,
+    systems: Systems = (),
+    segment: Annotated[tuple[int, ...], repeated("Number of a segment to show, from 0.")] = (0,),
+    reference: References = (),
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source text, to show beside it.")] = None,
+    output: Annotated[Path, Parameter(alias="-o", help="HTML page to write.")],
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Draw the confusion networks of some segments: words, votes, which systems agree, and the result.
+
+    **Examples**
+
+        toledo combine show combo --segment 0 --segment 6 --systems A.en B.en C.en -o networks.html
+        toledo combine show combo --systems A.en B.en C.en -s test.de -r test.en -o networks.html
+    """
+    combination, files = _load(directory, systems, output, *reference, source)
+    page = combination.show(files, segment, sources=source, references=reference, threads=threads)
+    page.save(output)
+    if common.json:
+        print_result("combine show", {"output": str(output), "segments": sorted(set(segment))}, common)
+
+
+def _load(
+    directory: Path, systems: tuple[str, ...], output: str | Path, *others: Path | None
+) -> tuple[Combination, dict[str, Path]]:
+    """Return a combination and the files of systems, after a look at the output."""
+    from toledo.api.combination import Combination
+    from toledo.combination.lines import named_systems
+
+    files = named_systems(systems)
+    require_apart(output, *files.values(), *others)
+    require_output(output)
+    return Combination.load(directory), files

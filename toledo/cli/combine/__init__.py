@@ -1,1 +1,0 @@
-"""`toledo combine`."""

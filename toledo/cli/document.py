@@ -1,0 +1,287 @@
+"""`toledo document translate`, `oracle` and `semantic-space`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from toledo.cli.messages import milestones, print_result, progress_for
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Resume, Seed, Threads, flag, repeated
+from toledo.cli.outputs import require_apart
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, require_output
+from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
+
+if TYPE_CHECKING:
+    from toledo.model import PhraseModel
+    from toledo.search.document.translation import DocumentTranslation
+
+SEARCH = Group("Search", sort_key=10)
+
+ModelDirectory = Annotated[Path, Parameter(help="Model directory.")]
+Documents = Annotated[
+    str, Parameter(help="Documents to translate: XML (NIST, WMT), SGM, or tokenized text; - is standard input.")
+]
+DocumentIds = Annotated[
+    Path | None, Parameter(help="File with the document of each line of text. [default: one document]")
+]
+References = Annotated[tuple[Path, ...], repeated("Reference translation: XML, SGM or text.", "-r")]
+DocumentModels = Annotated[
+    tuple[str, ...],
+    repeated("NAME=WEIGHT: add a document model (parity, type-token, ovix, lix, consistency, semantic)."),
+]
+SpaceDirectory = Annotated[
+    Path | None, Parameter(help="Word vectors for the document model semantic, from `toledo document semantic-space`.")
+]
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True)
+class SearchOptions:
+    """How documents are searched, and which states are written."""
+
+    start: Annotated[str, Parameter(help="First state: beam, random, or a file of Moses' -report-segmentation.")] = (
+        "beam"
+    )
+    operation: Annotated[
+        tuple[str, ...],
+        repeated("NAME=WEIGHT: relative frequency (change, swap, move, resegment, …); others are not used then."),
+    ] = ()
+    steps: Annotated[int, Parameter(help="Number of steps for each document.")] = 100_000
+    max_rejected: Annotated[int | None, Parameter(help="Stop after this many rejected changes in a row.")] = None
+    seconds: Annotated[float | None, Parameter(help="Stop a document after this many seconds.")] = None
+    record: Annotated[
+        str | None,
+        Parameter(
+            help="When to record states: logarithmic (0, 256, 512, …) or a number of steps. "
+            "[default: logarithmic with --write-trace or --write-plot]"
+        ),
+    ] = None
+    write_trace: Annotated[Path | None, Parameter(help="File for recorded states, one line of JSON each.")] = None
+    write_plot: Annotated[Path | None, Parameter(help="Plot of recorded states: .html or .svg.")] = None
+
+    def given(self, seed: int, accept: str | None = None) -> dict[str, Any]:
+        """Return the settings of the search."""
+        record = self.record or (LOGARITHMIC if self.write_trace or self.write_plot else None)
+        found: dict[str, Any] = {
+            "start": self.start,
+            "steps": self.steps,
+            "max_rejected": self.max_rejected,
+            "seconds": self.seconds,
+            "record": int(record) if record is not None and record.isascii() and record.isdigit() else record,
+            "seed": seed,
+        }
+        operations = {name.replace("-", "_"): value for name, value in numbers(self.operation, "--operation").items()}
+        found |= {"operations": operations} if operations else {}
+        return found | ({} if accept is None else {"accept": accept})
+
+    def check(self, output: str, common: Common, *inputs: str | Path | None) -> None:
+        """Refuse outputs that cannot be written, before any work is done for them."""
+        files = [one for one in (output, self.write_trace, self.write_plot) if one is not None]
+        for file in files:
+            require_apart(file, *inputs, None if self.start in STARTS else self.start)
+            require_output(file)
+        if [str(one) for one in files].count(STANDARD_STREAM) + (common.json and output != STANDARD_STREAM) > 1:
+            raise InputError("two results would go to standard output", remedy="name a file for one of them")
+        if self.write_plot and self.write_plot.suffix not in (".html", ".svg"):
+            raise InputError("is not a name for a plot", file=self.write_plot, remedy="name it .html or .svg")
+        places = [Path(one).resolve() for one in files if str(one) != STANDARD_STREAM]
+        if len({*places}) < len(places):
+            raise InputError("two results would go to one place", remedy="name another file for one of them")
+
+
+def translate(
+    model: ModelDirectory,
+    source: Documents,
+    *,
+    document_ids: DocumentIds = None,
+    reference: References = (),
+    document_model: DocumentModels = (),
+    semantic_space: SpaceDirectory = None,
+    weights: Annotated[Path | None, Parameter(help="Weights file, with document models if it has any.")] = None,
+    accept: Annotated[
+        str,
+        Parameter(
+            help="Changes to accept: hill-climbing, annealing:start=1,end=0.05, annealing:schedule=[4,2,1],every=1000, "
+            "or sampling:temperature=1.",
+            group=SEARCH,
+        ),
+    ] = "hill-climbing",
+    keep: Annotated[
+        Literal["best", "last"], Parameter(help="State to write: the best one, or the last one as a sample.")
+    ] = "best",
+    search: SearchOptions = SearchOptions(),
+    output: Output = STANDARD_STREAM,
+    seed: Seed = 1,
+    resume: Resume = False,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Translate documents: start with a whole translation, and change it step by step.
+
+    XML and SGM stay in their form; a file named .xml gets XML. The settings of the search are written beside the
+    output (OUTPUT.toml), for --config. After Ctrl-C the best translations so far are written, and the same command with
+    --resume continues.
+
+    **Examples**
+
+        toledo document translate model test.xml --document-model consistency=5 -o out.xml
+        toledo document translate model test.de --document-ids test.ids -r test.en --write-plot search.html -o out.en
+        toledo document translate model test.xml --start random --accept annealing --steps 1000000 -o out.xml
+    """
+    search.check(output, common, source, document_ids, weights, *reference)
+    given, models = search.given(seed, accept), numbers(document_model, "--document-model")
+    settings = DocumentSettings().changed(given)
+    from toledo.api.documents import translate_document
+
+    found = translate_document(
+        model if weights is None else _weighted(model, weights),
+        source if source == STANDARD_STREAM else Path(source),
+        document_ids=document_ids,
+        document_models=models,
+        semantic_space=semantic_space,
+        references=reference or None,
+        keep=keep,
+        output=None if common.json and output == STANDARD_STREAM else output,
+        resume=resume,
+        threads=threads,
+        progress=progress_for(common, milestones),
+        **given,
+    )
+    files = {"weights": weights, "semantic-space": semantic_space}
+    options = options_of(settings, models) | {name: str(file) for name, file in files.items() if file is not None}
+    _write("translate", found, {**options, "start": search.start, "keep": keep}, (output, search, common))
+
+
+def oracle(
+    model: ModelDirectory,
+    source: Documents,
+    *,
+    document_ids: DocumentIds = None,
+    reference: References = (),
+    pseudo_reference: Annotated[
+        Path | None,
+        Parameter(help="Reference within reach, a random translation: read, or drawn and written if it is missing."),
+    ] = None,
+    guided: Annotated[bool, flag("Let the model propose changes (sampling at temperature 1); BLEU decides.")] = False,
+    search: SearchOptions = SearchOptions(),
+    output: Output = STANDARD_STREAM,
+    seed: Seed = 1,
+    resume: Resume = False,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Search for the highest reachable BLEU: it weighs 1, everything else nothing.
+
+    **Examples**
+
+        toledo document oracle model test.xml --reference ref.xml --write-plot bleu.html -o out.xml
+        toledo document oracle model test.xml --pseudo-reference random.xml --start random -o out.xml
+        toledo document oracle model test.de --document-ids test.ids -r test.en --guided -o out.en
+    """
+    search.check(output, common, source, document_ids, pseudo_reference, *reference)
+    given = search.given(seed)
+    settings = bleu_settings(DocumentSettings(), guided).changed(given)
+    from toledo.api.documents import oracle
+
+    found = oracle(
+        model,
+        source if source == STANDARD_STREAM else Path(source),
+        reference or None,
+        pseudo_reference=pseudo_reference,
+        document_ids=document_ids,
+        guided=guided,
+        output=None if common.json and output == STANDARD_STREAM else output,
+        resume=resume,
+        threads=threads,
+        progress=progress_for(common, milestones),
+        **given,
+    )
+    options = {name: value for name, value in options_of(settings, {}).items() if name not in ("accept", DOCUMENT)}
+    _write("oracle", found, {**options, "start": search.start, "guided": guided}, (output, search, common))
+
+
+def semantic_space(
+    text: Annotated[Path, Parameter(help="Tokenized text of the target language; - is standard input.")],
+    *,
+    document_ids: Annotated[Path, Parameter(help="File with the document of each line.")],
+    output: OutputDirectory,
+    dimensions: Annotated[int, Parameter(help="Number of dimensions of the vectors.")] = 50,
+    stop_words: Annotated[int, Parameter(help="Number of most frequent words that are not content words.")] = 100,
+    min_count: Annotated[int, Parameter(help="Words that occur less often have no vector.")] = 5,
+    seed: Seed = 1,
+    common: Common = COMMON,
+) -> None:
+    """Train word vectors for the document model semantic, by latent semantic analysis of a text in documents.
+
+    **Examples**
+
+        toledo document semantic-space train.en --document-ids train.ids -o space
+    """
+    from toledo.files import require_output_directory
+    from toledo.search.document.models.semantic import DESCRIPTION, SemanticSpace
+
+    require_output_directory(output, DESCRIPTION)
+    space = SemanticSpace.train(
+        text,
+        document_ids=document_ids,
+        dimensions=dimensions,
+        stop_words=stop_words,
+        min_count=min_count,
+        seed=seed,
+    )
+    space.save(output)
+    result = {"output": str(output), "words": len(space.words), "dimensions": dimensions}
+    if common.json:
+        print_result("document semantic-space", result, common)
+
+
+DOCUMENT = "document-model"
+
+
+def numbers(given: Sequence[str], option: str) -> dict[str, float]:
+    """Return the numbers of NAME=NUMBER, given several times."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        if not equals or not name or name in found:
+            raise InputError(f"{option} {text}: not NAME=WEIGHT, or given twice", remedy=f"write {option} NAME=0.5")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise InputError(f"{option} {text}: {number!r} is not a number", remedy="write a number") from None
+    return found
+
+
+def _weighted(model: Path, weights: Path) -> PhraseModel:
+    from toledo.model import PhraseModel
+    from toledo.weights import Weights
+
+    loaded = PhraseModel.load(model)
+    return loaded.with_weights(Weights({**loaded.weights, **Weights.load(weights)}))
+
+
+def _write(
+    command: str,
+    found: DocumentTranslation,
+    options: Mapping[str, Any],
+    where: tuple[str, SearchOptions, Common],
+) -> None:
+    """Write what a search has recorded, its settings, and with --json the result."""
+    output, search, common = where
+    if search.write_trace is not None:
+        found.write_trace(search.write_trace)
+    if search.write_plot is not None:
+        from toledo.reports.documents import plot_translation
+
+        plot_translation(search.write_plot, found)
+    if output != STANDARD_STREAM:
+        from toledo.search.document.settings import write_options
+
+        write_options(f"{output}.toml", command, options, found.signature)
+    if common.json:
+        print_result(f"document {command}", found, common)

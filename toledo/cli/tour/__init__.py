@@ -1,1 +1,0 @@
-"""`toledo demo`, `toledo report`, `toledo sample`: what there is to see."""
