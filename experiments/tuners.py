@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 from runs import Runs, Text, compare, file_name, mean_text
 
-from toledo.cli.tune.tuners import ObjectiveName, OnName, TunerOptions, named_tuner
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
@@ -39,6 +38,7 @@ from toledo.model import Model, default_weights
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
+from toledo.tuning import settings
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.weights import Weights
 
@@ -50,12 +50,12 @@ RULES: dict[str, list[Rule]] = {
     "lattice-mbr": [LatticeMBR(precision=0.6, ratio=0.8), LatticeMBR(precision=0.8, ratio=0.6)],
 }
 SHARPNESS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # scale × L1 norm of the tuned weights: the same grid whatever their norm
-TUNERS: dict[str, tuple[str, TunerOptions]] = {
-    **{name.value: (name.value, TunerOptions()) for name in ObjectiveName},
-    "mert, lattices": ("mert", TunerOptions(on=OnName.forests)),
-    "mira, lattices": ("mira", TunerOptions(on=OnName.forests)),
-    "xbleu, annealed": ("xbleu", TunerOptions(annealing=True)),
-    "expected-bleu, annealed": ("expected-bleu", TunerOptions(annealing=True)),
+TUNERS = {
+    **{name: name for name in settings.TUNERS.names() if name != "gradient"},
+    "mert, lattices": "mert:on=forests",
+    "mira, lattices": "mira:on=forests",
+    "xbleu, annealed": "xbleu:annealing=true",
+    "expected-bleu, annealed": "expected-bleu:annealing=true",
 }
 RANDOM = {"mert", "mert, lattices", "pro", "mira", "mira, lattices", "regression", "simplex"}
 
@@ -134,11 +134,10 @@ class Bench:
         self.runs.add(done)
 
     def _tune(self, name: str, seed: int) -> TuningResult:
-        objective, given = TUNERS[name]
         start = default_weights(self.model.feature_names)
         folder = self.runs.work / "checkpoints" / f"{file_name(name)}-{seed}"
         return tune(
-            named_tuner(ObjectiveName(objective), given),
+            settings.TUNERS.make(TUNERS[name]),
             start,
             TuningSet(lambda weights: self.search("val", weights), self.texts["val"].references),
             LoopSettings(rounds=self.rounds, seed=seed, threads=1),

@@ -11,18 +11,32 @@ TRACE = [
     for name in ("first <1>", "second")
     for step in (0, 256, 512)
 ]  # fmt: skip
-EVALUATION = {
-    "test": "bootstrap", "samples": 10, "seed": 1,
-    "systems": [
-        {"name": "a.out", "scores": {"BLEU": {"score": 20.5}}, "words": 9, "reference_words": 10, "length_ratio": 0.9,
-         "brevity_penalty": 0.8948},
-        {"name": "<b>.out", "scores": {"BLEU": {"score": 21.5, "p_value": 0.01}}, "words": 10, "reference_words": 10,
-         "length_ratio": 1.0, "brevity_penalty": 1.0},
-    ],
-    "signatures": {"BLEU": "nrefs:1|case:mixed"},
+SIGNATURE = "nrefs:1|bs:10|seed:1|case:mixed"
+
+
+def _system(score: float, ratio: float) -> dict[str, object]:
+    bleu = {"name": "BLEU", "score": score, "interval": None, "details": {}, "signature": SIGNATURE}
+    return {"scores": {"bleu": bleu}, "length_ratio": ratio}
+
+
+COMPARISON = {
+    "command": "compare", "version": "0.2.0", "signature": None,
+    "result": {
+        "systems": {"a": _system(20.5, 0.9), "<b>": _system(21.5, 1.0)},
+        "tests": [{"metric": "bleu", "system": "<b>", "baseline": "a", "p": 0.005, "p_corrected": 0.01}],
+    },
 }  # fmt: skip
-COMBINED = {"bleu": {"A": 20.0, "B": 21.0, "combination": 22.0}, "shares": {"A": 0.4, "B": 0.6}, "weights": {"lm": 0.1},
-            "scale": 2.0, "bias": 1.0}  # fmt: skip
+COMBINED = """
+bleu = { A = 20.0, B = 21.0, combination = 22.0 }
+
+[[stages]]
+shares = { A = 0.5, B = 0.5 }
+weights = { lm = 0.0 }
+
+[[stages]]
+shares = { A = 0.4, B = 0.6 }
+weights = { lm = 0.1 }
+"""
 SAMPLED = {"summary": {"segments": 2, "worst_r_hat": None, "move_rates": {"move": 0.25}}, "segments": []}
 LISTS = [
     {"id": 0, "hypotheses": [{"text": "the house", "score": -1.0}, {"text": "a house", "score": -1.5}]},
@@ -53,17 +67,18 @@ def refinement() -> History:
 def write_all(directory: Path) -> None:
     """A run of each kind."""
     for seed in (1, 2):
-        folder = directory / "mert.tuning" / f"seed-{seed}"
+        folder = directory / "mert" / "run" / f"seed-{seed}"
         folder.mkdir(parents=True)
         tuning("mert", [40.0, 44.0 + seed], seed, {"text": "x", "seed": seed}).save(folder / "history.json")
-    (directory / "mert.tuning" / "summary.json").write_text('{"runs": [], "spread": {}}\n')
+    (directory / "mert" / "run" / "summary.json").write_text('{"runs": [], "spread": {}}\n')
     (directory / "cobleu").mkdir()
     tuning("cobleu", [40.0, 45.5, 45.0]).save(directory / "cobleu" / "history.json")
-    (directory / "refining").mkdir()
-    refinement().save(directory / "refining" / "history.json")
+    (directory / "refined" / "run" / "refinement-1").mkdir(parents=True)
+    refinement().save(directory / "refined" / "run" / "refinement-1" / "history.json")
     (directory / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in TRACE))
-    (directory / "scores.json").write_text(json.dumps(EVALUATION, indent=2))
-    (directory / "combined.json").write_text(json.dumps(COMBINED, indent=2))
+    (directory / "scores.json").write_text(json.dumps(COMPARISON, indent=2))
+    (directory / "combined").mkdir()
+    (directory / "combined" / "combination.toml").write_text(COMBINED)
     (directory / "samples.json").write_text(json.dumps(SAMPLED, indent=1))
     (directory / "lists.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LISTS))
     (directory / "best.nbest").write_text("0 ||| the house ||| lm= -1 ||| -1.0\n0 ||| a house ||| lm= -2 ||| -2.0\n")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from pages import check_page
+from toledo.cli.tour import rehearsal
 from typer.testing import CliRunner
 
 from toledo.cli.app import app
-from toledo.cli.tour import rehearsal
-from toledo.model import Model
+from toledo.model import PhraseModel
 
 STEPS = (
     "train, default weights", "tune, MERT", "tune, CoBLEU", "decide, viterbi", "decide, max-translation", "decide, mbr",
@@ -80,7 +80,7 @@ def _rows(page: Path) -> list[list[str]]:
 
 
 def test_what_the_demo_trained_was_given_nothing(demo: tuple[Path, str]) -> None:
-    assert "given" not in Model.load(demo[0] / "model").signature
+    assert "given" not in PhraseModel.load(demo[0] / "model").signature
 
 
 def test_a_rehearsal_makes_what_the_demo_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

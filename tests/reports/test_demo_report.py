@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from pages import check_page
 from small_histories import refinement, tuning
@@ -11,7 +10,6 @@ from small_models import small_model
 
 from toledo.forest.derivations import viterbi
 from toledo.forest.drawing import to_svg
-from toledo.phrases.table import WordLinks
 from toledo.reports.demo import (
     AlignmentQuality,
     DrawnForest,
@@ -19,32 +17,31 @@ from toledo.reports.demo import (
     Tour,
     alignment_quality,
     coverage,
-    summarise,
-    write_report,
+    demo_page,
+    summarize,
 )
-from toledo.reports.documents import Course, Point
-from toledo.reports.networks import Segment as NetworkSegment
-from toledo.reports.networks import ShownArc
+from toledo.reports.documents import Course, CoursePoint
+from toledo.reports.networks import ShownArc, ShownSegment, network_page
 from toledo.reports.posteriors import Example, shaded
-from toledo.reports.scores import Scored, Scores
+from toledo.reports.scores import ScoreTable, SystemScores
+from toledo.sample.corpus import ExampleData, ExampleText
 from toledo.search.beam.search import BeamSearch
-from toledo.text.corpus import ParallelCorpus, Segment, sentences_from
 
-TEST = [Segment(0, ("das", "haus", "ist", "<b>"), (("the", "house", "is", "<b>"), ("it", "is", "it")))]
+SOURCE = "das haus ist <b>"
+TEST = ExampleText([SOURCE], (["the house is <b>"], ["it is it"]), [""], ["1"])
 
 
-def alignments(*lines: list[tuple[int, int]]) -> WordLinks:
-    offsets = np.cumsum([0, *map(len, lines)], dtype=np.int64)
-    return WordLinks(offsets, np.array([link for line in lines for link in line], np.int32).reshape(-1, 2))
+class Data(ExampleData):
+    train = ExampleText(["das haus"], (["the house it"],), [""], ["1"])
+    test = TEST
 
 
 def test_links_are_compared_sentence_by_sentence() -> None:
-    gold = alignments([(0, 0), (1, 1)], [(0, 1), (1, 0)])
-    found = alignments([(0, 0)], [(0, 0), (0, 1), (1, 0)])
+    gold, found = ["0-0 1-1", "0-1 1-0"], ["0-0", "0-0 0-1 1-0"]
     assert alignment_quality(found, gold) == AlignmentQuality(precision=3 / 4, recall=3 / 4)
     assert alignment_quality(found, gold).error_rate == pytest.approx(1 / 4)
     assert alignment_quality(gold, gold).error_rate == 0
-    assert alignment_quality(alignments([], []), gold).error_rate == 1
+    assert alignment_quality(["", ""], gold).error_rate == 1
 
 
 def test_coverage_is_the_share_of_known_phrases_of_each_length() -> None:
@@ -54,38 +51,31 @@ def test_coverage_is_the_share_of_known_phrases_of_each_length() -> None:
 
 def tour() -> Tour:
     model = small_model()
-    corpus = ParallelCorpus(
-        sentences_from(np.array([3, 4], np.int32), np.array([2])),
-        sentences_from(np.array([3, 4, 5], np.int32), np.array([3])),
-        model.source_vocabulary,
-        model.target_vocabulary,
-        np.array([1]),
-    )
-    (forest,) = BeamSearch(model).forests([TEST[0].words], threads=1)
+    (forest,) = BeamSearch(model).forests([SOURCE.split()], threads=1)
     (best,) = viterbi(forest, forest.scores(model.weights))
     assert best is not None
     shown = shaded(forest, forest.scores(model.weights), {"viterbi": best.word_ids.tolist()})
     systems = [
-        Scored("decide, 0", {"BLEU": 50.0, "TER": 30.0}, {}, 1.0, 1.25),
-        Scored("decide, 1", {"BLEU": 51.0, "TER": 30.0}, {"BLEU": 0.01, "TER": 0.5}, 1.0, 12.5),
+        SystemScores("decide, 0", {"BLEU": 50.0, "TER": 30.0}, {}, {}, 1.0, 1.25),
+        SystemScores("decide, 1", {"BLEU": 51.0, "TER": 30.0}, {"BLEU": 0.01, "TER": 0.5}, {}, 1.0, 12.5),
     ]
-    scores = Scores("scores.json", systems, {"BLEU": "nrefs:2|case:mixed"}, "bootstrap")
+    scores = ScoreTable(systems, {"BLEU": "nrefs:2|case:mixed"}, "paired bootstrap")
+    segment = ShownSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"})
     return Tour(
-        findings=Findings(corpus, model, AlignmentQuality(0.5, 0.25), TEST),
+        findings=Findings(model, AlignmentQuality(0.5, 0.25), Data()),
         results=scores,
         tunings={"MERT": tuning("mert", [40.0, 44.0]), "CoBLEU": tuning("cobleu", [40.0, 45.0, 44.5])},
         rules=scores,
         forest=DrawnForest(to_svg(forest, forest.scores(model.weights)), 0.75),
-        examples=[Example("Sentence 1", shown, " ".join(TEST[0].words), ["the house is <b>"])],
-        network=NetworkSegment(1, "a <b>", [[ShownArc("<b>", 0.5, (0, 1), True)]], {"A": "a", "B": "<b>"}),
-        shares={"A": 0.5, "B": 0.5},
-        courses=[Course("first <1>", 0, (Point(0, -10.0, {}), Point(256, -9.0, {})))],
+        examples=[Example("Sentence 1", shown, SOURCE, ["the house is <b>"])],
+        network=network_page("Networks", [segment], {"A": 0.5, "B": 0.5}, {"lm": 0.25}),
+        courses=[Course("first <1>", 0, (CoursePoint(0, -10.0, {}), CoursePoint(256, -9.0, {})))],
         refinement=refinement(),
     )
 
 
 def test_training_in_a_few_lines() -> None:
-    summary = dict(summarise(tour().findings))
+    summary = dict(summarize(tour().findings))
     assert summary["sentence pairs"] == "1"
     assert summary["alignment precision, recall"] == "0.500, 0.250"
     assert summary["phrase pairs"] == "6"
@@ -94,7 +84,7 @@ def test_training_in_a_few_lines() -> None:
 
 def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
     found = tour()
-    write_report(tmp_path / "report.html", found)
+    demo_page(found).save(tmp_path / "report.html")
     text = check_page(tmp_path / "report.html")
     for heading in ("Results", "Tuning", "Decision rules", "Translations", "A forest", "Three systems", "Whole doc"):
         assert f">{heading}" in text
@@ -115,5 +105,5 @@ def test_the_report_shows_everything_and_escapes_it(tmp_path: Path) -> None:
 
 def test_the_same_tour_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        write_report(tmp_path / name, tour())
+        demo_page(tour()).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -211,6 +211,4 @@ def test_files_hold_the_corpus(tmp_path):
 
 def test_negative_sizes_are_refused():
     with pytest.raises(InputError):
-        generate(seed=-1)
-    with pytest.raises(InputError):
-        generate(tune=-1)
+        generate(train=-1)

@@ -50,8 +50,7 @@ SAMPLED = "sampled MBR"
 JUDGED, SOME = 100, slice(3, None, 3)  # segments that choose the scale of a rule, and a few of all scales
 SYSTEMS = 3
 SHORT = range(6, 10)  # words of a sentence whose network or forest is small enough to look at
-DOCUMENTS = {"accept": "annealing:start=0.3,end=0.02", "steps": 50_000, "record": "logarithmic"}
-CONSISTENCY = 20.0
+CONSISTENCY, COOLING, STEPS = 20.0, "annealing:start=0.3,end=0.02", 50_000
 REFINING = RefineSettings(
     "phrase", folds=2, nbest=30, search="beam:pop_limit=30", objective="mert", tune_every=0, keep_weights=True
 )
@@ -236,9 +235,15 @@ class _Steps:
         began, text, folder = working_seconds(), self.data.test, self.output / "documents"
         folder.mkdir(exist_ok=True)
         found = model.translate_document(
-            text.sources, document_ids=text.document_ids, document_models={"consistency": CONSISTENCY},
-            references=text.references, **self.common, **DOCUMENTS,
-        )  # fmt: skip
+            text.sources,
+            document_ids=text.document_ids,
+            document_models={"consistency": CONSISTENCY},
+            accept=COOLING,
+            steps=STEPS,
+            record="logarithmic",
+            references=text.references,
+            **self.common,
+        )
         found.write_trace(folder / "trace.jsonl")
         self.note("documents, consistency", found.texts, began, "documents/test.out")
         return folder / "trace.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toledo.errors import InputError
 from toledo.sample.corpus import TEST, TRAIN, TUNE, ExampleData, generate
 
 
@@ -11,4 +12,7 @@ def example_data(*, train: int = TRAIN, tune: int = TUNE, test: int = TEST, seed
     `train`, `tune` and `test` are numbers of sentences. The last two parts have two references each, all parts gold
     word alignments: `data.train.sources`, `data.test.references`. `data.save("sample")` writes all of it as text files.
     """
+    for name, value, least in (("train", train, 1), ("tune", tune, 1), ("test", test, 1), ("seed", seed, 0)):
+        if value < least:
+            raise InputError(f"`{name}` is {value}, expected an int of at least {least}", argument=name)
     return generate(seed, train, tune, test)

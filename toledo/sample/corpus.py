@@ -163,6 +163,8 @@ def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TE
 
 def pairs(seed: int, part: str, count: int, reference: int = 0) -> Iterator[Pair]:
     """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
+    if seed < 0 or count < 0:
+        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return islice(_endless(seed, part, reference), count)
 
 
