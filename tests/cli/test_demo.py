@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run, succeed
 from pages import check_page
-from toledo.cli.tour import rehearsal
-from typer.testing import CliRunner
 
-from toledo.cli.app import app
+from toledo.cli.demo import compiling_ahead
 from toledo.model import PhraseModel
 
 STEPS = (
@@ -28,9 +27,9 @@ STEPS = (
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The directory of a small demo, and what it printed."""
     output = tmp_path_factory.mktemp("demo")
-    result = CliRunner().invoke(app, ["demo", "--output", str(output), "--size", "200", "--threads", "1"])
-    assert result.exit_code == 0, result.output
-    return output, result.output
+    finished = run("demo", "--output", output, "--size", 200, "--threads", 1)
+    assert finished.exit_code == 0, finished.output
+    return output, finished.output
 
 
 def test_each_step_says_what_and_where_and_ends_in_the_table(demo: tuple[Path, str]) -> None:
@@ -60,8 +59,7 @@ def test_the_report_has_every_part(demo: tuple[Path, str]) -> None:
 
 
 def test_its_files_are_runs_to_report_on(demo: tuple[Path, str], tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["report", str(demo[0]), "--output", str(tmp_path / "page.html")])
-    assert result.exit_code == 0, result.output
+    succeed("report", demo[0], "--output", tmp_path / "page.html")
     page = check_page(tmp_path / "page.html")
     for part in (
         "Scores: scores.json", "Scores: rules/scores.json", "Combination: combination/tuned", "Tunings side by side",
@@ -83,22 +81,8 @@ def test_what_the_demo_trained_was_given_nothing(demo: tuple[Path, str]) -> None
     assert "given" not in PhraseModel.load(demo[0] / "model").signature
 
 
-def test_a_rehearsal_makes_what_the_demo_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / rehearsal.READY).touch()
-    monkeypatch.setattr("toledo.compiled.kernels.compiled_kernels", lambda: 1)
-    rehearsal.rehearse(tmp_path)
-    for name in ("combination/test", "documents/test", "rules/sampled-mbr", "refined"):
-        assert len((tmp_path / f"{name}.out").read_text().splitlines()) == rehearsal.LINES
-
-
-def test_nothing_is_rehearsed_that_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toledo.compiled.kernels.compiled_kernels", lambda: 0)
-    rehearsal.rehearse(tmp_path)
-    assert not (tmp_path / "combination").exists()
-
-
 @pytest.mark.parametrize(("code", "told"), [("1 / 0", "ZeroDivisionError: division by zero"), ("pass", "")])
-def test_a_rehearsal_that_fails_is_told_of_after_the_demo(
+def test_a_failure_to_compile_ahead_is_reported_after_the_demo(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: str, told: str
 ) -> None:
     start, started = subprocess.Popen, []
@@ -108,7 +92,8 @@ def test_a_rehearsal_that_fails_is_told_of_after_the_demo(
         return started[0]
 
     monkeypatch.setattr(subprocess, "Popen", start_another)
-    with rehearsal.rehearsal(True):
+    with compiling_ahead(True) as ahead:
+        ahead.start("combine")
         started[0].wait()
         assert not caplog.records
     assert [record.getMessage().splitlines()[-1] for record in caplog.records] == ([told] if told else [])
@@ -125,9 +110,8 @@ def test_an_interruption_leaves_no_traceback_and_no_process(tmp_path: Path) -> N
         assert process.stderr is not None
         while b"1. " not in process.stderr.readline():
             assert process.poll() is None
-        (begun,) = tmp_path.glob("toledo-rehearsal-*")
         process.send_signal(signal.SIGINT)
         told = process.stderr.read().decode()
         assert process.wait(timeout=60) not in (0, 1)
     assert "Traceback" not in told
-    assert not begun.exists()
+    assert not list(tmp_path.glob("toledo-*"))
