@@ -31,7 +31,7 @@ from word_alignment import cpu_seconds, generate, right_links
 from toledo.files import read_lines, write_lines
 from toledo.formats.alignments import read_alignments
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, align_with_eflomal
 from toledo.phrases.word_alignment.symmetrize import OneWay, symmetrize
@@ -131,7 +131,7 @@ def scores(corpus: ParallelCorpus, found: WordLinks, options: argparse.Namespace
     """BLEU of each test, translated by a model that is trained with these links."""
     model = train(corpus, alignments=found)
     if options.weights:
-        model = model.with_weights(Model.load(options.weights).weights)
+        model = model.with_weights(PhraseModel.load(options.weights).weights)
     search, metric = BeamSearch(model), BLEU(smooth_method="none")
     for test in options.test:
         source, reference = ([line.split() for line in read_lines(path)] for path in test)

@@ -96,10 +96,10 @@ def measure(gain: str, lists: list[list[str]]) -> tuple[float, list[str]]:
 
 def model_lists(arguments: argparse.Namespace) -> list[list[str]]:
     from toledo.forest.kbest import k_best
-    from toledo.model import Model
+    from toledo.model import PhraseModel
     from toledo.search.beam.search import BeamSearch
 
-    model = Model.load(arguments.model)
+    model = PhraseModel.load(arguments.model)
     lines = arguments.source.read_text("utf-8").splitlines()[: arguments.sentences]
     forests = BeamSearch(model).forests([line.split() for line in lines], threads=1)
     found = []

@@ -17,7 +17,7 @@ from statistics import median
 
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.loop import plan_of, run_steps
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
@@ -83,7 +83,7 @@ def rates_by_turns(plans: Sequence[DocumentSearch], document: Document, steps: i
     return rates
 
 
-def searches(model: Model, operations: Operations) -> list[tuple[str, DocumentSearch]]:
+def searches(model: PhraseModel, operations: Operations) -> list[tuple[str, DocumentSearch]]:
     """Without document models, with a BLEU model by weight, with lexical consistency."""
     settings = DocumentSettings(HillClimbing(), operations, 10**9, start="random")
     own, nothing = dict(model.weights), dict.fromkeys(model.weights, 0.0)
@@ -99,7 +99,7 @@ def searches(model: Model, operations: Operations) -> list[tuple[str, DocumentSe
     ]
 
 
-def speed(model: Model, document: Document) -> None:
+def speed(model: PhraseModel, document: Document) -> None:
     print(f"## Steps per CPU second, 50 sentences, Docent's operations, hill climbing: medians of {TURNS} turns\n")
     print("| models | steps/s | of Docent's | of that without (lowest to highest) |\n|---|---|---|---|")
     plans = searches(model, DOCENT)
@@ -116,7 +116,7 @@ def speed(model: Model, document: Document) -> None:
         print(f"| {name} | {steps_per_second(search, document, 50_000, 1_000):,.0f} |", flush=True)
 
 
-def quality(model: Model, document: Document, derivation: list, long: bool) -> None:
+def quality(model: PhraseModel, document: Document, derivation: list, long: bool) -> None:
     print("\n## Model score of the 50 sentences, random start\n")
     print(
         "| search | steps | scores of three seeds | mean to beam search, per sentence | CPU s |\n|---|---|---|---|---|"
@@ -154,7 +154,7 @@ def from_start(search: DocumentSearch, document: Document, steps: int) -> float:
     return max(rates)
 
 
-def long_documents(model: Model, segments: list[Segment]) -> None:
+def long_documents(model: PhraseModel, segments: list[Segment]) -> None:
     print("\n## Steps per CPU second and the length of the document\n")
     print("| sentences | the first 1,000 for each | after 4,000 for each | of Docent's |\n|---|---|---|---|")
     for sentences in (50, 200, 1000, 3000):

@@ -28,7 +28,7 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.search import BeamSearch
 from toledo.search.gibbs.diagnostics import diagnose
 from toledo.search.gibbs.samples import Samples
@@ -62,7 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if options.model is None:
             options.model, options.source, options.reference = make_model(Path(folder))
-        model = Model.load(options.model)
+        model = PhraseModel.load(options.model)
         texts = [
             path.read_text("utf-8").splitlines()[: options.sentences] for path in (options.source, options.reference)
         ]
@@ -78,7 +78,7 @@ def main() -> None:
         measure(model, source, references, scale, options.iterations)
 
 
-def compare_scales(model: Model, source: Words, references: Words, options: argparse.Namespace) -> None:
+def compare_scales(model: PhraseModel, source: Words, references: Words, options: argparse.Namespace) -> None:
     print(f"\n| scale | {' | '.join(RULES)} |\n|---|{'---|' * len(RULES)}", flush=True)
     for scale in options.scales:
         settings = Gibbs(CHAINS, options.iterations, scale=scale)
@@ -92,7 +92,7 @@ def timed(work: Callable[[], Result], sentences: int) -> tuple[float, Result]:
     return (time.process_time() - start) / sentences, result
 
 
-def measure(model: Model, source: Words, references: Words, scale: float, iterations: int) -> None:
+def measure(model: PhraseModel, source: Words, references: Words, scale: float, iterations: int) -> None:
     def sampler(length: int, operators: tuple[str, ...] = OPERATORS) -> GibbsSearch:
         return GibbsSearch(model, Gibbs(CHAINS, length, scale=scale, operators=operators))
 
@@ -144,7 +144,7 @@ def describe(samples: list[Samples], iterations: int) -> None:
         print(f"| {name} | {draws / len(notes) / iterations / CHAINS:.2f} | {moved:.3f} |")
 
 
-def qualities(model: Model, references: Words, forests: Sequence[Forest], scale: float) -> Iterator[str]:
+def qualities(model: PhraseModel, references: Words, forests: Sequence[Forest], scale: float) -> Iterator[str]:
     """BLEU of what each rule chooses."""
     for rule in RULES.values():
         found = decide(rule, forests, model.weights, scale, threads=1)

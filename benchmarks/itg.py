@@ -20,7 +20,7 @@ from on_sample import make_model
 from toledo.forest.assemble import join
 from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
 from toledo.search.itg import ITGSearch
@@ -39,14 +39,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if options.model is None:
             options.model, options.source, options.reference = make_model(Path(folder))
-        model = Model.load(options.model)
+        model = PhraseModel.load(options.model)
         source = [line.split() for line in options.source.read_text("utf-8").splitlines()]
         references = [[line.split()] for line in options.reference.read_text("utf-8").splitlines()]
     by_beam(model, source, references, options.beams)
     by_length(model, source)
 
 
-def by_beam(model: Model, source: list[list[str]], references: list, beams: list[int]) -> None:
+def by_beam(model: PhraseModel, source: list[list[str]], references: list, beams: list[int]) -> None:
     """Search, and one CoBLEU iteration (value and gradient) over all forests."""
     print(f"{len(source):,} sentences, {sum(map(len, source)):,} words\n")
     print(
@@ -79,7 +79,7 @@ def _iteration(search: ITGSearch, forest, references: list) -> float:  # type: i
     return time.process_time() - start
 
 
-def by_length(model: Model, source: list[list[str]]) -> None:
+def by_length(model: PhraseModel, source: list[list[str]]) -> None:
     """Time for each word grows fast up to some 40 words, then slowly: measured 3.7 ms at 40 words and 6.3 at 100."""
     words = [word for sentence in source for word in sentence]
     search = ITGSearch(model, ITG(100))

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import read_parallel
@@ -26,10 +26,10 @@ def make_model(folder: Path) -> tuple[Path, Path, Path]:
     return folder / "model", folder / "sample/test.src", folder / "sample/test.trg.0"
 
 
-def make_examples(folder: Path) -> tuple[Examples, Model]:
+def make_examples(folder: Path) -> tuple[Examples, PhraseModel]:
     """100-best lists of the model's own weights."""
     path, _, _ = make_model(folder)
-    model = Model.load(path)
+    model = PhraseModel.load(path)
     texts = [(folder / "sample" / name).read_text("utf-8").splitlines() for name in ("tune.src", "tune.trg.0")]
     sources, references = ([line.split() for line in lines] for lines in texts)
     lists = best_lists(BeamSearch(model).forests(sources), model.weights, 100)

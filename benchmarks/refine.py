@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.sorting import rank_pairs
-from toledo.model import Model, default_weights, feature_names
+from toledo.model import PhraseModel, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.table import PhraseTable
@@ -71,7 +71,7 @@ def main() -> None:
             subprocess.run([sys.executable, __file__, *one], check=True)
         if arguments.work:
             lists = [PhraseLists.load(part) for part in sorted(arguments.work.glob("lists/*"))]
-            measure(method, Model.load(arguments.work / "baseline"), lists)
+            measure(method, PhraseModel.load(arguments.work / "baseline"), lists)
 
 
 @dataclass(eq=False)
@@ -96,7 +96,7 @@ class Counted:
         return self.space.expect(exponents, changes, threads)
 
 
-def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
+def measure(name: str, model: PhraseModel, lists: list[PhraseLists]) -> None:
     """A row of the table."""
     how = METHODS[name]
     space = Counted(ListSpace(lists, how.level))
@@ -122,7 +122,7 @@ def measure(name: str, model: Model, lists: list[PhraseLists]) -> None:
     )
 
 
-def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, list[PhraseLists]]:
+def make(folder: Path, sentences: int, pairs: int) -> tuple[PhraseModel, list[PhraseLists]]:
     """A model and lists on disk."""
     random = np.random.default_rng(1)
     model = make_model(random, pairs)
@@ -134,7 +134,7 @@ def make(folder: Path, sentences: int, pairs: int) -> tuple[Model, list[PhraseLi
     return model, parts
 
 
-def make_lists(random: np.random.Generator, model: Model, sentences: int) -> PhraseLists:
+def make_lists(random: np.random.Generator, model: PhraseModel, sentences: int) -> PhraseLists:
     hypotheses = sentences * HYPOTHESES
     options = (len(model.table) * random.random((sentences, 3 * PHRASES)) ** 3).astype(np.int32)
     chosen = random.integers(0, 3 * PHRASES, (sentences, HYPOTHESES, PHRASES))
@@ -151,7 +151,7 @@ def make_lists(random: np.random.Generator, model: Model, sentences: int) -> Phr
     return PhraseLists(arrays, model.feature_names, len(model.table))
 
 
-def make_model(random: np.random.Generator, pairs: int) -> Model:
+def make_model(random: np.random.Generator, pairs: int) -> PhraseModel:
     sides = [make_phrases(random, pairs // 3) for _ in range(2)]
     drawn = [random.integers(0, len(side), int(1.05 * pairs)).astype(np.int32) for side in sides]
     first = rank_pairs(*drawn).first[:pairs]
@@ -170,7 +170,7 @@ def make_model(random: np.random.Generator, pairs: int) -> Model:
     )
     words = [side.words.reshape(-1, LENGTH)[of].reshape(-1) for side, of in zip(sides, (source, target), strict=True)]
     lexicons = Lexicons(make_lexicon(random, *words), make_lexicon(random, *words[::-1]))
-    return Model(table, (), default_weights(feature_names(table, 0)), word_lexicons=lexicons)
+    return PhraseModel(table, (), default_weights(feature_names(table, 0)), word_lexicons=lexicons)
 
 
 def make_phrases(random: np.random.Generator, count: int) -> Phrases:

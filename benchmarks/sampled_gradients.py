@@ -21,7 +21,7 @@ from on_sample import make_model
 
 from toledo.forest.assemble import join
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
 from toledo.tuning.examples import make_lists
@@ -44,7 +44,7 @@ KINDS = ("sentence", "corpus", "lines alone")
 class Bench:
     """A model and a text."""
 
-    def __init__(self, model: Model, source: Path, reference: Path) -> None:
+    def __init__(self, model: PhraseModel, source: Path, reference: Path) -> None:
         self.model = model
         self.source = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
         self.references = [[line.split()] for line in reference.read_text(encoding="utf-8").splitlines()]
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> None:
-    model = Model.load(options.model)
+    model = PhraseModel.load(options.model)
     if options.weights:
         model = model.with_weights(Weights.load(options.weights))
     bench = Bench(model, options.source, options.reference)

@@ -23,7 +23,7 @@ import numpy as np
 from on_sample import make_model
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> None:
-    model = Model.load(options.model)
+    model = PhraseModel.load(options.model)
     source = [line.split() for line in options.source.read_text("utf-8").splitlines()]
     references = [[line.split()] for line in options.reference.read_text("utf-8").splitlines()]
     curve(model, source, references, options)
@@ -56,7 +56,7 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def curve(
-    model: Model, source: list[list[str]], references: list[list[list[str]]], options: argparse.Namespace
+    model: PhraseModel, source: list[list[str]], references: list[list[list[str]]], options: argparse.Namespace
 ) -> None:
     print(f"{len(source):,} sentences, {sum(map(len, source)):,} words\n")
     print("| pop limit | CPU s | sentences per CPU s | mean model score | BLEU |\n|---|---|---|---|---|")
@@ -115,7 +115,7 @@ def child_seconds(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def threads(model: Model, source: list[list[str]], repeat: int) -> None:
+def threads(model: PhraseModel, source: list[list[str]], repeat: int) -> None:
     print("\nTwo threads beside one (wall time)")
     for limit in (200, 1000):
         search, wall = BeamSearch(model, Beam(limit)), {1: float("inf"), 2: float("inf")}
@@ -127,7 +127,7 @@ def threads(model: Model, source: list[list[str]], repeat: int) -> None:
         print(f"  pop limit {limit}: {wall[1] / wall[2]:.2f} times as fast")
 
 
-def lengths(model: Model, source: list[list[str]], repeat: int) -> None:
+def lengths(model: PhraseModel, source: list[list[str]], repeat: int) -> None:
     print("\nTime by length, pop limit 200: sentences of the text put together")
     words = [word for sentence in source for word in sentence]
     search = BeamSearch(model, Beam(200))

@@ -32,7 +32,7 @@ from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
@@ -158,7 +158,7 @@ class Bench:
         self.runs = Runs(self.work, ("condition", "seed"))
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> PhraseModel:
         """The model, trained once."""
         return trained_model(self.folder, self.pair.source, self.work, self.threads)
 

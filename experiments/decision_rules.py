@@ -25,7 +25,7 @@ from toledo.consensus.scale import Candidate, Row, choose_rule
 from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics.evaluation import Comparison
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 
@@ -81,7 +81,7 @@ def _candidates(size: int) -> dict[str, list[Candidate]]:
 
 
 def _print_table(
-    chosen: dict[str, Row], model: Model, forests: dict[str, list[Forest]], references: dict[str, list[list[str]]]
+    chosen: dict[str, Row], model: PhraseModel, forests: dict[str, list[Forest]], references: dict[str, list[list[str]]]
 ) -> None:
     scored: dict[str, Comparison] = {}
     times: dict[str, float] = {}

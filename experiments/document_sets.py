@@ -13,7 +13,7 @@ from runs import trained_model
 
 from toledo.formats.documents import read_documents
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.pruning import filter_for
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.document.search import DocumentSearch
@@ -49,7 +49,7 @@ class DocumentSet:
         return list(text.documents)[: self.most]
 
     @cached_property
-    def whole_model(self) -> Model:
+    def whole_model(self) -> PhraseModel:
         """Trained on the training part, which is the same for any number of documents."""
         return trained_model(self.folder, LANGUAGES[self.pair], self.work.parent / self.pair, self.threads)
 
@@ -60,11 +60,11 @@ class DocumentSet:
         return read_parallel(source, target, (self.whole_model.source_vocabulary, self.whole_model.target_vocabulary))
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> PhraseModel:
         """The same for the documents of both parts."""
         return self.filtered(self.whole_model)
 
-    def filtered(self, model: Model) -> Model:
+    def filtered(self, model: PhraseModel) -> PhraseModel:
         """Of its table only what the documents need, which changes no translation."""
         ids = [
             model.source_vocabulary.ids(segment.words)
@@ -75,7 +75,7 @@ class DocumentSet:
         text = sentences_from(np.concatenate(ids), np.array([one.size for one in ids]))
         return replace(model, table=filter_for(model.table, text))
 
-    def model_with_words(self, count: int) -> Model:
+    def model_with_words(self, count: int) -> PhraseModel:
         """With a feature for each of so many of the most frequent target words."""
         if not count:
             return self.model
@@ -96,7 +96,7 @@ def document_statistics(
 
 
 def search_documents(
-    model: Model,
+    model: PhraseModel,
     weights: Weights,
     documents: Sequence[Document],
     start: str,

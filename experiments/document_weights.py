@@ -14,7 +14,7 @@ from document_sets import DocumentSet, document_statistics, search_documents
 from numpy.typing import NDArray
 from runs import Run, Runs, file_name
 
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.progress import silent
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import with_word_sums
@@ -173,7 +173,7 @@ def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     return weights
 
 
-def _mert(one: DocumentSet, model: Model, rounds: int, seed: int, start: Weights) -> Weights:
+def _mert(one: DocumentSet, model: PhraseModel, rounds: int, seed: int, start: Weights) -> Weights:
     """With beam search, on the segments of the documents."""
     segments = [segment for document in one.documents("tune") for segment in document.segments]
     sentences = [list(segment.words) for segment in segments]
@@ -244,7 +244,7 @@ def _pooled(one: DocumentSet, how: Pooled, seed: int, weights: Weights) -> Weigh
     return tune(tuner, start, chain_set(chains, one.threads), settings).weights
 
 
-def at_sharpness(model: Model, weights: Weights, sharpness: float) -> Weights:
+def at_sharpness(model: PhraseModel, weights: Weights, sharpness: float) -> Weights:
     """Weights times a factor, so that those of the dense features have this sum; unknown words are left alone."""
     norm = sum(abs(weights[name]) for name in model.feature_names if name not in FIXED)
     return Weights({name: value * (1.0 if name in FIXED else sharpness / norm) for name, value in weights.items()})
@@ -265,13 +265,13 @@ def _matched(one: DocumentSet, name: str, seed: int) -> Weights:
     return match_length(decode, known_weights(one, name, seed))
 
 
-def model_of(one: DocumentSet, name: str, seed: int) -> Model:
+def model_of(one: DocumentSet, name: str, seed: int) -> PhraseModel:
     """The model of a condition."""
     how = CONDITIONS[name]
     if isinstance(how, Matched | Finished):
         return model_of(one, how.after, seed)
     if isinstance(how, Refined):
-        return one.filtered(Model.load(_refined_directory(one, name, seed)))
+        return one.filtered(PhraseModel.load(_refined_directory(one, name, seed)))
     if isinstance(how, Mert) and how.word_sums:
         return one.filtered(with_word_sums(one.whole_model, one.threads))
     return one.model_with_words(how.words) if isinstance(how, Expected | Pooled) else one.model

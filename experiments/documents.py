@@ -28,7 +28,7 @@ from runs import Run, Runs, compare, file_name, mean_text, read_lines
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
@@ -116,7 +116,7 @@ def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
 
 
 def _decided(
-    model: Model,
+    model: PhraseModel,
     weights: Weights,
     documents: Sequence[Document],
     others: Sequence[Sequence[tuple[str, ...]]],
@@ -130,7 +130,7 @@ def _decided(
     return [consensus_texts(own, model.target_vocabulary, texts) for own, texts in zip(samples, others, strict=True)]
 
 
-def _sharpness(one: DocumentSet, model: Model, weights: Weights) -> float:
+def _sharpness(one: DocumentSet, model: PhraseModel, weights: Weights) -> float:
     """The best one on some tuning documents."""
     documents, scores = one.documents("tune")[:TO_CHOOSE], []
     others = search_documents(model, weights, documents, "beam", one.threads)

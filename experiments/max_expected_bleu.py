@@ -31,7 +31,7 @@ from runs import Run, Runs, Text, compare, mean_text, read_lines, save_figure
 
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
 from toledo.refinement.expected_bleu import ListSpace, normalised
@@ -210,13 +210,13 @@ class Bench:
         return {name: text for name, text in self.texts.items() if name != "validation"}
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> PhraseModel:
         """The model before refinement, trained once."""
         if not (self.work / "model").exists():
             phrases = PhraseTraining(max_length=4, lexical="model1", reordering=True)
             config = Training(phrases=phrases, distortion_limit=self.pair.distortion_limit)
             train(self._corpus(), config, threads=self.threads).save(self.work / "model")
-        return Model.load(self.work / "model")
+        return PhraseModel.load(self.work / "model")
 
     def _corpus(self) -> ParallelCorpus:
         """The training text without what is held out, in words that begin anew."""
@@ -276,7 +276,7 @@ class Bench:
         run["scores"] = self._translate(last, model)
         self.runs.add(run)
 
-    def _refined(self, name: str) -> tuple[Model, History | None]:
+    def _refined(self, name: str) -> tuple[PhraseModel, History | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
         if name == "baseline":
             return self.procedure().baseline(settings("both")), None
@@ -284,7 +284,7 @@ class Bench:
         refined = self.procedure(condition.settings).run(condition.settings)
         return refined.model, refined.history
 
-    def _translate(self, name: str, model: Model) -> dict[str, float]:
+    def _translate(self, name: str, model: PhraseModel) -> dict[str, float]:
         scores = {}
         search = BeamSearch(model, Beam(POP_LIMIT))
         for part, text in self.texts.items():

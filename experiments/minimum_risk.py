@@ -37,7 +37,7 @@ from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import spread
@@ -175,7 +175,7 @@ class Bench:
         self.runs = Runs(self.work, ("condition", "seed"))
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> PhraseModel:
         """The model, trained once."""
         return trained_model(self.folder, self.pair.language, self.work, self.threads)
 
@@ -196,14 +196,14 @@ class Bench:
         one, other = numbers % HELD_OUT > 0, numbers % HELD_OUT == 0
         return (_some(whole, one), _some(whole, other))
 
-    def with_weights(self, weights: Weights) -> Model:
+    def with_weights(self, weights: Weights) -> PhraseModel:
         """The model, with features for words if there are weights of such."""
         return (self.model if weights.keys() <= set(self.model.feature_names) else self._with_words).with_weights(
             weights
         )
 
     @cached_property
-    def _with_words(self) -> Model:
+    def _with_words(self) -> PhraseModel:
         return replace(self.model, sparse=sparse_features(self.model.table, [target_words], WORDS))
 
     def sample(

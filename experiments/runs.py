@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.significance import SEED, paired_bootstrap
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.runs.history import spread
 from toledo.text.corpus import read_parallel
 from toledo.training import train
@@ -84,12 +84,12 @@ class Runs:
         return np.concatenate(parts)
 
 
-def trained_model(folder: Path, language: str, work: Path, threads: int) -> Model:
+def trained_model(folder: Path, language: str, work: Path, threads: int) -> PhraseModel:
     """The model of a set, trained once: with a trigram language model of the English side."""
     if not (work / "model").exists():
         logging.info("%s: training", folder.name)
         train(read_parallel(folder / f"train.{language}", folder / "train.en"), threads=threads).save(work / "model")
-    return Model.load(work / "model")
+    return PhraseModel.load(work / "model")
 
 
 def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:

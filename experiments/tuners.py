@@ -67,7 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--work", type=Path, default=Path("tuners"))
-    parser.add_argument("--tuners", default=",".join(name for name in OBJECTIVES if ", " not in name), help="use ; or ,")
+    parser.add_argument(
+        "--tuners", default=",".join(name for name in OBJECTIVES if ", " not in name), help="use ; or ,"
+    )
     parser.add_argument("--rules", default=",".join(RULES))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1)

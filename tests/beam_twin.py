@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.model import Model, SearchSettings, feature_names
+from toledo.model import PhraseModel, SearchSettings, feature_names
 from toledo.phrases.table import PhraseTable
 from toledo.text.corpus import sentences_from
 from toledo.weights import Weights
@@ -32,15 +32,15 @@ def language_model(table: PhraseTable, order: int) -> LanguageModel:
 
 def small_model(
     content: dict, orders: tuple[int, ...], limit: int | None, reordering: bool, weights: list[float]
-) -> Model:
+) -> PhraseModel:
     table = small_tables.make_table(content, reordering)
     names = feature_names(table, len(orders))
     values = dict(zip(names, weights[: len(names)], strict=True)) | {"oov": 1.0}
     models = tuple(language_model(table, order) for order in orders)
-    return Model(table, models, Weights(values), SearchSettings(limit, table_limit=0))
+    return PhraseModel(table, models, Weights(values), SearchSettings(limit, table_limit=0))
 
 
-def derivations(model: Model, words: list[str]) -> Iterator[Steps]:
+def derivations(model: PhraseModel, words: list[str]) -> Iterator[Steps]:
     """All ways to translate a sentence under Moses' distortion rule."""
     table, limit = model.table, model.settings.distortion_limit
     by_span: dict[tuple[int, int], list[int]] = {}
@@ -66,7 +66,7 @@ def derivations(model: Model, words: list[str]) -> Iterator[Steps]:
     yield from extend(frozenset(), 0, ())
 
 
-def features_of(model: Model, words: list[str], steps: Steps) -> dict[str, float]:
+def features_of(model: PhraseModel, words: list[str], steps: Steps) -> dict[str, float]:
     """The features of a derivation from their definitions."""
     table, total = model.table, dict.fromkeys(model.feature_names, 0.0)
     text: list[str] = []
@@ -97,11 +97,11 @@ def features_of(model: Model, words: list[str], steps: Steps) -> dict[str, float
     return total
 
 
-def score(model: Model, features: dict[str, float]) -> float:
+def score(model: PhraseModel, features: dict[str, float]) -> float:
     return sum(model.weights.get(name, 0.0) * value for name, value in features.items())
 
 
-def sparse_of(model: Model, pair: int) -> list[tuple[str, float]]:
+def sparse_of(model: PhraseModel, pair: int) -> list[tuple[str, float]]:
     sparse = model.sparse
     if sparse is None:
         return []

@@ -8,7 +8,7 @@ import numpy as np
 from beam_twin import Steps, derivations, features_of
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.model import DocumentModel
@@ -19,12 +19,12 @@ Sentence = list[str]
 Document = tuple[Steps, ...]
 
 
-def text_of(model: Model, source: Sentence, steps: Steps) -> list[str]:
+def text_of(model: PhraseModel, source: Sentence, steps: Steps) -> list[str]:
     return [word for begin, _, pair in steps for word in ([source[begin]] if pair < 0 else model.table[pair].target)]
 
 
 def document_features(
-    model: Model, sources: list[Sentence], state: Document, models: list[DocumentModel], references: list
+    model: PhraseModel, sources: list[Sentence], state: Document, models: list[DocumentModel], references: list
 ) -> dict[str, float]:
     """All features: sums over sentences, then those of document models."""
     total: dict[str, float] = dict.fromkeys(model.feature_names, 0.0)
@@ -38,7 +38,12 @@ def document_features(
 
 
 def value_of(
-    one: DocumentModel, model: Model, sources: list[Sentence], state: Document, texts: list[Sentence], references: list
+    one: DocumentModel,
+    model: PhraseModel,
+    sources: list[Sentence],
+    state: Document,
+    texts: list[Sentence],
+    references: list,
 ) -> float:
     words = [word for text in texts for word in text if any(map(str.isalnum, word))]
     size, types = len(words), len(set(words))
@@ -61,7 +66,7 @@ def value_of(
     return metric.score(metric.corpus_statistics(texts, references, threads=1).sum(axis=0))
 
 
-def consistency(one: LexicalConsistency, model: Model, sources: list[Sentence], state: Document) -> float:
+def consistency(one: LexicalConsistency, model: PhraseModel, sources: list[Sentence], state: Document) -> float:
     """The probability that another occurrence of a source word has the same translation."""
     seen: dict[str, list[tuple[str, ...]]] = {}
     for source, steps in zip(sources, state, strict=True):
@@ -93,7 +98,7 @@ def semantic(one: SemanticModel, texts: list[Sentence]) -> float:
     return float(total)
 
 
-def all_states(model: Model, sources: list[Sentence]) -> list[Document]:
+def all_states(model: PhraseModel, sources: list[Sentence]) -> list[Document]:
     return list(product(*(sorted(derivations(model, source)) for source in sources)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from beam_twin import Steps, derivations, features_of, score
 
 from toledo.compiled.random import random_state
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation
 from toledo.search.chain_resegment import SegmentCandidates, room_for_candidates
 from toledo.search.gibbs.samples import Visits
@@ -19,7 +19,7 @@ from toledo.search.settings import OPERATORS
 class Twin:
     """All derivations of a sentence with their probabilities; and the sampler's own arrays, to call its parts."""
 
-    def __init__(self, model: Model, words: list[str], scale: float = 1.0) -> None:
+    def __init__(self, model: PhraseModel, words: list[str], scale: float = 1.0) -> None:
         self.model, self.words = model, words
         self.states = sorted(derivations(model, words))
         self.number = {state: k for k, state in enumerate(self.states)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from beam_twin import Steps, small_model
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.model import DocumentModel
@@ -43,7 +43,7 @@ FEATURE_WEIGHTS = {
 }
 
 
-def two_word_model() -> Model:
+def two_word_model() -> PhraseModel:
     """Two source words with two translations each, and a phrase of both; a bigram model, distortion limit 3."""
     content = {
         (("a",), ("x",)): (-0.1, -0.2, -0.3, -0.4),
@@ -75,7 +75,7 @@ def document_of(sources: Sequence[Sequence[str]], references: Sequence[Sequence[
     return Document("small", tuple(segments))
 
 
-def search_of(model: Model, settings: DocumentSettings, models: Sequence[DocumentModel] = ()) -> DocumentSearch:
+def search_of(model: PhraseModel, settings: DocumentSettings, models: Sequence[DocumentModel] = ()) -> DocumentSearch:
     """With weights for all models."""
     weights = Weights({**model.weights, **FEATURE_WEIGHTS})
     return DocumentSearch(model.with_weights(weights), settings, models)

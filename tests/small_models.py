@@ -7,7 +7,7 @@ import small_tables
 
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.model import Model, SearchSettings, default_weights, feature_names
+from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.text.corpus import sentences_from
 from toledo.weights import Weights
@@ -23,7 +23,7 @@ CONTENT = {
 TEXT = ["the house is small", "that is the house", "the small house", "that house is small"] * 3
 
 
-def small_model(reordering: bool = False, order: int = 3) -> Model:
+def small_model(reordering: bool = False, order: int = 3) -> PhraseModel:
     table = small_tables.make_table(CONTENT, reordering)
     words = [[table.target_vocabulary.add(word) for word in line.split()] for line in TEXT]
     logging.disable(logging.WARNING)  # so little text has no good discounts
@@ -34,7 +34,7 @@ def small_model(reordering: bool = False, order: int = 3) -> Model:
     logging.disable(logging.NOTSET)
     weights = default_weights(feature_names(table, 1))
     weights = Weights({**weights, "lm": 0.55}, weights.frozen)
-    return Model(table, (language_model,), weights, SearchSettings(4, 10), _lexicons(table), {"sentences": 12})
+    return PhraseModel(table, (language_model,), weights, SearchSettings(4, 10), _lexicons(table), {"sentences": 12})
 
 
 def _lexicons(table: object) -> Lexicons:

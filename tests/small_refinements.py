@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import small_tables
 
-from toledo.model import Model, default_weights, feature_names
+from toledo.model import PhraseModel, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.table import SCORE_FEATURES, PhraseTable
 from toledo.refinement.distributions import LEXICON, PHRASE
@@ -18,7 +18,7 @@ ALL = PHRASE + LEXICON
 PHRASES = [("a",), ("b",), ("a", "b"), ("b", "c"), ("c",)]
 
 
-def random_model(random: np.random.Generator) -> Model:
+def random_model(random: np.random.Generator) -> PhraseModel:
     """Some phrase pairs with normalised probabilities, dense lexicons, and no language model."""
     chosen = [pair for pair in product(PHRASES, PHRASES) if random.random() < 0.6] or [(PHRASES[0], PHRASES[0])]
     table = small_tables.make_table(dict.fromkeys(chosen, (0.0,) * 4))
@@ -32,7 +32,7 @@ def random_model(random: np.random.Generator) -> Model:
     )
     vocabularies = table.source_vocabulary, table.target_vocabulary
     table = PhraseTable.create(table.pairs, scores, *vocabularies, reordering=None)
-    return Model(table, (), default_weights(feature_names(table, 0)), word_lexicons=lexicons)
+    return PhraseModel(table, (), default_weights(feature_names(table, 0)), word_lexicons=lexicons)
 
 
 def random_lexicon(random: np.random.Generator, given: Vocabulary, words: Vocabulary) -> Lexicon:
@@ -43,12 +43,12 @@ def random_lexicon(random: np.random.Generator, given: Vocabulary, words: Vocabu
     return Lexicon(offsets, np.concatenate(rows).astype(np.int32), np.concatenate(values).astype(np.float32))
 
 
-def random_space(random: np.random.Generator, model: Model, parts: int = 2) -> ListSpace:
+def random_space(random: np.random.Generator, model: PhraseModel, parts: int = 2) -> ListSpace:
     """Lists of random hypotheses, one sentence without any."""
     return ListSpace([random_lists(random, model, sizes) for sizes in ([3, 0, 5], [4, 2])[:parts]])
 
 
-def random_lists(random: np.random.Generator, model: Model, sizes: list[int]) -> PhraseLists:
+def random_lists(random: np.random.Generator, model: PhraseModel, sizes: list[int]) -> PhraseLists:
     count = sum(sizes)
     lengths = random.integers(0, 4, count)
     words = random.integers(1, 9, count)
@@ -97,7 +97,7 @@ def hypotheses(space: ListSpace) -> list[list[tuple[list[float], list[int], floa
     return sentences
 
 
-def pair_logs(model: Model, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def pair_logs(model: PhraseModel, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The logarithms of the four features of each pair, given the probabilities of each family."""
     pairs, logs = model.table.pairs, {}
     for name in PHRASE:
@@ -122,7 +122,7 @@ def entries(lexicon: Lexicon, given: int, word: int) -> list[int]:
 
 
 def utility(
-    model: Model,
+    model: PhraseModel,
     space: ListSpace,
     exponents: dict[str, float],
     values: dict[str, np.ndarray],

@@ -7,7 +7,7 @@ import pytest
 from small_models import small_model
 
 from toledo.errors import InputError
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.search.beam.search import BeamSearch
 from toledo.weights import Weights
 
@@ -16,7 +16,7 @@ from toledo.weights import Weights
 def test_saving_and_loading(tmp_path: Path, reordering: bool) -> None:
     model = small_model(reordering)
     model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
+    loaded = PhraseModel.load(tmp_path / "model")
     assert loaded.feature_names == model.feature_names
     assert loaded.weights == model.weights
     assert loaded.settings == model.settings
@@ -42,13 +42,13 @@ def test_words_that_searches_copy_are_not_saved(tmp_path: Path) -> None:
     model.save(tmp_path / "after")
     for file in (tmp_path / "before").iterdir():
         assert file.read_bytes() == (tmp_path / "after" / file.name).read_bytes(), file.name
-    assert list(Model.load(tmp_path / "after").target_vocabulary) == words
+    assert list(PhraseModel.load(tmp_path / "after").target_vocabulary) == words
 
 
 def test_saving_again_replaces_the_whole_directory(tmp_path: Path) -> None:
     small_model(reordering=True).save(tmp_path / "model")
     small_model(reordering=False).save(tmp_path / "model")
-    assert Model.load(tmp_path / "model").table.reordering is None
+    assert PhraseModel.load(tmp_path / "model").table.reordering is None
     assert not (tmp_path / "model" / "table.reordering.npy").exists()
 
 
@@ -58,7 +58,7 @@ def test_no_distortion_limit_survives(tmp_path: Path) -> None:
     from toledo.model import SearchSettings
 
     replace(small_model(), settings=SearchSettings(None, 0)).save(tmp_path / "model")
-    assert Model.load(tmp_path / "model").settings == SearchSettings(None, 0)
+    assert PhraseModel.load(tmp_path / "model").settings == SearchSettings(None, 0)
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -85,7 +85,7 @@ def test_a_tampered_description_is_refused(tmp_path: Path, old: str, new: str, m
     small_model().save(tmp_path / "model")
     edit(tmp_path / "model" / "model.toml", old, new)
     with pytest.raises(InputError, match=message):
-        Model.load(tmp_path / "model")
+        PhraseModel.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_damaged_array_is_refused_by_name(tmp_path: Path, name: str) -> None:
     file = tmp_path / "model" / f"{name}.npy"
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(InputError, match="damaged array") as caught:
-        Model.load(tmp_path / "model")
+        PhraseModel.load(tmp_path / "model")
     assert caught.value.file == str(file)
 
 
@@ -129,7 +129,7 @@ def test_arrays_that_would_lead_out_of_bounds_are_refused(tmp_path: Path, name: 
     small_model().save(tmp_path / "model")
     consistent_lie(tmp_path / "model", name, change(np.load(tmp_path / "model" / f"{name}.npy")))
     with pytest.raises(InputError):
-        Model.load(tmp_path / "model")
+        PhraseModel.load(tmp_path / "model")
 
 
 def test_every_feature_needs_a_weight() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toledo.errors import InputError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.sample.corpus import generate
@@ -28,7 +28,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> ParallelCorpus:
 def test_the_model_translates_what_it_was_trained_on(corpus: ParallelCorpus, tmp_path: Path) -> None:
     model = train(corpus, Training(phrases=PhraseTraining(reordering=True)))
     model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
+    loaded = PhraseModel.load(tmp_path / "model")
     assert loaded.signature == model.signature
     assert loaded.word_lexicons is not None
     assert loaded.training["sentences"] == 400

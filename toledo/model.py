@@ -45,7 +45,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class PhraseModel:
     """Everything that translation needs. `word_lexicons` are those of IBM Model 1, where the model was trained here.
 
     `sparse` features of phrase pairs are optional; those without a weight weigh 0. `rule` has the `name` of the
@@ -100,7 +100,7 @@ class Model:
             ]
         )
 
-    def with_weights(self, weights: Weights) -> Model:
+    def with_weights(self, weights: Weights) -> PhraseModel:
         """The same model with other weights."""
         return replace(self, weights=weights)
 
@@ -144,7 +144,7 @@ class Model:
         return max([len(RESERVED), *sizes])
 
     @classmethod
-    def load(cls, directory: str | Path) -> Model:
+    def load(cls, directory: str | Path) -> PhraseModel:
         """Map a directory into memory; whatever is missing, damaged or does not fit together is refused."""
         file = Path(directory) / DESCRIPTION
         if not file.exists():
@@ -212,7 +212,7 @@ def _settings(table: Mapping[str, Any]) -> SearchSettings:
     return SearchSettings(table.get("distortion_limit"), table["table_limit"])
 
 
-def _assemble(cls: type[Model], content: dict[str, Any], arrays: Arrays, file: Path) -> Model:
+def _assemble(cls: type[PhraseModel], content: dict[str, Any], arrays: Arrays, file: Path) -> PhraseModel:
     source, target = (
         Vocabulary.from_arrays(arrays[f"{side}.bytes"], arrays[f"{side}.offsets"]) for side in ("source", "target")
     )

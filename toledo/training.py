@@ -10,7 +10,7 @@ import numpy as np
 from toledo.errors import InputError
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.model import Model, SearchSettings, default_weights, feature_names
+from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicons
 from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining, train_phrases
@@ -45,7 +45,7 @@ def train(
     language_model_text: Sentences | None = None,
     threads: int | None = None,
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Train a model on sentence pairs.
 
     Give `alignments` (one for each pair) to use those instead of our own, with the `word_lexicons` that go with them if
@@ -77,7 +77,7 @@ def train(
         progress=progress,
     )
     table = phrases.table(corpus.source_vocabulary, corpus.target_vocabulary)
-    return Model(
+    return PhraseModel(
         table=table,
         language_models=language_models,
         weights=default_weights(feature_names(table, len(language_models))),

@@ -26,7 +26,7 @@ from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
 from toledo.formats.hypotheses import to_entry
 from toledo.metrics.metric import Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis, Result, TableResult, plain
 from toledo.search.beam.forced import ForcedDecoder

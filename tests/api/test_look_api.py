@@ -78,7 +78,7 @@ def test_an_unknown_kind_names_the_nearest() -> None:
 
 def test_warm_up_runs_each_verb_once() -> None:
     toledo.warm_up("choose", "align")
-    with pytest.raises(toledo.UnknownNameError, match="no verb 'chose'.*'choose'"):
+    with pytest.raises(toledo.UnknownNameError, match=r"no verb 'chose'.*'choose'"):
         toledo.warm_up("chose")
 
 

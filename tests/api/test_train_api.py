@@ -138,9 +138,9 @@ def test_a_model_takes_language_models(tmp_path: Path) -> None:
 
 def test_imported_models_are_saved(tmp_path: Path) -> None:
     from toledo.api.exchange import export_moses
-    from toledo.model import Model
+    from toledo.model import PhraseModel
 
     small_model().save(tmp_path / "model")
     export_moses(tmp_path / "model", tmp_path / "moses")
     model = import_moses(tmp_path / "moses" / "moses.ini", output=tmp_path / "again")
-    assert len(Model.load(tmp_path / "again").table) == len(model.table)
+    assert len(PhraseModel.load(tmp_path / "again").table) == len(model.table)

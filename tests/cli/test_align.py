@@ -78,3 +78,17 @@ def test_bad_aligners(texts, aligner, message):
 def test_a_missing_directory_is_noticed_before_the_work(texts, tmp_path, monkeypatch):
     monkeypatch.setattr("toledo.api.align.align_words", None)
     assert "no such directory" in fail("align", *texts, "--output", tmp_path / "absent" / "links")
+
+
+def test_an_aligner_that_was_written_aligns_new_text(texts, tmp_path):
+    succeed("align", *texts, "-o", tmp_path / "links", "--write-aligner", tmp_path / "aligner", "-q")
+    again = succeed("align", *texts, "--load", tmp_path / "aligner", "-q")
+    assert again == (tmp_path / "links").read_text()
+    for name, line in (("new.source", SOURCE[0]), ("new.target", TARGET[0])):
+        (tmp_path / name).write_text(f"{line} xyzzy\n")
+    new = ("-s", tmp_path / "new.source", "-t", tmp_path / "new.target")
+    assert succeed("align", *new, "--load", tmp_path / "aligner", "-q") == "0-0 1-1 2-2\n"
+    assert "trained already" in fail("align", *new, "--load", tmp_path / "aligner", "--aligner", "ibm1")
+    assert "is not an aligner" in fail("align", *new, "--load", tmp_path)
+    kept = ("--aligner", "eflomal", "--write-aligner", tmp_path / "other")
+    assert "eflomal cannot be kept" in fail("align", *texts, *kept)

@@ -239,3 +239,11 @@ def test_json_names_the_systems_that_vote_for_each_word() -> None:
     votes = dict(rows[2]["votes"])
     assert votes["paris"] == ["A", "B", "C"]
     assert votes["in"] == ["A", "C"]
+
+
+def test_a_configuration_repeats_the_run(folder: Path) -> None:
+    given = ("-r", "ref.en", "--systems", *FILES, "--entropy", 1, "--feature", "support.1")
+    (folder / "run.toml").write_text(combine("tune", *given, "-o", "combo", "--print-config"))
+    repeated = json.loads(combine("tune", "--config", "run.toml", "-q", "--json"))["result"]
+    assert "support.1" in repeated["weights"]
+    assert repeated == tuned("--entropy", 1, "--feature", "support.1")

@@ -13,6 +13,7 @@ from command_line import fail, run, succeed
 from pages import check_page
 
 from toledo.cli.demo import compiling_ahead
+from toledo.model import PhraseModel
 
 STEPS = (
     "train, default weights", "tune, MERT", "tune, CoBLEU", "decide, viterbi", "decide, max-translation", "decide, mbr",
@@ -75,6 +76,10 @@ def _rows(page: Path) -> list[list[str]]:
     return [re.findall("<td[^>]*>(.*?)</td>", row) for row in re.findall("<tr><td.*</tr>", page.read_text())]
 
 
+def test_what_the_demo_trained_was_given_nothing(demo: tuple[Path, str]) -> None:
+    assert "given" not in PhraseModel.load(demo[0] / "model").signature
+
+
 def test_a_small_size_is_refused(tmp_path: Path) -> None:
     assert "--size is 20" in fail("demo", "--output", tmp_path / "demo", "--size", 20, "--threads", 1)
 
@@ -118,4 +123,4 @@ def test_an_interruption_leaves_no_traceback_and_no_process(tmp_path: Path) -> N
         messages = process.stderr.read().decode()
         assert process.wait(timeout=60) not in (0, 1)
     assert "Traceback" not in messages
-    assert not list(tmp_path.glob("toledo-warm-up-*"))
+    assert not list(tmp_path.glob("toledo-*"))

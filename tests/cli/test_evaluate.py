@@ -1,4 +1,4 @@
-"""`toledo evaluate` from the outside."""
+"""`toledo evaluate` and `toledo compare` from the outside."""
 
 import gzip
 import json
@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 import sacrebleu.metrics as peers
-from typer.testing import CliRunner
-
-from toledo.cli.app import app, main
+from command_line import fail, run, succeed
 
 REFERENCES = ["The cat sat on the mat.", "Hello, world!", "", "It is a Test, isn't it?"]
 OTHERS = ["A cat was sitting on the mat.", "Hi, world!", "", "This is a test, is it not?"]
@@ -23,116 +21,90 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*arguments: object, text: str = "") -> str:
-    result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)], input=text, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+def both(folder: Path) -> tuple[object, ...]:
+    return ("-r", folder / "ref.0", "-r", folder / "ref.1")
 
 
 @pytest.mark.parametrize("tokenize", ["13a", "none", "intl", "char"])
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_scores_and_signatures_are_those_of_sacrebleu(folder, tokenize, lowercase):
-    options = ["--lowercase"] if lowercase else []
-    output = run(
-        *("-r", folder / "ref.0", "-r", folder / "ref.1", folder / "good", folder / "bad", "--json", *options),
-        *("--test", "none", "--tokenize", tokenize, "--metrics", "bleu,chrf,chrf++,ter"),
-    )
-    result = json.loads(output)
+def test_scores_and_signatures_are_those_of_sacrebleu(folder: Path, tokenize: str, lowercase: bool) -> None:
+    options = ["--interval", 0, "--tokenize", tokenize, *(["--lowercase"] if lowercase else [])]
+    names = [part for name in ("bleu", "chrf", "chrf++", "ter") for part in ("--metric", name)]
     metrics = [
         peers.BLEU(tokenize=tokenize, lowercase=lowercase, force=True),
         peers.CHRF(lowercase=lowercase),
         peers.CHRF(lowercase=lowercase, word_order=2),
         peers.TER(),
     ]
-    for system, lines in zip(result["systems"], (GOOD, BAD), strict=True):
-        for metric in metrics:
+    for name, lines in (("good", GOOD), ("bad", BAD)):
+        content = json.loads(succeed("evaluate", folder / name, *both(folder), *options, *names, "--json"))
+        for key, metric in zip(("bleu", "chrf", "chrf++", "ter"), metrics, strict=True):
             expected = metric.corpus_score(lines, [REFERENCES, OTHERS])
-            assert system["scores"][expected.name] == {"score": round(expected.score, 4)}
-            assert result["signatures"][expected.name] == metric.get_signature().format()
+            score = content["result"]["scores"][key]
+            assert score["score"] == pytest.approx(expected.score, abs=1e-6)
+            assert score["signature"] == metric.get_signature().format()
 
 
-def test_perfect_scores_are_round(folder):
-    result = json.loads(run("-r", folder / "ref.0", folder / "ref.0", "--json"))
-    (system,) = result["systems"]
-    assert {name: score["score"] for name, score in system["scores"].items()} == {"BLEU": 100, "chrF2": 100, "TER": 0}
-    assert system["length_ratio"] == 1
-    assert system["brevity_penalty"] == 1
+def test_perfect_scores_are_round(folder: Path) -> None:
+    result = json.loads(succeed("evaluate", folder / "ref.0", "-r", folder / "ref.0", "--json"))["result"]
+    assert {name: score["score"] for name, score in result["scores"].items()} == {"bleu": 100, "chrf": 100, "ter": 0}
+    assert result["length_ratio"] == 1
 
 
-@pytest.mark.parametrize(("test", "key"), [("bootstrap", "bs:50"), ("randomisation", "ar:50")])
-def test_the_table_compares_with_the_first_system(folder, test, key):
-    output = run("-r", folder / "ref.0", folder / "good", folder / "bad", "--test", test, "--samples", 50, "--seed", 7)
-    head, good, bad, *_ = output.splitlines()
-    assert head.split() == ["System", "BLEU", "chrF2", "TER", "length", "brevity"]
-    assert good.startswith("good")
-    assert "p =" not in good
-    assert bad.count("p = ") == 3
-    assert "against good" in output
-    assert f"{key}" in output
-    assert "seed:7" in output
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_several_files_are_compared_with_the_first(folder: Path, command: str) -> None:
+    out = succeed(command, folder / "good", folder / "bad", *both(folder))
+    assert "p (Holm)" in out
+    assert "against 'good'" in out
+    assert len(out.splitlines()) >= 4
 
 
-def test_packed_files_and_standard_input(folder):
-    (folder / "packed.gz").write_bytes(gzip.compress((folder / "ref.0").read_bytes()))
-    output = run("-r", folder / "packed.gz", "-", "--test", "none", text=(folder / "good").read_text("utf-8"))
-    assert "<stdin>" in output
-    assert (
-        output.splitlines()[1].split()[1:]
-        == run("-r", folder / "ref.0", folder / "good", "--test", "none").splitlines()[1].split()[1:]
-    )
+def test_named_systems_and_runs(folder: Path) -> None:
+    out = succeed("compare", f"one={folder / 'good'}", f"two={folder / 'bad'}", *both(folder), "--baseline", "two")
+    assert "against 'two'" in out
+    runs = (f"one={folder / 'good'}", f"one={folder / 'ref.1'}", f"two={folder / 'bad'}")
+    content = json.loads(succeed("compare", *runs, *both(folder), "--json", "-m", "bleu"))
+    assert list(content["result"]["systems"]) == ["one", "two"]
 
 
-def test_tokenised_text_beside_raw_text_is_noticed(folder):
-    (folder / "tokenised").write_text("a cat .\n" * 4)
-    (folder / "raw").write_text("a cat.\n" * 4)
-    for files in (("raw", "tokenised"), ("tokenised", "raw")):
-        arguments = ["evaluate", "--tokenize", "none", "-r", *(str(folder / name) for name in files)]
-        told = CliRunner().invoke(app, arguments).stderr
-        assert f"{folder / 'tokenised'} looks tokenised, {folder / 'raw'} does not" in told
+def test_packed_files_and_standard_input(folder: Path) -> None:
+    plain = succeed("evaluate", folder / "good", "-r", folder / "ref.0")
+    with gzip.open(folder / "good.gz", "wt", encoding="utf-8") as stream:
+        stream.write((folder / "good").read_text())
+    assert succeed("evaluate", folder / "good.gz", "-r", folder / "ref.0") == plain
+    assert succeed("evaluate", "-", "-r", folder / "ref.0", input=(folder / "good").read_text()) == plain
+    assert succeed("evaluate", "-r", folder / "ref.0", input=(folder / "good").read_text()) == plain
 
 
-def test_the_same_text_is_not_different(folder):
-    (folder / "copy").write_text((folder / "bad").read_text("utf-8"), "utf-8")
-    for test in ("bootstrap", "randomisation"):
-        result = json.loads(run("-r", folder / "ref.0", folder / "bad", folder / "copy", "--json", "--test", test))
-        assert {score["p_value"] for score in result["systems"][1]["scores"].values()} == {1.0}
+def test_tokenized_text_beside_raw_text_is_noticed(folder: Path) -> None:
+    (folder / "tokens").write_text("".join(f"{line.replace('.', ' .')}\n" for line in [REFERENCES[0]] * 4))
+    (folder / "raw").write_text(f"{REFERENCES[0]}\n" * 4)
+    assert "tokenized" in run("evaluate", folder / "tokens", "-r", folder / "raw").stderr
+    assert "tokenize" in run("evaluate", folder / "tokens", "-r", folder / "tokens").stderr
+    assert not run("evaluate", folder / "raw", "-r", folder / "raw").stderr.count("tokenized")
 
 
-def test_tokenised_text_is_noticed(folder):
-    (folder / "tokenised").write_text("a cat .\n" * 4)
-    result = CliRunner().invoke(app, ["evaluate", "-r", str(folder / "tokenised"), str(folder / "tokenised")])
-    assert "--tokenize none" in result.stderr
+def test_the_same_text_is_not_different(folder: Path) -> None:
+    (folder / "again").write_text((folder / "good").read_text())
+    content = json.loads(succeed("compare", folder / "good", folder / "again", *both(folder), "--json"))
+    assert {test["p"] for test in content["result"]["tests"]} == {1.0}
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-r", "ref.0", "short"], "short: 1 lines, but ref.0 has 4"),
-        (["-r", "ref.0", "-r", "short", "good"], "short: 1 lines, but ref.0 has 4"),
-        (["-r", "ref.0", "empty"], "the file is empty"),
-        (["-r", "ref.0", "absent"], "no such file"),
-        (["-r", "ref.0", "latin"], "latin:1: not valid UTF-8"),
-        (["-r", "-", "-"], "standard input can be read only once"),
-        (["-r", "ref.0", "good", "good"], "the same file is given twice"),
-        (["-r", "ref.0", "good", "--metrics", "bleurt"], "no metric 'bleurt'"),
-        (["-r", "ref.0", "good", "--metrics", ","], "no metric is named"),
-        (["-r", "ref.0", "good", "--tokenize", "14b"], "no tokenizer '14b'"),
-        (["-r", "ref.0", "good", "--test", "wilcoxon"], "no significance test 'wilcoxon'"),
+        (["good"], "needs references"),
+        (["good", "-r", "short"], "segments"),
+        (["empty", "-r", "ref.0"], "the file is empty"),
+        (["good", "good", "-r", "ref.0"], "the same file is given twice"),
+        (["good", "-r", "ref.0", "-m", "blue"], "no metric 'blue': did you mean 'bleu'?"),
+        (["good", "-r", "ref.0", "--resamples", "0"], "resamples"),
+        (["good", "-r", "absent"], "absent"),
+        (["-", "-r", "-"], "standard input can be read only once"),
     ],
 )
-def test_bad_input_is_named(folder, monkeypatch, capsys, arguments, message):
-    (folder / "short").write_text("one line\n")
-    (folder / "empty").write_text("")
-    (folder / "latin").write_bytes("é\n".encode("latin1"))
+def test_bad_input_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("sys.argv", ["toledo", "evaluate", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
-
-
-def test_brackets_in_a_name_are_no_markup(folder):
-    (folder / "good[bold].en").write_bytes((folder / "good").read_bytes())
-    result = CliRunner().invoke(app, ["evaluate", "-q", "-r", str(folder / "ref.0"), str(folder / "good[bold].en")])
-    assert "good[bold].en" in result.output
+    Path("short").write_text("one line\n")
+    Path("empty").write_text("")
+    assert message in fail("evaluate", *arguments, input="a\n")

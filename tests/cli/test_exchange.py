@@ -7,7 +7,7 @@ import pytest
 from command_line import fail, run, succeed
 from small_models import small_model
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.settings import CONFIGURATION
 
 
@@ -22,14 +22,14 @@ def test_export_and_import(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "moses" / "moses.ini").is_file()
     command = ["import", "--moses-ini", tmp_path / "moses" / "moses.ini", "--output", tmp_path / "again"]
     assert json.loads(succeed(*command, "--json"))["result"]["phrase_pairs"] == 6
-    before, after = Model.load(model), Model.load(tmp_path / "again")
+    before, after = PhraseModel.load(model), PhraseModel.load(tmp_path / "again")
     assert len(after.table) == len(before.table)
     assert dict(after.weights) == pytest.approx(dict(before.weights))
 
 
 def test_exporting_single_files(model: Path, tmp_path: Path) -> None:
     succeed("export", model, "--write-phrase-table", tmp_path / "pt", "--write-language-model", tmp_path / "lm.arpa")
-    assert len((tmp_path / "pt").read_text().splitlines()) == len(Model.load(model).table)
+    assert len((tmp_path / "pt").read_text().splitlines()) == len(PhraseModel.load(model).table)
     assert (tmp_path / "lm.arpa").read_text().startswith("\\data\\")
     assert "nothing to export" in fail("export", model)
     assert "--output" in fail("export", model)

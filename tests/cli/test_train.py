@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from command_line import Finished, fail, run, succeed
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 
 SOURCE = "das haus ist klein\nein haus\ndas buch\nein buch ist klein\n" * 3
 TARGET = "the house is small\na house\nthe book\na book is small\n" * 3
@@ -28,7 +28,7 @@ def test_train(tmp_path: Path) -> None:
     finished = run("train", *write(tmp_path), "--reordering", "--lm-order", "2")
     assert finished.exit_code == 0, finished.output
     assert "signature: pairs:" in finished.stderr
-    model = Model.load(tmp_path / "model")
+    model = PhraseModel.load(tmp_path / "model")
     assert model.table.reordering is not None
     assert [one.order for one in model.language_models] == [2]
 
@@ -42,7 +42,7 @@ def test_options_reach_training(tmp_path: Path) -> None:
     assert 'smoothing = "kneser-ney"' in text
     assert 'pruning = "alpha-epsilon"' in text
     assert "max_length = 2" in text
-    assert Model.load(tmp_path / "model").settings.distortion_limit is None
+    assert PhraseModel.load(tmp_path / "model").settings.distortion_limit is None
     succeed("train", *arguments, "--prune-phrases", 1.5, "--aligner", "hmm:iterations_hmm=2", "--quiet")
     text = (tmp_path / "model" / "model.toml").read_text()
     assert "pruning = 1.5" in text
@@ -59,7 +59,7 @@ def test_pairs_and_language_models(tmp_path: Path) -> None:
         succeed("lm", "train", tmp_path / "trg", "--order", 2, "-o", tmp_path / name, "-q")
     given = ["--language-model", tmp_path / "lm.arpa", "--language-model", tmp_path / "lm"]
     printed = succeed("train", "--pairs", tmp_path / "pairs.jsonl", *given, "-o", tmp_path / "model", "--json")
-    model = Model.load(tmp_path / "model")
+    model = PhraseModel.load(tmp_path / "model")
     assert [one.order for one in model.language_models] == [2, 2]
     assert json.loads(printed)["signature"] == model.signature
     assert json.loads(printed)["result"]["phrase_pairs"] == len(model.table)

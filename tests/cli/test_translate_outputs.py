@@ -21,7 +21,7 @@ from toledo.formats.forest_files import read_forests
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.beam.search import BeamSearch
 from toledo.search.steps import steps_of
@@ -30,12 +30,12 @@ LINES = ["das haus ist klein", "", "klein ist das haus", "das unbekannt ☃ haus
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> PhraseModel:
     return small_model(reordering=True)
 
 
 @pytest.fixture
-def run(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def run(model: PhraseModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """Runs the command in a directory with a model and a text."""
     monkeypatch.chdir(tmp_path)
     model.save("model")
@@ -47,7 +47,7 @@ def run(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type:
     return invoke
 
 
-def check_lists(model: Model, lists: list[NBestList], aligned: bool) -> None:
+def check_lists(model: PhraseModel, lists: list[NBestList], aligned: bool) -> None:
     """Features, scores, phrases and links are those of derivations."""
     forced = ForcedDecoder(model)
     assert len(lists) == len(LINES)
@@ -68,7 +68,7 @@ def check_lists(model: Model, lists: list[NBestList], aligned: bool) -> None:
                 assert derivation.score == pytest.approx(entry.score, abs=1e-4)
 
 
-def test_nbest_lists_in_the_format_of_moses(run, model: Model) -> None:  # type: ignore[no-untyped-def]
+def test_nbest_lists_in_the_format_of_moses(run, model: PhraseModel) -> None:  # type: ignore[no-untyped-def]
     result = run("--write-nbest", "out.nbest.gz", "--nbest", "7")
     assert result.exit_code == 0
     lists = list(read_nbest("out.nbest.gz"))
@@ -80,7 +80,7 @@ def test_nbest_lists_in_the_format_of_moses(run, model: Model) -> None:  # type:
 
 
 @pytest.mark.parametrize("options", [("--nbest-alignments",), ("--mark-phrases", "--nbest-alignments")])
-def test_nbest_lists_with_phrases_and_links(run, model: Model, options: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+def test_nbest_lists_with_phrases_and_links(run, model: PhraseModel, options: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     assert run("--write-nbest", "out.nbest", *options).exit_code == 0
     lists = list(read_nbest("out.nbest"))
     check_lists(model, lists, aligned=True)
@@ -88,7 +88,7 @@ def test_nbest_lists_with_phrases_and_links(run, model: Model, options: tuple[st
     assert ("|0-1|" in Path("out.nbest").read_text()) == ("--mark-phrases" in options)
 
 
-def test_nbest_lists_as_json(run, model: Model) -> None:  # type: ignore[no-untyped-def]
+def test_nbest_lists_as_json(run, model: PhraseModel) -> None:  # type: ignore[no-untyped-def]
     assert run("--write-nbest", "out.jsonl.gz", "--distinct").exit_code == 0
     lists = list(read_jsonl("out.jsonl.gz"))
     check_lists(model, lists, aligned=True)
@@ -107,7 +107,7 @@ def test_segmentation_and_alignment_of_translations(run) -> None:  # type: ignor
 
 
 @pytest.mark.parametrize("density", [None, 2.0])
-def test_forests_lattices_and_graphs_hold_the_same(run, model: Model, density: float | None) -> None:  # type: ignore[no-untyped-def]
+def test_forests_lattices_and_graphs_hold_the_same(run, model: PhraseModel, density: float | None) -> None:  # type: ignore[no-untyped-def]
     files = ["--write-forest", "forests", "--write-lattice", "out.slf", "--write-search-graph", "out.hg.gz"]
     result = run(*files, *(() if density is None else ("--density", str(density))))
     assert result.exit_code == 0
@@ -176,7 +176,7 @@ def test_settings_of_decision_rules(run) -> None:  # type: ignore[no-untyped-def
     assert run("--rule", "lattice-mbr:precision=0.5,ratio=0.5,density=1").stdout == run().stdout
 
 
-def test_forced_scores(run, model: Model) -> None:  # type: ignore[no-untyped-def]
+def test_forced_scores(run, model: PhraseModel) -> None:  # type: ignore[no-untyped-def]
     Path("given").write_text("the house is small\n\nsmall is that house\nthe house unknown ☃\n")
     result = run(
         "--score-target", "given", "--write-nbest", "out.jsonl", "--write-lattice", "out.plf", "--write-trace", "trace"
@@ -251,7 +251,7 @@ def test_bad_requests_are_refused_and_leave_nothing(run, arguments: tuple[str, .
     assert sorted(Path().iterdir()) == before
 
 
-def test_weights_that_no_feature_has_are_refused(run, model: Model) -> None:  # type: ignore[no-untyped-def]
+def test_weights_that_no_feature_has_are_refused(run, model: PhraseModel) -> None:  # type: ignore[no-untyped-def]
     text = "".join(f'"{name}" = {value}\n' for name, value in {**model.weights, "lmm": 1.0}.items())
     Path("more.toml").write_text(f"[weights]\n{text}")
     result = run("--weights", "more.toml")
@@ -260,7 +260,7 @@ def test_weights_that_no_feature_has_are_refused(run, model: Model) -> None:  # 
     assert "did you mean lm" in result.stderr
 
 
-def test_missing_and_broken_input(run, model: Model) -> None:  # type: ignore[no-untyped-def]
+def test_missing_and_broken_input(run, model: PhraseModel) -> None:  # type: ignore[no-untyped-def]
     assert "nowhere: no such file" in fail("translate", "model", "nowhere")
     Path("latin1").write_bytes(b"das haus\nsch\xf6n\n")
     assert "latin1:2: not valid UTF-8" in fail("translate", "model", "latin1", "-o", "out")

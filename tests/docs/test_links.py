@@ -46,3 +46,18 @@ def test_figures_are_used() -> None:
     texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for figure in (ROOT / "docs" / "figures").iterdir():
         assert f"figures/{figure.name}" in texts
+
+
+def test_files_to_change_exist_and_hold_the_registries() -> None:
+    text = (ROOT / "docs" / "where-to-change.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| an? [^|]* \| ([^|]*) \| ([^|]*) \|$", text, re.MULTILINE)
+    files = [re.findall(r"`([\w/]+\.py)`", row[0]) for row in rows]
+    assert len(rows) == 10
+    assert sum(map(len, files)) <= 21
+    for names, (_, todo) in zip(files, rows, strict=True):
+        old = [name for name in names if not name.endswith("NEW.py")]
+        new = [name for name in names if name.endswith("NEW.py")]
+        assert all((ROOT / "toledo" / name).parent.is_dir() for name in new)
+        sources = "".join((ROOT / "toledo" / name).read_text(encoding="utf-8") for name in old)
+        assert all(registry in sources for registry in re.findall(r"`([A-Z]+)`", todo))
+        assert all((ROOT / "toledo" / name).is_file() for name in re.findall(r"`([\w/]+\.py)`", todo))

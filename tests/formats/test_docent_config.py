@@ -6,8 +6,8 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.formats.docent import DocentConfiguration, import_docent, read_docent_config
-from toledo.model import Model
-from toledo.search.document.settings import DocumentAnnealing
+from toledo.model import PhraseModel
+from toledo.search.document.settings import DocumentAnnealing, Operations
 
 CONFIGURATION = """<?xml version="1.0" ?>
 <docent>
@@ -75,13 +75,16 @@ def read(content: str = CONFIGURATION) -> DocentConfiguration:
 
 def test_what_both_have_is_taken_over() -> None:
     found = read()
-    assert found.search.search["seed"] == 7
-    assert found.search.search["start"] == "random"
-    assert found.search.settings().accept == DocumentAnnealing(2.0, 2 * 0.999**1000)
-    assert found.search.operations == {
-        "change": 0.5, "swap": 0.0, "move": 0.25, "resegment": 0.0,
-        "block_move_probability": 0.6, "right_distance_decay": 0.7, "left_distance_decay": 0.8,
-    }  # fmt: skip
+    assert found.search.seed == 7
+    assert found.search.start == "random"
+    assert found.search.accept == DocumentAnnealing(2.0, 2 * 0.999**1000)
+    assert found.search.operations == Operations().changed(
+        {
+            "change": 0.5, "move": 0.25,
+            "block_move_probability": 0.6, "right_distance_decay": 0.7, "left_distance_decay": 0.8,
+        }
+    )  # fmt: skip
+    assert found.document_models.keys() == {"bleu", "document.parity"}
     assert found.distortion_limit == 4
     assert found.table_limit == 5
     weights = found.weights
@@ -94,8 +97,8 @@ def test_what_both_have_is_taken_over() -> None:
 def test_annealing_stops_where_docent_does(hot: str, decay: str, steps: int) -> None:
     content = CONFIGURATION.replace('temperature">2<', f'temperature">{hot}<').replace("0.999", decay)
     found = read(content.replace(">1000<", ">100000<"))
-    assert found.search.search["steps"] == steps
-    assert found.search.settings().acceptance.end == pytest.approx(float(hot) * float(decay) ** steps)
+    assert found.search.steps == steps
+    assert found.search.acceptance.end == pytest.approx(float(hot) * float(decay) ** steps)
     assert ("max-steps 100000: " in "\n".join(found.notes)) == (steps < 100_000)
 
 
@@ -109,7 +112,7 @@ def test_nothing_is_lost_in_silence() -> None:
     assert len(read().notes) == 9
     other = read(CONFIGURATION.replace("geometric-decay</p>", "aarts-laarhoven</p>"))
     assert "search simulated-annealing aarts-laarhoven: hill climbing instead" in other.notes
-    assert other.search.search["accept"] == "hill-climbing"
+    assert other.search.acceptance.name == "hill-climbing"
     assert "initial state saved-state" in "\n".join(read(CONFIGURATION.replace("monotonic", "saved-state")).notes)
 
 
@@ -143,17 +146,17 @@ def test_the_model_and_the_search(folder: Path) -> None:
     configuration = read()
     with pytest.raises(InputError, match="names it") as caught:
         import_docent(configuration, folder)
-    assert "phrase table" in caught.value.remedy
+    assert "`phrase_table`" in caught.value.remedy
     (folder / "table").write_text(TABLE)
     with pytest.raises(InputError, match="names it") as caught:
         import_docent(configuration, folder)
-    assert "language model" in caught.value.remedy
+    assert "`language_models`" in caught.value.remedy
     (folder / "lm.arpa").write_text(ARPA)
     model = import_docent(configuration, folder)
     assert model.settings.distortion_limit == 4
     assert model.weights["phrase.penalty"] == 0.0
     model.save("model")
-    assert Model.load("model").weights == model.weights
-    assert configuration.search.weights == {"document.parity": 2.0, "bleu": 1.0}
+    assert PhraseModel.load("model").weights == model.weights
+    assert configuration.document_models == {"document.parity": 2.0, "bleu": 1.0}
     with pytest.raises(InputError, match="2 language models"):
         import_docent(configuration, folder, None, ["lm.arpa", "lm.arpa"])

@@ -173,7 +173,7 @@ def test_plain_text_with_a_fixed_number_of_lines(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a b\n\nc\nd\n")
     lists = list(read_plain_nbest(tmp_path / "text", 2))
     assert [[entry.words for entry in some.entries] for some in lists] == [[["a", "b"], []], [["c"], ["d"]]]
-    with pytest.raises(InputError, match="4 lines cannot be shared out in lists of 3"):
+    with pytest.raises(InputError, match="has 4 lines, which is not a multiple of 3"):
         list(read_plain_nbest(tmp_path / "text", 3))
 
 

@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-from typer.main import get_command
-
-from toledo.cli.app import app
+from toledo.cli.app import make_app
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers" / "max-expected-bleu.md"
@@ -18,7 +16,8 @@ def test_what_the_page_names_exists() -> None:
         assert f"`{name}`" in text
         assert f'"{name}"' in program
     (command,) = re.findall(r"^toledo refine (.*)$", text, re.MULTILINE)
-    options = {word for one in get_command(app).commands["refine"].params for word in one.opts}
+    arguments = make_app(["refine"])["refine"].assemble_argument_collection()
+    options = {name for one in arguments for name in one.parameter.name or ()}
     assert set(re.findall(r"--[a-z-]+", command)) <= options
     for figure in re.findall(r"\]\((\.\./figures/[^)]*)\)", text):
         assert (PAGE.parent / figure).is_file()

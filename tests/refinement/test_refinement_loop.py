@@ -12,7 +12,7 @@ from toledo import storage
 from toledo.errors import InputError, RunError
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import model1_weights
 from toledo.phrases.training import PhraseTraining
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
@@ -193,7 +193,7 @@ def sample(tmp_path_factory):
 
 
 def loaded(folder):
-    model = Model.load(folder / "model")
+    model = PhraseModel.load(folder / "model")
     vocabularies = model.source_vocabulary, model.target_vocabulary
     return model, read_parallel(folder / "train.src", folder / "train.trg", vocabularies)
 
@@ -253,7 +253,7 @@ def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
     folds = make_folds(model, corpus, 3, tmp_path, threads=1)
     assert sorted(np.concatenate([fold.lines for fold in folds]).tolist()) == list(range(300))
     for fold in folds:
-        other = Model.load(fold.model)
+        other = PhraseModel.load(fold.model)
         assert other.training["sentences"] == 200
         rows = storage.load(fold.rows, "rows.toml")[1]["rows"]
         for row in range(0, len(other.table), 97):
@@ -268,7 +268,7 @@ def test_folds_have_not_seen_what_they_translate(sample, tmp_path):
         make_folds(model, corpus, 1000, tmp_path)
     assert training_of(model).phrases.max_length == 3
     (sums,) = make_folds(with_word_sums(model), corpus, 2, tmp_path / "sums", threads=1)[:1]
-    assert has_word_sums(Model.load(sums.model))
+    assert has_word_sums(PhraseModel.load(sums.model))
     with pytest.raises(InputError, match="not known how"):
         training_of(replace(model, training={}))
 
@@ -285,7 +285,7 @@ def test_folds_are_of_the_same_kind(sample, tmp_path):
         given = train(corpus, config, language_models=models, threads=1)
         (tmp_path / str(number)).mkdir()
         (fold, _) = make_folds(given, corpus, 2, tmp_path / str(number), threads=1)
-        found = Model.load(fold.model).language_models
+        found = PhraseModel.load(fold.model).language_models
         assert len(found) == len(models)
         for name, array in models[0].to_arrays().items():
             np.testing.assert_array_equal(found[-1].to_arrays()[name], array)
@@ -297,7 +297,7 @@ def test_folds_are_of_the_same_kind(sample, tmp_path):
             make_folds(model, corpus, 2, tmp_path)
     (tmp_path / "aligned").mkdir()
     (fold, _) = make_folds(aligned, corpus, 2, tmp_path / "aligned", alignments=alignments, threads=1)
-    assert Model.load(fold.model).training["given"] == "alignments+lm"
+    assert PhraseModel.load(fold.model).training["given"] == "alignments+lm"
 
 
 def test_lists_are_those_of_k_best(sample):

@@ -387,7 +387,7 @@ def test_bleu_of_a_corpus_without_4_grams_is_refused():
         statistics[:, -1] = 0
         parts.append(replace(part, arrays=part.arrays._replace(statistics=statistics)))
     values = prior_values(objective.parameters.families)
-    with pytest.raises(InputError, match=r"no matching 4-grams[^·]*--utility sentence"):
+    with pytest.raises(InputError, match=r"no matching 4-grams[^·]*`level='sentence'`"):
         replace(objective, space=ListSpace(parts, "corpus")).at(values)
     assert replace(objective, space=ListSpace(parts, "sentence")).at(values).expectation.utility > 0
 

@@ -211,4 +211,4 @@ def test_files_hold_the_corpus(tmp_path):
 
 def test_negative_sizes_are_refused():
     with pytest.raises(InputError):
-        pairs(-1, "train", 1)
+        generate(train=-1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
-from toledo.model import Model, SearchSettings, default_weights
+from toledo.model import PhraseModel, SearchSettings, default_weights
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.weights import Weights
@@ -21,7 +21,7 @@ ALL = Beam(pop_limit=100_000)
 
 @settings(max_examples=60)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=1, max_size=4))
-def test_an_unlimited_search_is_exact_and_its_lattice_complete(model: Model, words: list[str]) -> None:
+def test_an_unlimited_search_is_exact_and_its_lattice_complete(model: PhraseModel, words: list[str]) -> None:
     expected = sorted(score(model, features_of(model, words, steps)) for steps in derivations(model, words))
     search = BeamSearch(model, ALL)
     (translation,) = search.translate([words], threads=1)
@@ -36,7 +36,7 @@ def test_an_unlimited_search_is_exact_and_its_lattice_complete(model: Model, wor
 
 @settings(max_examples=30)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.integers(1, 5))
-def test_a_narrow_beam_gives_true_derivations(model: Model, words: list[str], pops: int) -> None:
+def test_a_narrow_beam_gives_true_derivations(model: PhraseModel, words: list[str], pops: int) -> None:
     search = BeamSearch(model, Beam(pops))
     (translation,) = search.translate([words], threads=1)
     steps = tuple((step.begin, step.end, step.pair) for step in translation.steps)

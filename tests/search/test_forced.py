@@ -20,7 +20,7 @@ from toledo.formats.moses_ini import read_moses_ini
 from toledo.formats.moses_table import read_phrase_table
 from toledo.formats.nbest import read_nbest
 from toledo.language_model.arpa import read_arpa
-from toledo.model import Model, SearchSettings
+from toledo.model import PhraseModel, SearchSettings
 from toledo.phrases.pruning import filter_for
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.beam.search import BeamSearch
@@ -42,13 +42,15 @@ MOSES_NAMES = {
 }
 
 
-def text_of(model: Model, words: Sequence[str], steps: Steps) -> tuple[str, ...]:
+def text_of(model: PhraseModel, words: Sequence[str], steps: Steps) -> tuple[str, ...]:
     return tuple(w for b, _, pair in steps for w in ([words[b]] if pair < 0 else model.table[pair].target))
 
 
 @settings(max_examples=50)
 @given(models, st.lists(st.sampled_from("abcd"), max_size=4), st.integers(0, 10**6))
-def test_the_lattice_of_a_translation_has_all_its_derivations(model: Model, words: list[str], choice: int) -> None:
+def test_the_lattice_of_a_translation_has_all_its_derivations(
+    model: PhraseModel, words: list[str], choice: int
+) -> None:
     by_text: dict[tuple[str, ...], list[Steps]] = {}
     for steps in derivations(model, words):
         by_text.setdefault(text_of(model, words, steps), []).append(steps)
@@ -65,7 +67,7 @@ def test_the_lattice_of_a_translation_has_all_its_derivations(model: Model, word
 
 @settings(max_examples=50)
 @given(models, st.lists(st.sampled_from("abcd"), max_size=4))
-def test_a_given_derivation_has_the_features_of_the_definition(model: Model, words: list[str]) -> None:
+def test_a_given_derivation_has_the_features_of_the_definition(model: PhraseModel, words: list[str]) -> None:
     forced = ForcedDecoder(model)
     for steps in islice(derivations(model, words), 20):
         phrases = [(b, e, text_of(model, words, ((b, e, pair),))) for b, e, pair in steps]
@@ -126,7 +128,7 @@ def test_too_many_hypotheses_are_cut_with_a_warning(caplog: pytest.LogCaptureFix
 
 
 @pytest.fixture(scope="module")
-def moses(moses_files: Path) -> Model:
+def moses(moses_files: Path) -> PhraseModel:
     """Moses' model, as far as the first 100 sentences need it."""
     source, target = Vocabulary(), Vocabulary()
     table = read_phrase_table(moses_files / "phrase-table.gz", source, target)
@@ -135,10 +137,10 @@ def moses(moses_files: Path) -> Model:
     table = filter_for(table, sentences_from(np.concatenate(sentences), lengths))
     weights = read_moses_ini(moses_files / "weights.mert.ini").weights
     language_model = read_arpa(moses_files / "lm.3.arpa.gz", target)
-    return Model(table, (language_model,), Weights(weights), SearchSettings(6, 20))
+    return PhraseModel(table, (language_model,), Weights(weights), SearchSettings(6, 20))
 
 
-def test_features_of_moses_derivations(moses: Model, moses_files: Path) -> None:
+def test_features_of_moses_derivations(moses: PhraseModel, moses_files: Path) -> None:
     forced = ForcedDecoder(moses)
     lines = [line.split() for line in islice(read_lines(moses_files / "test2016.de"), 100)]
     count = 0
@@ -156,7 +158,7 @@ def test_features_of_moses_derivations(moses: Model, moses_files: Path) -> None:
     assert count > 1900
 
 
-def test_translations_of_moses_are_reached_with_its_score(moses: Model, moses_files: Path) -> None:
+def test_translations_of_moses_are_reached_with_its_score(moses: PhraseModel, moses_files: Path) -> None:
     lines = [line.split() for line in islice(read_lines(moses_files / "test2016.de"), 100)]
     lists = list(islice(read_nbest(moses_files / "out" / "test2016.100best.gz"), 100))
     forests = ForcedDecoder(moses).forests(lines, [some.entries[0].words for some in lists], threads=1)
@@ -171,7 +173,7 @@ def _with_scores(forced: ForcedDecoder, words: Sequence[str], target: Sequence[s
     return forest, forest.scores(forced.model.weights)
 
 
-def test_the_search_finds_what_moses_finds_at_its_slowest_setting(moses: Model, moses_files: Path) -> None:
+def test_the_search_finds_what_moses_finds_at_its_slowest_setting(moses: PhraseModel, moses_files: Path) -> None:
     """Moses prints six digits, so that its scores beyond -100 are rounded to 0.0005."""
     sentences = [line.split() for line in islice(read_lines(moses_files / "test2016.de"), 100)]
     scores = [float(line) for line in islice(read_lines(moses_files / "out/test2016.default.scores"), 100)]

@@ -12,7 +12,7 @@ from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
 from toledo.objectives.objective import without_ngrams
 from toledo.search.gibbs.samples import Samples
@@ -91,7 +91,7 @@ def test_every_start_leads_to_the_posterior() -> None:
         assert surprise(counts, twin.posterior) > 1e-6
 
 
-def sampled(model: Model, seed: int = 1, **settings: object) -> Samples:
+def sampled(model: PhraseModel, seed: int = 1, **settings: object) -> Samples:
     given = {"iterations": 1000, "scale": 1.0, **settings}
     (samples,) = GibbsSearch(model, Gibbs(**given), seed).samples([WORDS], threads=1)
     return samples
@@ -168,7 +168,7 @@ def ngrams(texts: list[tuple[str, ...]], weights: np.ndarray, order: int = 4) ->
     return found
 
 
-def gain_gradient(forest: Forest, model: Model) -> np.ndarray:
+def gain_gradient(forest: Forest, model: PhraseModel) -> np.ndarray:
     """The gradient of expected sentence BLEU, from the covariance of gains and features."""
     objective = ExpectedGain(sentence_bleu_gains(forest, [[["x", "z", "x", "y"]]]))
     _, gradient = objective.value_and_gradient(without_ngrams(forest), model.weights, threads=1)

@@ -7,7 +7,7 @@ from gibbs_twin import Twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.chain import total_score
 from toledo.search.chain_operators import (
     may_swap,
@@ -41,7 +41,9 @@ def some_states(twin: Twin, seed: int, size: int = 6) -> list:
 
 @settings(max_examples=40)
 @given(models, texts, st.sampled_from([1.0, 0.3]), st.integers(0, 99))
-def test_translations_are_drawn_from_their_conditional(model: Model, words: list[str], scale: float, seed: int) -> None:
+def test_translations_are_drawn_from_their_conditional(
+    model: PhraseModel, words: list[str], scale: float, seed: int
+) -> None:
     twin = Twin(model, words, scale)
     for state in some_states(twin, seed):
         twin.put(state)
@@ -88,7 +90,7 @@ def test_all_of_many_translations_are_drawn_from_their_conditional(seed: int) ->
 
 @settings(max_examples=40)
 @given(models, texts, st.integers(0, 99))
-def test_orders_are_drawn_from_their_conditional(model: Model, words: list[str], seed: int) -> None:
+def test_orders_are_drawn_from_their_conditional(model: PhraseModel, words: list[str], seed: int) -> None:
     twin = Twin(model, words)
     for state in some_states(twin, seed):
         twin.put(state)
@@ -174,7 +176,7 @@ def test_candidates_are_drawn_by_their_shares(scale: float) -> None:
 
 @settings(max_examples=40)
 @given(models, texts, st.integers(0, 99))
-def test_all_operators_together_connect_all_derivations(model: Model, words: list[str], seed: int) -> None:
+def test_all_operators_together_connect_all_derivations(model: PhraseModel, words: list[str], seed: int) -> None:
     twin = Twin(model, words)
     for operators in (OPERATORS, ("retrans", "move", "resegment")):
         assert twin.component(some_states(twin, seed, 1)[0], operators) == set(twin.states)
@@ -207,7 +209,7 @@ def test_moves_bring_every_derivation_into_source_order(limit: int | None) -> No
 
 @settings(max_examples=30)
 @given(models, texts, st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=12), st.integers(0, 99))
-def test_scores_of_changes_add_up(model: Model, words: list[str], operators: list[str], seed: int) -> None:
+def test_scores_of_changes_add_up(model: PhraseModel, words: list[str], operators: list[str], seed: int) -> None:
     twin = Twin(model, words)
     twin.put(some_states(twin, seed, 1)[0])
     twin.chain.random[0] = seed

@@ -14,7 +14,7 @@ from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.forest.uniting import unite
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.search import BeamSearch
 from toledo.search.itg import ITGSearch
 from toledo.search.settings import ITG
@@ -34,7 +34,7 @@ words = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
 joins = st.fixed_dictionaries({"itg.monotone": st.floats(-0.5, 0.5), "itg.inverted": st.floats(-0.5, 0.5)})
 
 
-def with_joins(model: Model, weights: dict[str, float]) -> Model:
+def with_joins(model: PhraseModel, weights: dict[str, float]) -> PhraseModel:
     return model.with_weights(Weights({**model.weights, **weights}))
 
 
@@ -71,7 +71,7 @@ def expected_scores(search: ITGSearch, sentence: Sequence[str]) -> list[float]:
 @settings(max_examples=80)
 @given(models, words, joins, st.sampled_from([20, 20, 3, 2, 1]))
 def test_a_search_without_a_beam_finds_every_derivation_once(
-    model: Model, sentence: list[str], weights: dict[str, float], longest_span: int
+    model: PhraseModel, sentence: list[str], weights: dict[str, float], longest_span: int
 ) -> None:
     search = ITGSearch(with_joins(model, weights), ITG(ALL, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
@@ -84,7 +84,7 @@ def test_a_search_without_a_beam_finds_every_derivation_once(
 @settings(max_examples=40)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=1, max_size=7), joins, st.integers(1, 5), st.integers(1, 4))
 def test_narrow_searches_give_true_derivations(
-    model: Model, sentence: list[str], weights: dict[str, float], beam: int, longest_span: int
+    model: PhraseModel, sentence: list[str], weights: dict[str, float], beam: int, longest_span: int
 ) -> None:
     search = ITGSearch(with_joins(model, weights), ITG(beam, longest_span=longest_span))
     (forest,) = search.forests([sentence], threads=1)
@@ -105,7 +105,7 @@ def orders(forest: Forest, weights: Weights) -> list[tuple[object, ...]]:
 @settings(max_examples=40)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=3, max_size=6), joins, joins, st.integers(1, 20))
 def test_no_order_is_there_twice_nor_in_the_union_of_two_searches(
-    model: Model, sentence: list[str], weights: dict[str, float], others: dict[str, float], beam: int
+    model: PhraseModel, sentence: list[str], weights: dict[str, float], others: dict[str, float], beam: int
 ) -> None:
     """So a text is not likelier for having more trees, whatever the beam drops."""
     searches = [ITGSearch(with_joins(model, some), ITG(beam)) for some in (weights, others)]

@@ -11,7 +11,7 @@ from small_models import small_model
 
 from toledo.errors import InputError, UnknownNameError
 from toledo.forest.derivations import viterbi
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.document.search import DocumentSearch
@@ -27,7 +27,7 @@ WORDS = ["klein", "ist", "das", "haus", "<s>", "neu"]
 SETTINGS = [Beam(), ITG(), Gibbs(iterations=50, burn_in=5)]
 
 
-def sparse_model() -> Model:
+def sparse_model() -> PhraseModel:
     model = small_model(reordering=True)
     weights = Weights({**model.weights, "distortion": -0.5})  # jumps are welcome
     return replace(model, weights=weights, sparse=sparse_features(model.table, list(TEMPLATES.values())))

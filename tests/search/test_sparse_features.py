@@ -16,7 +16,7 @@ from toledo.forest.assemble import join
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import load_forest, save_forest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.sparse import TEMPLATES, PairFeatures, linked_words, pair_identity, sparse_features, target_words
 from toledo.phrases.table import PhraseTable
 from toledo.search.beam.forced import ForcedDecoder
@@ -27,7 +27,7 @@ from toledo.weights import Weights
 ALL = list(TEMPLATES.values())
 
 
-def with_sparse(model: Model, seed: int) -> Model:
+def with_sparse(model: PhraseModel, seed: int) -> PhraseModel:
     sparse = sparse_features(model.table, ALL)
     values = np.random.default_rng(seed).normal(0, 2, len(sparse.names))
     known = dict(zip(sparse.names[::2], values.tolist()[::2], strict=True))  # every other one has no weight
@@ -36,7 +36,7 @@ def with_sparse(model: Model, seed: int) -> Model:
 
 @settings(max_examples=40)
 @given(models, st.lists(st.sampled_from("abcd"), min_size=1, max_size=4), st.integers(0, 99))
-def test_search_and_forest_score_sparse_features_as_defined(model: Model, words: list[str], seed: int) -> None:
+def test_search_and_forest_score_sparse_features_as_defined(model: PhraseModel, words: list[str], seed: int) -> None:
     model = with_sparse(model, seed)
     expected = sorted(score(model, features_of(model, words, steps)) for steps in derivations(model, words))
     search = BeamSearch(model, Beam(100_000))
@@ -77,7 +77,7 @@ def test_the_most_frequent_names_stay() -> None:
 def test_models_keep_them(tmp_path: Path) -> None:
     model = with_sparse(small_model(), 1)
     model.save(tmp_path / "model")
-    again = Model.load(tmp_path / "model")
+    again = PhraseModel.load(tmp_path / "model")
     assert again.sparse is not None
     assert model.sparse is not None
     assert again.sparse.names == model.sparse.names
@@ -118,7 +118,7 @@ def test_a_damaged_directory_is_refused(tmp_path: Path) -> None:
     with_sparse(small_model(), 1).save(tmp_path / "model")
     np.save(tmp_path / "model" / "sparse.ids.npy", np.full(3, 99, np.int32))
     with pytest.raises(InputError):
-        Model.load(tmp_path / "model")
+        PhraseModel.load(tmp_path / "model")
 
 
 def test_an_empty_table_has_none() -> None:

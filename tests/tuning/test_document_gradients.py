@@ -9,7 +9,7 @@ from document_twin import all_states, document_features, text_of
 from small_documents import document_of
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.readability import LengthParity
@@ -36,7 +36,7 @@ BATCHES = 10
 
 
 @cache
-def model_of(parity: float = 0.0, reordering: bool = False) -> Model:
+def model_of(parity: float = 0.0, reordering: bool = False) -> PhraseModel:
     plain = small_model(CONTENT, (2,), 3, reordering, VALUES)
     return plain.with_weights(Weights({**plain.weights, "document.parity": parity}, frozenset({"oov"})))
 
@@ -44,7 +44,7 @@ def model_of(parity: float = 0.0, reordering: bool = False) -> Model:
 @pytest.mark.parametrize("reordering", [False, True])
 def test_rows_are_the_features_of_each_sentence(reordering: bool) -> None:
     plain = model_of(reordering=reordering)
-    model = Model(
+    model = PhraseModel(
         plain.table, plain.language_models, plain.weights, plain.settings,
         sparse=sparse_features(plain.table, [target_words]),
     )  # fmt: skip

@@ -6,12 +6,11 @@ from scipy.optimize import minimize
 from small_documents import document_of, two_word_model
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import silent
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.settings import OPERATIONS
 from toledo.tuning.documents.ranking import (
-    DocumentPRO,
     RecordedStates,
     fit_states,
     rank_documents,
@@ -19,6 +18,7 @@ from toledo.tuning.documents.ranking import (
     state_pairs,
     states_of,
 )
+from toledo.tuning.documents.settings import DocumentPRO
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]
@@ -26,7 +26,7 @@ REFERENCES = [[["x", "z", "y", "z", "z"]], [["z", "x", "z", "z", "x", "y"], ["z"
 DOCUMENTS = [document_of(SOURCES, REFERENCES), document_of(SOURCES[::-1], REFERENCES[::-1])]
 
 
-def model_of() -> Model:
+def model_of() -> PhraseModel:
     plain = two_word_model()
     return plain.with_weights(Weights(dict(plain.weights), frozenset({"oov"})))
 
@@ -112,6 +112,6 @@ def test_nothing_to_rank_leaves_the_weights(caplog) -> None:
 
 
 def test_settings_are_checked() -> None:
-    for wrong in ({"pairs": "some"}, {"states": "ter"}, {"rounds": 0}, {"l2": -1.0}):
-        with pytest.raises(ValueError, match=r"pairs|round"):
-            DocumentPRO(**wrong)
+    for name, value in {"pairs": "some", "decoding": "ter", "rounds": 0, "l2": -1.0, "record": "often"}.items():
+        with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+            DocumentPRO(**{name: value})

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from small_documents import document_of, two_word_model
-from toledo.search.document.models.kinds import LengthParity
 
 from toledo.errors import InputError, RunError
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.runs.checkpoint import Checkpoint
+from toledo.search.document.models.readability import LengthParity
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.maximise import Annealing
+from toledo.tuning.maximise import DeterministicAnnealing
 from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
 from toledo.weights import Weights
@@ -26,7 +26,7 @@ TRAINER = replace(DOCUMENT_RISK, batch=2, steps=4)
 MODELS = [LengthParity()]
 
 
-def model_of() -> Model:
+def model_of() -> PhraseModel:
     plain = two_word_model()
     return plain.with_weights(Weights({**plain.weights, "document.parity": 0.1}, frozenset({"oov"})))
 
@@ -44,7 +44,9 @@ def test_it_raises_expected_bleu() -> None:
 
 
 def test_training_ends_when_annealing_has_finished() -> None:
-    trainer = replace(DOCUMENT_RISK, batch=3, steps=4, annealing=Annealing(0.1, 0.5, 0.02, steps=3), l2=0.01)
+    trainer = replace(
+        DOCUMENT_RISK, batch=3, steps=4, annealing=DeterministicAnnealing(0.1, 0.5, 0.02, steps=3), l2=0.01
+    )
     found = train(trainer, model_of().weights, DocumentSource(chains()), LoopSettings(100))
     assert [one.details["steps"] for one in found.history.rounds] == [4.0, 8.0, 9.0]
     assert found.history.stopped == "annealing finished"

@@ -20,7 +20,7 @@ from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.sparse import pair_identity, sparse_features
 from toledo.runs.checkpoint import RUN, Checkpoint
 from toledo.runs.history import History, spread
@@ -41,17 +41,17 @@ SETTINGS = LoopSettings(rounds=4, n_best=6, metric=BIGRAMS, threads=1)
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> PhraseModel:
     plain = small_models.small_model()
     return replace(plain, sparse=sparse_features(plain.table, [pair_identity]))
 
 
 @pytest.fixture
-def tuning(model: Model) -> TuningSet:
+def tuning(model: PhraseModel) -> TuningSet:
     return make_set(model)
 
 
-def make_set(model: Model, threads: int = 1) -> TuningSet:
+def make_set(model: PhraseModel, threads: int = 1) -> TuningSet:
     def search(weights: Weights) -> list[Forest]:
         beam = BeamSearch(model.with_weights(weights), Beam(20))
         return beam.forests([line.split() for line in SOURCES], threads)
@@ -77,7 +77,7 @@ class Sets:
         return Tuned(start.updated(["a"], np.array([next(self.values)])), 0.0)
 
 
-def test_it_improves_and_says_how(model: Model, tuning: TuningSet) -> None:
+def test_it_improves_and_says_how(model: PhraseModel, tuning: TuningSet) -> None:
     result = tune(RandomTuner(30), model.weights, tuning, SETTINGS)
     history = result.history
     best = history.rounds[history.best - 1]
@@ -136,7 +136,7 @@ def test_resuming_changes_nothing(tmp_path: Path, wants: str, interrupted: int) 
     assert run(tmp_path / "parts", True, 1) == History.load(tmp_path / "parts" / RUN)
 
 
-def test_resuming_something_else_is_refused(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
+def test_resuming_something_else_is_refused(tmp_path: Path, model: PhraseModel, tuning: TuningSet) -> None:
     with pytest.raises(KeyboardInterrupt):
         tune(RandomTuner(5, 2), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"nbest": 6}))
     with pytest.raises(RunError, match="settings differ: nbest was 6, is 7"):
@@ -146,7 +146,7 @@ def test_resuming_something_else_is_refused(tmp_path: Path, model: Model, tuning
         tune(RandomTuner(), model.weights, tuning, SETTINGS, checkpoint=Checkpoint(tmp_path, {"nbest": 6}, True))
 
 
-def test_lists_have_the_features_of_the_best_derivations(model: Model, tuning: TuningSet) -> None:
+def test_lists_have_the_features_of_the_best_derivations(model: PhraseModel, tuning: TuningSet) -> None:
     for forest in tuning.search(model.weights):
         found = best_list(forest, model.weights, 6)
         expected = list(islice(k_best(forest, forest.scores(model.weights), distinct=True), 6))
@@ -158,7 +158,7 @@ def test_lists_have_the_features_of_the_best_derivations(model: Model, tuning: T
             assert one.features == pytest.approx(other.features, rel=1e-5)
 
 
-def test_hypotheses_are_united_without_repetition(model: Model, tuning: TuningSet) -> None:
+def test_hypotheses_are_united_without_repetition(model: PhraseModel, tuning: TuningSet) -> None:
     result = tune(RandomTuner(3), model.weights, tuning, SETTINGS)
     seen: set[tuple[object, ...]] = set()
     for number, one in enumerate(result.history.rounds):
@@ -255,7 +255,7 @@ def test_something_must_be_free() -> None:
         tune(Sets(2.0), Weights({"a": 1.0}, frozenset("a")), lists_set([("x", 1.0)], references=["x"]), SETTINGS)
 
 
-def test_an_ended_run_is_tidied_and_takes_no_more_rounds(tmp_path: Path, model: Model, tuning: TuningSet) -> None:
+def test_an_ended_run_is_tidied_and_takes_no_more_rounds(tmp_path: Path, model: PhraseModel, tuning: TuningSet) -> None:
     def run(rounds: int) -> History:
         checkpoint, settings = Checkpoint(tmp_path, {}, True), replace(SETTINGS, rounds=rounds)
         return tune(RandomTuner(5, restless=0.1), model.weights, tuning, settings, checkpoint=checkpoint).history

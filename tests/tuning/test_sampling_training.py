@@ -12,7 +12,7 @@ from toledo.consensus.mbr import MBR
 from toledo.errors import InputError, RunError
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.gibbs.search import GibbsSearch
@@ -33,14 +33,14 @@ CORPUS = MinimumRisk("corpus-expected-bleu", batch=3, steps=4, lines=100)
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> PhraseModel:
     model = small_models.small_model()
     weights = model.weights
     zero = {name: value if name in weights.frozen else 0.0 for name, value in weights.items()}
     return model.with_weights(replace(weights, values_by_name=zero))
 
 
-def search_of(model: Model, threads: int = 1) -> SegmentSource:
+def search_of(model: PhraseModel, threads: int = 1) -> SegmentSource:
     sentences = [line.split() for line in SOURCE]
 
     def search(numbers: np.ndarray, weights: Weights, seed: int) -> list[Forest]:
@@ -52,12 +52,12 @@ def search_of(model: Model, threads: int = 1) -> SegmentSource:
     return SegmentSource(search, REFERENCES)
 
 
-def held_out(model: Model) -> TuningSet:
+def held_out(model: PhraseModel) -> TuningSet:
     tuning = search_of(model)
     return TuningSet(lambda weights: tuning.search(np.arange(3), weights, 9), REFERENCES[:3])
 
 
-def trained(trainer: MinimumRisk, model: Model, threads: int = 1, **options: object) -> TuningResult:
+def trained(trainer: MinimumRisk, model: PhraseModel, threads: int = 1, **options: object) -> TuningResult:
     settings = LoopSettings(
         rounds=3, threads=threads, rule=MBR(likeliest=True), metric=BLEU(max_ngram_order=2, smooth_method="none")
     )
@@ -66,7 +66,7 @@ def trained(trainer: MinimumRisk, model: Model, threads: int = 1, **options: obj
 
 
 @pytest.mark.parametrize("trainer", [SENTENCE, CORPUS, replace(CORPUS, annealing=COOLING)])
-def test_expected_bleu_grows_from_zero(model: Model, trainer: MinimumRisk) -> None:
+def test_expected_bleu_grows_from_zero(model: PhraseModel, trainer: MinimumRisk) -> None:
     trainer = replace(trainer, batch=5, steps=15, adaptation=GainAdaptation(step=1.0))
     if trainer.annealing:
         trainer = replace(trainer, annealing=replace(COOLING, steps=20))
@@ -80,7 +80,7 @@ def test_expected_bleu_grows_from_zero(model: Model, trainer: MinimumRisk) -> No
 @pytest.mark.parametrize("trainer", [SENTENCE, replace(CORPUS, annealing=COOLING)])
 @pytest.mark.parametrize("held", [False, True])
 def test_interruptions_and_threads_change_nothing(
-    model: Model, trainer: MinimumRisk, held: bool, tmp_path: Path
+    model: PhraseModel, trainer: MinimumRisk, held: bool, tmp_path: Path
 ) -> None:
     options = {"held_out": held_out(model)} if held else {}
     whole = trained(trainer, model, checkpoint=Checkpoint(tmp_path / "whole", {}), **options)
@@ -122,7 +122,7 @@ def test_interruptions_and_threads_change_nothing(
             assert replace(one, **times) == replace(same, **times)
 
 
-def test_a_round_has_the_mean_weights_of_its_steps(model: Model) -> None:
+def test_a_round_has_the_mean_weights_of_its_steps(model: PhraseModel) -> None:
     points = [Weights({"lm": 1.0, "oov": 1.0}, frozenset({"oov"})), Weights({"lm": 2.0, "oov": 1.0, "new": 3.0})]
     assert dict(mean_weights(points)) == {"lm": 1.5, "oov": 1.0, "new": 1.5}
     one, two = (trained(replace(SENTENCE, steps=steps), model).history for steps in (1, 3))
@@ -130,7 +130,7 @@ def test_a_round_has_the_mean_weights_of_its_steps(model: Model) -> None:
     assert dict(two.weights(1)) == pytest.approx(dict(mean_weights(first)))
 
 
-def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:
+def test_a_damaged_state_is_refused(model: PhraseModel, tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "run", {})
     result = trained(SENTENCE, model, checkpoint=checkpoint)
     history = checkpoint.directory / "history.json"
@@ -142,13 +142,13 @@ def test_a_damaged_state_is_refused(model: Model, tmp_path: Path) -> None:
     assert result.history.stopped.startswith("all rounds done (3)")
 
 
-def test_an_ended_run_takes_no_more_rounds(model: Model, tmp_path: Path) -> None:
+def test_an_ended_run_takes_no_more_rounds(model: PhraseModel, tmp_path: Path) -> None:
     trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}))
     with pytest.raises(RunError, match="has ended"):
         trained(SENTENCE, model, checkpoint=Checkpoint(tmp_path, {}, True), settings=LoopSettings(rounds=9))
 
 
-def test_seeds_differ_and_bounds_hold(model: Model) -> None:
+def test_seeds_differ_and_bounds_hold(model: PhraseModel) -> None:
     values = {**small_models.small_model().weights, "lm": 0.02, "distortion": -0.005}
     bounds = {"lm": (0.0, 0.05), "distortion": (-0.01, 0.0)}
     bounded = model.with_weights(Weights(values, model.weights.frozen, bounds))
@@ -167,14 +167,14 @@ def test_seeds_differ_and_bounds_hold(model: Model) -> None:
             assert -0.01 <= done.weights["distortion"] <= 0.0
 
 
-def test_sparse_features_and_l2(model: Model) -> None:
+def test_sparse_features_and_l2(model: PhraseModel) -> None:
     sparse = replace(small_models.small_model(), sparse=sparse_features(model.table, [target_words], 10))
     plain, small = (trained(replace(SENTENCE, l2=l2), sparse).history.rounds[-1] for l2 in (0.0, 1.0))
     assert any(name.startswith("target:") and value for name, value in plain.weights.items())
     assert small.euclidean_norm < plain.euclidean_norm
 
 
-def test_what_cannot_be_trained_is_said(model: Model) -> None:
+def test_what_cannot_be_trained_is_said(model: PhraseModel) -> None:
     frozen = model.with_weights(replace(model.weights, frozen=frozenset(model.feature_names)))
     with pytest.raises(InputError, match="frozen"):
         trained(SENTENCE, frozen)
@@ -188,7 +188,7 @@ def test_what_cannot_be_trained_is_said(model: Model) -> None:
         train(SENTENCE, model.weights, few)
 
 
-def test_patience_counts_without_annealing(model: Model) -> None:
+def test_patience_counts_without_annealing(model: PhraseModel) -> None:
     result = train(SENTENCE, model.weights, search_of(model), LoopSettings(rounds=40, patience=1))
     assert result.history.stopped == "no better score for 1 round"
 

@@ -12,7 +12,7 @@ from toledo.api.inputs import read_texts
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress
 from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.itg import log_unused_weights
@@ -32,7 +32,7 @@ OneOrMany: TypeAlias = str | Path | Iterable[str]
 GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
 
 
-class WeightOptions(TypedDict, total=False):
+class WeightArguments(TypedDict, total=False):
     """Named arguments of methods that use the weights."""
 
     weights: GivenWeights | None
@@ -41,13 +41,13 @@ class WeightOptions(TypedDict, total=False):
     progress: Progress
 
 
-class SearchOptions(WeightOptions, total=False):
+class SearchArguments(WeightArguments, total=False):
     """Named arguments of methods that search."""
 
     search: Named[SearchKind]
 
 
-class DecodeOptions(SearchOptions, total=False):
+class DecodeArguments(SearchArguments, total=False):
     """Named arguments of methods that translate."""
 
     rule: Named[Rule] | None

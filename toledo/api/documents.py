@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
+from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
 from toledo.api.tune import Tuning
 from toledo.errors import InputError
@@ -21,7 +22,7 @@ from toledo.files import STANDARD_STREAM, require_output
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.documents import DocumentText, read_documents, with_references, write_translations
 from toledo.formats.test_sets import is_markup
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import plain
 from toledo.runs.checkpoint import Checkpoint
@@ -261,7 +262,8 @@ def tune_documents(
         tuned.save(output, keep=RUN)
         log.info("model: %s", output)
     runs = (found.history,)
-    return DocumentTuning(tuned, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
+    user_model = Model(tuned, "" if output is None else Path(output).name)
+    return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
 
 
 def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -> None:
@@ -312,7 +314,7 @@ def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | No
 
 
 def _read_or_draw(
-    path: Path, sources: Texts, document_ids: Texts | None, model: Model, seed: int
+    path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, seed: int
 ) -> DocumentText:  # fmt: skip
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
@@ -356,12 +358,12 @@ def _settings(
     return settings, [[next(rest) for _ in document.segments] for document in documents]
 
 
-def _sentence_features(model: Model) -> set[str]:
+def _sentence_features(model: PhraseModel) -> set[str]:
     return {*model.feature_names, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
 
 
 def _document_models(
-    model: Model, given: DocumentModels, space: Space | None
+    model: PhraseModel, given: DocumentModels, space: Space | None
 ) -> tuple[tuple[Any, ...], dict[str, float]]:
     """Return document models with their weights: those of the model, and those that are given."""
     known = _sentence_features(model)

@@ -15,7 +15,7 @@ from toledo.formats.docent import import_docent as read_docent_model
 from toledo.formats.docent import read_docent_config
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.language_model.arpa import write_arpa
-from toledo.model import DESCRIPTION, Model
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent
 from toledo.search.document.settings import CONFIGURATION, options_of, write_options
@@ -32,7 +32,7 @@ def import_moses(
     reordering_table: str | Path | None = None,
     output: str | Path | None = None,
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Make a model from Moses' files; files given here replace those that a moses.ini names.
 
     Without a moses.ini, weights are Moses' defaults. With `output`, the model is saved there.
@@ -51,7 +51,7 @@ def import_docent(
     language_models: Sequence[str | Path] = (),
     output: str | Path | None = None,
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Make a model from a configuration of Docent; with `output`, the settings of its search are saved there, too."""
     if output is not None:
         require_output_directory(output, DESCRIPTION)
@@ -76,7 +76,7 @@ class MosesFiles:
 
 
 def export_moses(
-    model: str | Path | Model,
+    model: str | Path | PhraseModel,
     output: str | Path | None = None,
     *,
     files: MosesFiles = MosesFiles(),
@@ -94,7 +94,7 @@ def export_moses(
     for path in (files.phrase_table, files.reordering_table, files.language_model):
         if path is not None:
             require_output(path)
-    loaded = model if isinstance(model, Model) else Model.load(model)
+    loaded = model if isinstance(model, PhraseModel) else PhraseModel.load(model)
     if files.language_model is not None and not loaded.language_models:
         raise InputError("the model has no language model", remedy="export something else")
     if filter is not None:
@@ -110,7 +110,7 @@ def export_moses(
         write_arpa(files.language_model, loaded.language_models[0], loaded.target_vocabulary, progress)
 
 
-def _save(model: Model, output: str | Path | None) -> None:
+def _save(model: PhraseModel, output: str | Path | None) -> None:
     if output is not None:
         model.save(output)
         log.info("%s: %d phrase pairs\nsignature: %s", output, len(model.table), model.signature)

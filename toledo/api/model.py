@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from toledo.api.decoding import (
     DEFAULT_RULE,
-    DecodeOptions,
+    DecodeArguments,
     Decoding,
     GivenWeights,
     OneOrMany,
-    SearchOptions,
-    WeightOptions,
+    SearchArguments,
+    WeightArguments,
     make_search,
     read_many,
     read_sentences,
@@ -36,8 +36,7 @@ from toledo.forest.pruning import prune_to_density
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
-from toledo.model import DESCRIPTION
-from toledo.model import Model as PhraseModel
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
@@ -147,10 +146,10 @@ class Model:
 
     @overload
     def translate(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeOptions]
+        self, sources: str, **how: Unpack[DecodeArguments]
     ) -> str: ...
     @overload
-    def translate(self, sources: Path | Iterable[str], **how: Unpack[DecodeOptions]) -> list[str]: ...
+    def translate(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[str]: ...
 
     def translate(
         self,
@@ -178,10 +177,10 @@ class Model:
 
     @overload
     def decode(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeOptions]
+        self, sources: str, **how: Unpack[DecodeArguments]
     ) -> Translated: ...
     @overload
-    def decode(self, sources: Path | Iterable[str], **how: Unpack[DecodeOptions]) -> list[Translated]: ...
+    def decode(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[Translated]: ...
 
     def decode(
         self,
@@ -227,11 +226,11 @@ class Model:
 
     @overload
     def nbest(  # type: ignore[overload-overlap]
-        self, sources: str, size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchOptions]
+        self, sources: str, size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
     ) -> list[Hypothesis]: ...
     @overload
     def nbest(
-        self, sources: Path | Iterable[str], size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchOptions]
+        self, sources: Path | Iterable[str], size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
     ) -> list[list[Hypothesis]]: ...
 
     def nbest(
@@ -265,11 +264,11 @@ class Model:
 
     @overload
     def forest(  # type: ignore[overload-overlap]
-        self, sources: str, *, density: float | None = ..., **how: Unpack[SearchOptions]
+        self, sources: str, *, density: float | None = ..., **how: Unpack[SearchArguments]
     ) -> Forest: ...
     @overload
     def forest(
-        self, sources: Path | Iterable[str], *, density: float | None = ..., **how: Unpack[SearchOptions]
+        self, sources: Path | Iterable[str], *, density: float | None = ..., **how: Unpack[SearchArguments]
     ) -> list[Forest]: ...
 
     def forest(
@@ -303,7 +302,7 @@ class Model:
         chains: int = ...,
         burn_in: int = ...,
         scale: float | None = ...,
-        **how: Unpack[WeightOptions],
+        **how: Unpack[WeightArguments],
     ) -> SampledHypotheses: ...
     @overload
     def sample(
@@ -314,7 +313,7 @@ class Model:
         chains: int = ...,
         burn_in: int = ...,
         scale: float | None = ...,
-        **how: Unpack[WeightOptions],
+        **how: Unpack[WeightArguments],
     ) -> list[SampledHypotheses]: ...
 
     def sample(

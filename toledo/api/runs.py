@@ -14,8 +14,7 @@ from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_texts
 from toledo.api.model import Model, load
 from toledo.errors import InputError
 from toledo.files import require_output_directory
-from toledo.model import DESCRIPTION
-from toledo.model import Model as PhraseModel
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.runs.checkpoint import digest, digest_arrays
 from toledo.text.corpus import Segment
 from toledo.text.vocabulary import split_words

@@ -17,7 +17,7 @@ from toledo.consensus.rule import RULES, Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
-from toledo.model import Model as PhraseModel
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
@@ -214,6 +214,42 @@ def tune(  # one argument for each setting
         log.info("model: %s", output)
     user_model = Model(tuned, "" if output is None else Path(output).name)
     return Tuning(user_model, best.weights, tuple(one.history for one in results), best.history)
+
+
+def tune_lists(  # one argument for each setting
+    lists: Lists,
+    references: ReferenceTexts,
+    *,
+    objective: Named[Tuner] = "mert",
+    metric: Named[Metric] = "bleu",
+    rule: Named[Rule] | None = None,
+    scale: float | None = None,
+    initial: str | Path | Mapping[str, float] = "default",
+    frozen: Sequence[str] | None = None,
+    on: Literal["lists", "forests"] | None = None,
+    runs: int = 1,
+    output: str | Path | None = None,
+    resume: bool = False,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Tuning:
+    """Tune the weights of features of given lists, from any system, in one round.
+
+    With `output`, the weights are saved there as `weights.toml`, and the run in its folder `run`.
+    """
+    run = begin_run(output, resume, marker=WEIGHTS)
+    start = Initial(_initial(initial), frozen)
+    settings = TuneSettings(objective, metric, rule, scale, runs=runs, initial=start.initial, on=on)
+    tuner = _tuner(settings)
+    loop = replace(_loop_settings(settings, tuner, threads), rounds=1)
+    _refuse_scale(settings, loop.rule)
+    task = _task_of_lists(lists, references, tuner, loop, start)
+    results = task.run(range(seed, seed + runs), run, resume, progress)
+    best = _best(results)
+    if output is not None:
+        best.weights.save(Path(output) / WEIGHTS)
+    return Tuning(None, best.weights, tuple(one.history for one in results), best.history)
 
 
 def _search(search: Named[SearchKind]) -> SearchKind:

@@ -33,7 +33,12 @@ log = logging.getLogger(__name__)
 
 Systems = Annotated[
     tuple[str, ...],
-    Parameter(consume_multiple=True, negative="", help="Outputs, a file for each system: A.en B.en, or NAME=FILE."),
+    Parameter(
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+        help="Outputs, a file for each system: A.en B.en, or NAME=FILE.",
+    ),
 ]
 Directory = Annotated[Path, Parameter(help="Combination that was tuned.")]
 Metric = Annotated[str | None, Parameter(alias="-m", help="Metric of the rule, as NAME or NAME:key=value,….")]

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from cyclopts.config import Dict
 
-from toledo.cli.options import Common
+from toledo.cli.options import Common, option_name
 from toledo.errors import InputError
 
 NOT_SAVED = {one.name for one in fields(Common)}
@@ -38,10 +38,11 @@ def to_toml(command: Sequence[str], bound: inspect.BoundArguments) -> str:
     bound.apply_defaults()
     for name, value in bound.arguments.items():
         if is_dataclass(value) and not isinstance(value, type):
-            values |= {one.name: getattr(value, one.name) for one in fields(value)}
+            own = {one.name: option_name(one.name, one.default).removeprefix("--") for one in fields(value)}
+            values |= {option: getattr(value, name) for name, option in own.items() if name not in NOT_SAVED}
         else:
             values[name] = value
-    table: Any = {name: _plain(value) for name, value in values.items() if name not in NOT_SAVED and value is not None}
+    table: Any = {name: _plain(value) for name, value in values.items() if value is not None}
     for word in reversed(command):
         table = {word: table}
     return tomli_w.dumps(_with_hyphens(table))

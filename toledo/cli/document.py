@@ -17,7 +17,7 @@ from toledo.files import STANDARD_STREAM, require_output
 from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
 
 if TYPE_CHECKING:
-    from toledo.model import Model
+    from toledo.model import PhraseModel
     from toledo.search.document.translation import DocumentTranslation
 
 SEARCH = Group("Search", sort_key=10)
@@ -257,11 +257,11 @@ def numbers(given: Sequence[str], option: str) -> dict[str, float]:
     return found
 
 
-def _weighted(model: Path, weights: Path) -> Model:
-    from toledo.model import Model
+def _weighted(model: Path, weights: Path) -> PhraseModel:
+    from toledo.model import PhraseModel
     from toledo.weights import Weights
 
-    loaded = Model.load(model)
+    loaded = PhraseModel.load(model)
     return loaded.with_weights(Weights({**loaded.weights, **Weights.load(weights)}))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from toledo.cli.document import DocumentIds, DocumentModels, ModelDirectory, References, SpaceDirectory, numbers
-from toledo.cli.messages import milestones, print_result, progress_for
+from toledo.cli.messages import milestones, print_result, progress_for, resumable
 from toledo.cli.options import COMMON, Common, OutputDirectory, Resume, Seed, Threads, repeated
 from toledo.errors import InputError
 from toledo.files import atomic_writer, require_output
@@ -62,7 +62,9 @@ def tune(
     initial: Annotated[str, Parameter(help="Weights to start from: model, default, zero, or a weights file.")] = (
         "model"
     ),
-    frozen: Annotated[tuple[str, ...], repeated("Weight that stays as it is. [default: as at the start]")] = (),
+    frozen: Annotated[
+        tuple[str, ...] | None, repeated("Weight to leave alone, '' for none. [default: as at the start]")
+    ] = None,
     feature: Annotated[tuple[str, ...], repeated("Sparse features to add: pair, word or target.")] = (),
     max_features: Annotated[
         int | None, Parameter(help="Number of sparse features of each kind, the most frequent ones. [default: 300]")
@@ -110,25 +112,26 @@ def tune(
     chosen, models = DOCUMENT_OBJECTIVES.make(objective, **given), numbers(document_model, "--document-model")
     from toledo.api.documents import tune_documents
 
-    found = tune_documents(
-        model,
-        source,
-        reference,
-        document_ids=document_ids,
-        document_models=models,
-        semantic_space=semantic_space,
-        objective=chosen,
-        dev=None if dev_source is None else (dev_source, dev_reference, dev_document_ids),
-        initial=initial,
-        frozen=frozen or None,
-        features=feature,
-        max_features=300 if max_features is None else max_features,
-        output=output,
-        resume=resume,
-        seed=seed,
-        threads=threads,
-        progress=progress_for(common, milestones),
-    )
+    with resumable():
+        found = tune_documents(
+            model,
+            source,
+            reference,
+            document_ids=document_ids,
+            document_models=models,
+            semantic_space=semantic_space,
+            objective=chosen,
+            dev=None if dev_source is None else (dev_source, dev_reference, dev_document_ids),
+            initial=initial,
+            frozen=None if frozen is None else [name for name in frozen if name],
+            features=feature,
+            max_features=300 if max_features is None else max_features,
+            output=output,
+            resume=resume,
+            seed=seed,
+            threads=threads,
+            progress=progress_for(common, milestones),
+        )
     _write(found, write_trace, write_report)
     print_result("document tune", found, common)
 

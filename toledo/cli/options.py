@@ -88,6 +88,10 @@ RENAMED = {  # options of version 0.1 and their names now
     "--work": "--output",
     "--output-model": "--output",
     "--sparse": "--feature",
+    "--search-steps": "--steps",
+    "--sharper": "--initial-factor",
+    "--segmentation": "--start FILE",
+    "--last": "--keep last",
     "--docids": "--document-ids",
     "--tokenised": "--tokenized",
     "--tokenise": "--tokenize",
@@ -146,7 +150,7 @@ def _as_options(settings: type[Settings]) -> type:
             default = field(default_factory=one.default_factory)
         notes = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Parameter)]
         option = repeated(help_text) if isinstance(one.default, tuple) else Parameter(help=help_text)
-        names = Parameter(name=_option(one.name, one.default), alias=SHORT.get(one.name))
+        names = Parameter(name=option_name(one.name, one.default), alias=SHORT.get(one.name))
         negative = Parameter(negative=None if notes else "")
         columns.append((one.name, Annotated[hint, option, names, negative, *notes], default))
     made = make_dataclass(f"{settings.__name__}Options", columns, frozen=True)
@@ -154,7 +158,7 @@ def _as_options(settings: type[Settings]) -> type:
     return Parameter(name="*")(made)
 
 
-def _option(name: str, default: object) -> str:
+def option_name(name: str, default: object) -> str:
     """Return the option for a field: one that may be given several times has its name in the singular."""
     return f"--{name.removesuffix('s') if isinstance(default, tuple) else name}".replace("_", "-")
 
@@ -166,7 +170,7 @@ def option_names(command: Callable[..., Any]) -> dict[str, str]:
         kind = type(parameter.default)
         own = {part.name: part.default for part in fields(kind)} if is_dataclass(kind) else {name: None}
         for one, default in own.items():
-            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else _option(one, default)
+            option = one.upper() if parameter.kind is parameter.VAR_POSITIONAL else option_name(one, default)
             names |= {one: option, f"{one}s": option}
     return names
 

@@ -12,7 +12,7 @@ from toledo.errors import InputError
 from toledo.files import atomic_writer, is_stream, read_lines
 
 if TYPE_CHECKING:
-    from toledo.model import Model
+    from toledo.model import PhraseModel
 
 
 def require_apart(output: str | Path | None, *inputs: str | Path | None) -> None:
@@ -35,7 +35,7 @@ def change_lines(change: Callable[[str], str], text: str, output: str, common: C
                 stream.flush()
 
 
-def print_model(command: str, output: Path, model: Model, common: Common) -> None:
+def print_model(command: str, output: Path, model: PhraseModel, common: Common) -> None:
     """Print where a model was saved and how large it is, as JSON; messages have said it otherwise."""
     if common.json:
         result = {"output": str(output), "phrase_pairs": len(model.table), "signature": model.signature}

@@ -33,13 +33,13 @@ class CombinationOptions(Settings):
         Meta(description="Weight of a language model of the outputs; by default the one of lowest perplexity."),
     ] = None
     objective: Annotated[CombinationObjective, Meta(description="What tuning maximizes.")] = "lattice-expected-bleu"
-    features: Annotated[tuple[str, ...], Meta(description="Features of n-grams.")] = ("novel.bigram",)
+    features: Annotated[tuple[str, ...], Meta(description="Features of n-grams. [novel.bigram]")] = ("novel.bigram",)
     skeletons: Annotated[
         Annotated[int, Meta(ge=1)] | None, Meta(description="Number of outputs that become skeletons; all by default.")
     ] = None
     entropy: Annotated[
         tuple[Annotated[float, Meta(ge=0.01)], ...],
-        Meta(description="Mean entropy of a segment's distribution, in nats; of several, BLEU chooses."),
+        Meta(description="Mean entropy of a segment's distribution, in nats; of several, BLEU chooses. [1 and 3]"),
     ] = (1.0, 3.0)
     l2: Annotated[float, Meta(ge=0.0, description="Penalty for uneven shares and weights far from the start.")] = 1e-4
 

@@ -25,7 +25,7 @@ from toledo.files import display_name
 from toledo.formats.moses_table import column_names, read_phrase_table
 from toledo.formats.test_sets import read_tree
 from toledo.language_model.arpa import read_arpa
-from toledo.model import Model, SearchSettings, feature_names, lm_feature
+from toledo.model import PhraseModel, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
 from toledo.progress import Progress, silent
 from toledo.search.document.settings import DocumentSettings
@@ -356,8 +356,8 @@ def _steps_until_cold(hot: float, decay: float, most: int) -> int:
     return min(most, max(math.ceil((COLDEST - math.log(hot)) / math.log(decay)), 0))
 
 
-TEXT_TABLE = "give the phrase table in Moses' text format; the binary tables of Docent cannot be read"
-ARPA = "give the language model as an ARPA file; binary ones cannot be read"
+TEXT_TABLE = "give `phrase_table` in Moses' text format; the binary tables of Docent cannot be read"
+ARPA = "give `language_models` as ARPA files; binary ones cannot be read"
 
 
 def import_docent(
@@ -366,7 +366,7 @@ def import_docent(
     phrase_table: str | Path | None = None,
     language_models: Sequence[str | Path] = (),
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """Return a model from a configuration in the directory `base`; files given here replace those it names."""
     table_path = phrase_table or _there(base / configuration.phrase_table, TEXT_TABLE)
     lm_paths = [*language_models] or [_there(base / path, ARPA) for path in configuration.language_models]
@@ -381,7 +381,7 @@ def import_docent(
     names = feature_names(table, len(models))
     weights = Weights({name: configuration.weights.get(name, 0.0) for name in names}, frozenset({"oov"}))
     settings = SearchSettings(configuration.distortion_limit, configuration.table_limit)
-    return Model(table, models, weights, settings, training={"imported": "docent"})
+    return PhraseModel(table, models, weights, settings, training={"imported": "docent"})
 
 
 def _there(path: Path, remedy: str) -> Path:

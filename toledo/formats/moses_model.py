@@ -16,7 +16,7 @@ from toledo.formats.moses_table import (
 )
 from toledo.language_model.arpa import read_arpa, write_arpa
 from toledo.language_model.model import LanguageModel
-from toledo.model import Model, SearchSettings, default_weights, feature_names
+from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
 from toledo.phrases.table import PhraseTable
 from toledo.progress import Progress, silent
 from toledo.text.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ def import_model(
     reordering_table: str | Path | None = None,
     moses_ini: str | Path | None = None,
     progress: Progress = silent,
-) -> Model:
+) -> PhraseModel:
     """A model from Moses' files.
 
     What a moses.ini names is read from where it says (relative to the file itself), unless other files are given here;
@@ -54,7 +54,7 @@ def import_model(
     if reordering_path is not None:
         table = read_reordering_table(reordering_path, table, configuration.reordering_default, progress)
     models = tuple(read_arpa(path, target, progress) for path in lm_paths)
-    return Model(
+    return PhraseModel(
         table=table,
         language_models=models,
         weights=_weights(configuration, table, models),
@@ -65,7 +65,7 @@ def import_model(
     )
 
 
-def export_model(model: Model, directory: str | Path, progress: Progress = silent) -> None:
+def export_model(model: PhraseModel, directory: str | Path, progress: Progress = silent) -> None:
     """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and what else the model has."""
     with atomic_directory(directory, INI) as folder:
         write_phrase_table(folder / PHRASE_TABLE, model.table, progress)
@@ -80,7 +80,7 @@ def export_model(model: Model, directory: str | Path, progress: Progress = silen
 
 
 def moses_configuration(
-    model: Model, phrase_table: Path, language_models: Sequence[LanguageModelFile], reordering_table: Path
+    model: PhraseModel, phrase_table: Path, language_models: Sequence[LanguageModelFile], reordering_table: Path
 ) -> MosesConfiguration:
     """The configuration of a model whose files lie there."""
     return MosesConfiguration(

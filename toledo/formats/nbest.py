@@ -134,7 +134,7 @@ def read_plain_nbest(path: str | Path, size: int) -> Iterator[NBestList]:
             entries = []
     if entries:
         raise InputError(
-            f"{line} lines cannot be shared out in lists of {size}",
+            f"has {line} lines, which is not a multiple of {size}",
             file=display_name(path),
             remedy="check the number of hypotheses per segment",
         )

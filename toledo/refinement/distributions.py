@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import Lexicon
 from toledo.phrases.table import SCORE_FEATURES
 
@@ -64,7 +64,7 @@ class Family:
         return float(np.sum(self.ratios(shares) ** 2)) / 2.0
 
 
-def phrase_family(model: Model, name: str) -> Family:
+def phrase_family(model: PhraseModel, name: str) -> Family:
     """The phrase probabilities of one direction."""
     pairs, column = model.table.pairs, model.table.feature_names.index(name)
     forward = name == PHRASE[0]

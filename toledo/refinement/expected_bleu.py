@@ -169,7 +169,7 @@ class ListSpace:
             raise InputError(
                 f"no hypothesis has {ORDER} words in a row in common with its reference (no matching {ORDER}-grams), "
                 "and without them BLEU of the corpus is 0",
-                remedy="set level='sentence', or use more text; check that lines belong together",
+                remedy="set `level='sentence'`, or use more text; check that lines belong together",
             )
         slope = self.sentences / 100.0 * BLEU(smooth_method="none").gradient(expected)
         return self.sentences / 100.0 * BLEU(smooth_method="none").score(expected), (

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from toledo import storage
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Advance, Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values
 from toledo.refinement.expected_bleu import SearchSpaces, normalised
@@ -39,8 +39,8 @@ STAGES: dict[str, tuple[tuple[str, ...], ...]] = {
     "two-stage": (PHRASE, LEXICON),
 }
 
-Tune = Callable[[Model, int], Model]
-Validate = Callable[[Model], float]
+Tune = Callable[[PhraseModel, int], PhraseModel]
+Validate = Callable[[PhraseModel], float]
 
 
 def families_of(settings: RefineSettings) -> tuple[str, ...]:
@@ -57,12 +57,12 @@ def method_of(settings: RefineSettings) -> Growth | SoftmaxAscent:
 class Refined:
     """The model of the best iteration, and all iterations."""
 
-    model: Model
+    model: PhraseModel
     history: History
 
 
 def refine(
-    model: Model,
+    model: PhraseModel,
     space: SearchSpaces,
     settings: RefineSettings,
     *,
@@ -98,7 +98,7 @@ class RefineState:
 class RefineLoop(Loop[RefineState]):
     """Iterations of all stages."""
 
-    model: Model
+    model: PhraseModel
     space: SearchSpaces
     settings: RefineSettings
     tune: Tune
@@ -181,7 +181,7 @@ class RefineLoop(Loop[RefineState]):
         """Read the last and the best iteration."""
         return RefineState(*(_load(place(number)) for number in (history.last.number, history.best)))
 
-    def model_at(self, point: RefinedPoint) -> Model:
+    def model_at(self, point: RefinedPoint) -> PhraseModel:
         """Return the model with some parameters and weights."""
         values, weights = point
         return refined_model(self.parameters, values, self.threads).with_weights(weights)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, Family, Values, Vector, lexicon_family, phrase_family
 from toledo.refinement.expected_bleu import Expectation, SearchSpaces
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
 class TrainedParameters:
     """The trained families of a model beside the phrase pairs that stand in the search spaces."""
 
-    model: Model
+    model: PhraseModel
     names: tuple[str, ...]
     used: NDArray[np.int32]
     threads: int | None = None
@@ -190,7 +190,7 @@ def require_say(names: Sequence[str], exponents: Mapping[str, float]) -> None:
         raise InputError(f"the weights of {', '.join(names)} are 0", remedy="tune the model first (toledo tune)")
 
 
-def require_trainable(model: Model, names: Sequence[str]) -> None:
+def require_trainable(model: PhraseModel, names: Sequence[str]) -> None:
     """Refuse a model that lacks a feature to be trained, or the lexicons behind it."""
     if missing := [name for name in names if name not in model.table.feature_names]:
         raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
@@ -198,7 +198,7 @@ def require_trainable(model: Model, names: Sequence[str]) -> None:
         lexicons_of(model)
 
 
-def lexicons_of(model: Model) -> Lexicons:
+def lexicons_of(model: PhraseModel) -> Lexicons:
     """The word lexicons of a model, which lexicon training needs."""
     if model.word_lexicons is None:
         raise InputError(

@@ -21,7 +21,7 @@ import numpy as np
 from toledo.errors import InputError, RunError
 from toledo.forest.saving import load_forest
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
@@ -67,8 +67,13 @@ def digest_training(corpus: ParallelCorpus, alignments: WordLinks | None) -> dic
 
 
 def _text_digest(text: Sentences, vocabulary: Vocabulary) -> str:
-    """Return a digest of numbers of words and of the words: new ones of another text may have the same numbers."""
-    return digest_arrays(text.words, text.offsets, *vocabulary.to_arrays().values())
+    """Return a digest of the words of a text, whatever their numbers: vocabularies grow when a model translates."""
+    used, first, numbers = np.unique(text.words, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(order.size)
+    words = "\n".join(vocabulary.words(used[order].tolist())).encode()
+    return digest_arrays(ranks[numbers], text.offsets, np.frombuffer(words, np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ class Procedure:
     `configuration` is what else a result depends on, such as the files of the model.
     """
 
-    model: Model
+    model: PhraseModel
     corpus: ParallelCorpus
     tuning: Segments
     validation: Segments
@@ -109,7 +114,7 @@ class Procedure:
             progress=self.progress,
         )
 
-    def baseline(self, settings: RefineSettings) -> Model:
+    def baseline(self, settings: RefineSettings) -> PhraseModel:
         """Return the model with the lexicon features that are trained, and with tuned weights."""
         directory = self.work / "baseline"
         self._require_possible(settings)
@@ -124,9 +129,9 @@ class Procedure:
                 rounds = LoopSettings(settings.rounds, seed=self.seed, threads=self.threads)
                 model = self.tune(model, self.work / "tuning", rounds, settings.pop_limit)
             model.save(directory)
-        return Model.load(directory)
+        return PhraseModel.load(directory)
 
-    def space(self, baseline: Model, settings: RefineSettings) -> SearchSpaces:
+    def space(self, baseline: PhraseModel, settings: RefineSettings) -> SearchSpaces:
         """Return the lists of the training text with their BLEU statistics, or its lattices."""
         parts = self.translate(baseline, settings)
         if settings.on != "forests":
@@ -136,7 +141,7 @@ class Procedure:
             [lattice_part(load_forest(part.directory), part.references, part.weights, self.threads) for part in parts]
         )
 
-    def translate(self, baseline: Model, settings: RefineSettings) -> list[TextPart]:
+    def translate(self, baseline: PhraseModel, settings: RefineSettings) -> list[TextPart]:
         """Translate the parts of the training text that have not been translated."""
         folds = self._folds(baseline, settings.folds)
         (self.work / "lists").mkdir(exist_ok=True)
@@ -148,7 +153,7 @@ class Procedure:
         collect(parts, settings.processes, self.threads, self.progress)
         return parts
 
-    def tune(self, model: Model, folder: Path, rounds: LoopSettings, pop_limit: int) -> Model:
+    def tune(self, model: PhraseModel, folder: Path, rounds: LoopSettings, pop_limit: int) -> PhraseModel:
         """Return the model with weights for the tuning set; rounds are kept in a folder until they have ended."""
 
         def search(weights: Weights) -> BeamSearch:
@@ -164,11 +169,11 @@ class Procedure:
         )
         return model.with_weights(result.weights)
 
-    def validate(self, model: Model, pop_limit: int) -> float:
+    def validate(self, model: PhraseModel, pop_limit: int) -> float:
         """Return BLEU on the validation set."""
         return score(model, self.validation, pop_limit, self.threads, self.progress)
 
-    def _folds(self, baseline: Model, folds: int) -> list[Fold]:
+    def _folds(self, baseline: PhraseModel, folds: int) -> list[Fold]:
         if folds == 1:
             return [Fold(self.work / "baseline", None, np.arange(len(self.corpus)))]
         (self.work / "folds").mkdir(exist_ok=True)
@@ -182,7 +187,7 @@ class Procedure:
             progress=self.progress,
         )
 
-    def _part(self, settings: RefineSettings, baseline: Model, fold: Fold, place: tuple[int, int]) -> TextPart:
+    def _part(self, settings: RefineSettings, baseline: PhraseModel, fold: Fold, place: tuple[int, int]) -> TextPart:
         corpus, (number, begin) = self.corpus, place
         lines = fold.lines[begin : begin + SENTENCES_AT_ONCE].tolist()
         return TextPart(
@@ -256,7 +261,7 @@ def _other_sums(sums: bool, work: Path) -> RunError:
 
 
 def score(
-    model: Model, segments: Segments, pop_limit: int, threads: int | None = None, progress: Progress = silent
+    model: PhraseModel, segments: Segments, pop_limit: int, threads: int | None = None, progress: Progress = silent
 ) -> float:
     """Return BLEU of a model's translations."""
     sentences, references = [one.words for one in segments], [one.references for one in segments]

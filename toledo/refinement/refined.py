@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, model1_weights
 from toledo.phrases.table import LOWEST_SCORE
 from toledo.refinement.distributions import LEXICON, PHRASE, Values, Vector
 from toledo.refinement.objective import TrainedParameters, lexicons_of
 
 
-def with_word_sums(model: Model, threads: int | None = None) -> Model:
+def with_word_sums(model: PhraseModel, threads: int | None = None) -> PhraseModel:
     """The model with the lexicon features of He and Deng (formula 5), computed from its word lexicons."""
     lexicons, scores = lexicons_of(model), np.array(model.table.scores)
     for name, sums in zip(LEXICON, model1_weights(model.table.pairs, lexicons, threads), strict=True):
@@ -22,7 +22,7 @@ def with_word_sums(model: Model, threads: int | None = None) -> Model:
     return _with_scores(model, scores)
 
 
-def has_word_sums(model: Model) -> bool:
+def has_word_sums(model: PhraseModel) -> bool:
     """Whether the lexicon features are those already, as in models trained with --lexical model1."""
     if model.word_lexicons is None or not set(LEXICON) <= set(model.table.feature_names):
         return False
@@ -31,7 +31,7 @@ def has_word_sums(model: Model) -> bool:
     return np.allclose(model.table.scores[:, columns], np.column_stack([sums.forward, sums.backward]), atol=1e-3)
 
 
-def refined_model(parameters: TrainedParameters, values: Values, threads: int | None = None) -> Model:
+def refined_model(parameters: TrainedParameters, values: Values, threads: int | None = None) -> PhraseModel:
     """The model with these probabilities instead of its own; what has not moved stays as it was, to the last bit."""
     model, families = parameters.model, parameters.families
     scores = np.array(model.table.scores)
@@ -54,7 +54,7 @@ def refined_model(parameters: TrainedParameters, values: Values, threads: int | 
     return replace(_with_scores(model, scores), word_lexicons=lexicons)
 
 
-def _move(scores: NDArray[np.float32], model: Model, name: str, change: Vector) -> None:
+def _move(scores: NDArray[np.float32], model: PhraseModel, name: str, change: Vector) -> None:
     """Add to a feature of all phrase pairs."""
     column = model.table.feature_names.index(name)
     scores[:, column] = np.maximum(scores[:, column] + change, LOWEST_SCORE)
@@ -64,5 +64,5 @@ def _moved(lexicon: Lexicon, ratios: Vector) -> Lexicon:
     return lexicon._replace(probabilities=(lexicon.probabilities * ratios).astype(np.float32))
 
 
-def _with_scores(model: Model, scores: NDArray[np.float32]) -> Model:
+def _with_scores(model: PhraseModel, scores: NDArray[np.float32]) -> PhraseModel:
     return replace(model, table=replace(model.table, scores=scores))

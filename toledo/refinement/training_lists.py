@@ -40,7 +40,7 @@ from toledo.forest.kbest import k_best
 from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import prepare_references
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
 from toledo.phrases.table import PhraseTable, WordLinks
 from toledo.phrases.training import PhraseTraining
@@ -84,7 +84,7 @@ class SampleSettings:
 
 
 def sampled_lists(
-    model: Model,
+    model: PhraseModel,
     weights: Weights,
     sources: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
@@ -235,8 +235,8 @@ def _make(part: TextPart, threads: int | None) -> None:
 
 
 @lru_cache(maxsize=1)  # parts of one model come in a row
-def _load(model: Path, rows: Path | None) -> tuple[Model, NDArray[np.int32] | None]:
-    return Model.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
+def _load(model: Path, rows: Path | None) -> tuple[PhraseModel, NDArray[np.int32] | None]:
+    return PhraseModel.load(model), None if rows is None else storage.load(rows, ROWS)[1]["rows"]
 
 
 def phrase_lists(
@@ -340,7 +340,7 @@ class Fold:
 
 
 def make_folds(
-    model: Model,
+    model: PhraseModel,
     corpus: ParallelCorpus,
     count: int,
     directory: Path,
@@ -378,7 +378,7 @@ def make_folds(
     return folds
 
 
-def require_folds(model: Model, corpus: ParallelCorpus, count: int, alignments: WordLinks | None) -> None:
+def require_folds(model: PhraseModel, corpus: ParallelCorpus, count: int, alignments: WordLinks | None) -> None:
     """Refuse folds that could not be trained as the model was."""
     if not 2 <= count <= len(corpus):
         raise InputError(
@@ -401,7 +401,7 @@ def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
     )
 
 
-def training_of(model: Model) -> Training:
+def training_of(model: PhraseModel) -> Training:
     """How a model was trained."""
     config = model.training.get("config")
     own = GIVEN_LANGUAGE_MODEL not in _given(model)
@@ -416,7 +416,7 @@ def training_of(model: Model) -> Training:
         raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
 
 
-def _given(model: Model) -> list[str]:
+def _given(model: PhraseModel) -> list[str]:
     """What a model was given, and did not learn from its training text."""
     return str(model.training.get("given", "")).split("+")
 

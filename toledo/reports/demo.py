@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.table import PhraseTable
 from toledo.reports.documents import Course, add_courses
 from toledo.reports.page import PLOT, RED, Page
@@ -44,7 +44,7 @@ class AlignmentQuality:
 class Findings:
     """The trained model, the quality of its alignment, and the texts."""
 
-    model: Model
+    model: PhraseModel
     quality: AlignmentQuality
     data: ExampleData
 

@@ -156,6 +156,8 @@ class ExampleData(Result):
 
 def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> ExampleData:
     """Return the example data of a seed; a smaller part is the beginning of a larger one."""
+    if min(seed, train, tune, test) < 0:
+        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return ExampleData(train, tune, test, seed)
 
 

@@ -17,7 +17,7 @@ from toledo.compiled.ragged import offsets_of
 from toledo.forest.forest import Yields
 from toledo.forest.linear import SparseArrays, sparse_rows
 from toledo.language_model.automaton import Automaton, advance, begin_state
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.table import REORDERING_FEATURES
 from toledo.search.options import DISCONTINUOUS, LN10, MONOTONE, NONE, OOV, SWAP, UNKNOWN_WORD, SentenceOptions
 from toledo.search.steps import Step
@@ -35,13 +35,13 @@ Options = NDArray[np.int32]  # numbers of options
 class Derivations:
     """Derivations of one sentence or of many: number i takes the options `chosen[offsets[i]:offsets[i + 1]]`."""
 
-    model: Model
+    model: PhraseModel
     options: SentenceOptions
     offsets: Ints
     chosen: Options
 
     @classmethod
-    def joined(cls, model: Model, options: SentenceOptions, parts: Sequence[Options]) -> Derivations:
+    def joined(cls, model: PhraseModel, options: SentenceOptions, parts: Sequence[Options]) -> Derivations:
         """Return derivations from the options of each."""
         chosen = np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32)
         return cls(model, options, offsets_of([part.size for part in parts]), chosen)
@@ -92,7 +92,7 @@ class Derivations:
         return read_steps(self.model, self.options, self.chosen[self.offsets[i] : self.offsets[i + 1]].tolist())
 
 
-def read_steps(model: Model, options: SentenceOptions, chosen: Sequence[int]) -> tuple[Step, ...]:
+def read_steps(model: PhraseModel, options: SentenceOptions, chosen: Sequence[int]) -> tuple[Step, ...]:
     """Return options as phrases with their words."""
     found = []
     for option in chosen:
@@ -103,7 +103,9 @@ def read_steps(model: Model, options: SentenceOptions, chosen: Sequence[int]) ->
     return tuple(found)
 
 
-def step_features(model: Model, options: SentenceOptions, chosen: Options, previous: Options) -> NDArray[np.float32]:
+def step_features(
+    model: PhraseModel, options: SentenceOptions, chosen: Options, previous: Options
+) -> NDArray[np.float32]:
     """Return the features of steps from one option to another, but for language models, whose columns are 0.
 
     NONE is the start of a sentence among the `previous`, and its end, which has no features, among the `chosen`.
@@ -154,7 +156,7 @@ def _fill_junctions(
             out_features[i, first_orientation + orientation] = reordering[options.pairs[before], orientation]
 
 
-def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float32]:
+def option_features(model: PhraseModel, options: SentenceOptions) -> NDArray[np.float32]:
     """Return what options have by themselves: the scores of the table, then OPTION_FEATURES."""
     known = options.pairs != UNKNOWN_WORD
     scores = np.zeros((options.pairs.size, len(model.table.feature_names)), np.float32)
@@ -165,7 +167,7 @@ def option_features(model: Model, options: SentenceOptions) -> NDArray[np.float3
 
 
 def option_sparse(
-    model: Model, options: SentenceOptions, chosen: Options
+    model: PhraseModel, options: SentenceOptions, chosen: Options
 ) -> tuple[tuple[str, ...], SparseArrays | None]:
     """Return the sparse features of options (or NONE), numbered for this sentence: a model may have many."""
     if model.sparse is None:

@@ -27,7 +27,7 @@ from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import NGramForest, rescore
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.features import OPTION_FEATURES, edge_yields, option_features, option_sparse
 from toledo.search.options import NONE, SentenceOptions
@@ -56,18 +56,18 @@ class Joins(NamedTuple):
     goal: int
 
 
-def itg_features(model: Model) -> tuple[str, ...]:
+def itg_features(model: PhraseModel) -> tuple[str, ...]:
     """The features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
     return (*_grammar_features(model), model.feature_names[0])
 
 
-def itg_weights(model: Model) -> Weights:
+def itg_weights(model: PhraseModel) -> Weights:
     """The weights of a model, with some for joins if it has none: an inversion costs as much as a jump of 8 words."""
     given = {"itg.monotone": 0.0, "itg.inverted": -TYPICAL_JUMP * model.weights["distortion"], **model.weights}
     return replace(model.weights, values_by_name=given)
 
 
-def log_unused_weights(model: Model, search: str) -> None:
+def log_unused_weights(model: PhraseModel, search: str) -> None:
     """Log which weights a search does not use: ITG search those of jumps, all others those of joins."""
     joins = [name for name in ITG_FEATURES if name in model.weights]
     if search == "itg" and model.table.reordering is not None:
@@ -82,11 +82,11 @@ def log_unused_weights(model: Model, search: str) -> None:
         )
 
 
-def _grammar_features(model: Model) -> tuple[str, ...]:
+def _grammar_features(model: PhraseModel) -> tuple[str, ...]:
     return (*model.table.feature_names, *OPTION_FEATURES, *ITG_FEATURES)
 
 
-def grammar_forest(model: Model, options: SentenceOptions, longest_span: int) -> Forest:
+def grammar_forest(model: PhraseModel, options: SentenceOptions, longest_span: int) -> Forest:
     """The forest of one sentence; without words it has one derivation, of no words."""
     joins = _join_spans(options.first, options.stop, longest_span)
     phrases, length = options.begin.size, options.first.shape[0]
@@ -160,7 +160,7 @@ def _join_spans(first: NDArray[np.int32], stop: NDArray[np.int32], longest_span:
 class ITGSearch(Search[NGramForest]):
     """An ITG search with one model and its weights; `itg_weights` gives those of joins if the model has none."""
 
-    def __init__(self, model: Model, settings: ITG = ITG()) -> None:
+    def __init__(self, model: PhraseModel, settings: ITG = ITG()) -> None:
         if len(model.language_models) != 1:
             raise InputError(
                 f"ITG search needs one language model, and the model has {len(model.language_models)}",
@@ -176,7 +176,7 @@ class ITGSearch(Search[NGramForest]):
         """Return the forest of each sentence, whose edges know the n-grams that they complete."""
         return self._run(sentences, threads, progress, lambda found: found)
 
-    def _complete(self, model: Model) -> Model:
+    def _complete(self, model: PhraseModel) -> PhraseModel:
         return model.with_weights(itg_weights(model))
 
     def _search(self, options: SentenceOptions, words: Sequence[str]) -> NGramForest:

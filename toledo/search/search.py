@@ -19,7 +19,7 @@ import numpy as np
 from toledo.compiled.kernels import map_chunks
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.options import SentenceOptions
 from toledo.search.steps import Step, steps_of
@@ -68,7 +68,7 @@ class Search(ABC, Generic[Found]):
     sentences_at_once: ClassVar[int] = 1
     label: ClassVar[str] = "translating"
 
-    def __init__(self, model: Model, seed: int = 1) -> None:
+    def __init__(self, model: PhraseModel, seed: int = 1) -> None:
         self.model, self.seed = self._complete(model), seed
         self._weighted = weigh(self.model)
 
@@ -113,7 +113,7 @@ class Search(ABC, Generic[Found]):
         )
         return [result for part in parts for result in part]
 
-    def _complete(self, model: Model) -> Model:
+    def _complete(self, model: PhraseModel) -> PhraseModel:
         """Return the model with a weight for every feature of the search."""
         return model
 

@@ -9,7 +9,7 @@ from toledo.errors import InputError
 from toledo.settings import Meta, Registry, Settings, unknown_name
 
 if TYPE_CHECKING:
-    from toledo.model import Model
+    from toledo.model import PhraseModel
     from toledo.search.beam.search import BeamSearch
     from toledo.search.gibbs.search import GibbsSearch
     from toledo.search.itg import ITGSearch
@@ -26,7 +26,7 @@ Positive = Annotated[float, Meta(gt=0, le=1e100)]
 class SearchKind(Protocol):
     """Settings of one kind of search, which can make it."""
 
-    def search(self, model: Model, weights: Weights | None = None, seed: int = 1) -> Search[Any]:
+    def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> Search[Any]:
         """Make the search for a model, with other weights than its own if there are any."""
 
 
@@ -36,7 +36,7 @@ class Beam(Settings):
 
     pop_limit: Annotated[Count, Meta(description="Hypotheses expanded for each number of translated words.")] = 400
 
-    def search(self, model: Model, weights: Weights | None = None, seed: int = 1) -> BeamSearch:
+    def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> BeamSearch:
         """Make the search for a model; nothing in it is random."""
         from toledo.search.beam.search import BeamSearch
 
@@ -57,7 +57,7 @@ class ITG(Settings):
     longest_span: Annotated[Count, Meta(description="Longest span in source words that may be inverted.")] = 20
     order: Annotated[Count, Meta(description="Length of the n-grams that are complete at one edge; 4 for BLEU.")] = 4
 
-    def search(self, model: Model, weights: Weights | None = None, seed: int = 1) -> ITGSearch:
+    def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> ITGSearch:
         """Make the search for a model; nothing in it is random."""
         from toledo.search.itg import ITGSearch
 
@@ -96,7 +96,7 @@ class Gibbs(Settings):
             if name not in OPERATORS:
                 raise unknown_name("operator", name, list(OPERATORS))
 
-    def search(self, model: Model, weights: Weights | None = None, seed: int = 1) -> GibbsSearch:
+    def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> GibbsSearch:
         """Make the sampler for a model; the same seed draws the same samples of a sentence."""
         from toledo.search.gibbs.search import GibbsSearch
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.phrases.pruning import weighted_scores
 from toledo.phrases.table import REORDERING_FEATURES, PhraseTable
 from toledo.phrases.trie import occurring_phrases
@@ -45,7 +45,7 @@ class EncodedSentence:
 class WeightedModel:
     """What a step scores: phrase pairs and copied words by themselves, and the rest by its context."""
 
-    model: Model
+    model: PhraseModel
     pair_scores: NDArray[np.float64]
     copy_score: float
     scoring: Scoring
@@ -106,7 +106,7 @@ class WeightedModel:
         return Sentence(options, self.scoring, self.longest_jump, min(options.first.shape[1], WINDOW))
 
 
-def weigh(model: Model, has_option: NDArray[np.bool_] | None = None) -> WeightedModel:
+def weigh(model: PhraseModel, has_option: NDArray[np.bool_] | None = None) -> WeightedModel:
     """Multiply scores that do not depend on the sentence by their weights.
 
     `has_option` is that of the same model with other weights, if there is one.
@@ -142,7 +142,7 @@ def as_given(text: str, source: Sequence[str]) -> str:
     return " ".join(copied.get(word, word) for word in text.split(" ")) if copied else text
 
 
-def _words_with_options(model: Model) -> NDArray[np.bool_]:
+def _words_with_options(model: PhraseModel) -> NDArray[np.bool_]:
     """Which source words are phrases of the table: these are never copied."""
     sources = model.table.pairs.sources
     single = np.flatnonzero(np.diff(sources.offsets) == 1)
@@ -151,7 +151,7 @@ def _words_with_options(model: Model) -> NDArray[np.bool_]:
     return found
 
 
-def _weighted_reordering(model: Model, weights: Mapping[str, float]) -> NDArray[np.float32]:
+def _weighted_reordering(model: PhraseModel, weights: Mapping[str, float]) -> NDArray[np.float32]:
     if model.table.reordering is None:
         return np.empty((0, len(REORDERING_FEATURES)), np.float32)
     factors = np.array([weights[name] for name in REORDERING_FEATURES], np.float32)

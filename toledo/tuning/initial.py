@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import TEMPLATES, sparse_features
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import unknown_name
@@ -89,7 +89,7 @@ def with_frozen(weights: Weights, names: Sequence[str]) -> Weights:
     return replace(weights, frozen=frozenset(names))
 
 
-def with_sparse(model: Model, templates: Sequence[str], most: int) -> Model:
+def with_sparse(model: PhraseModel, templates: Sequence[str], most: int) -> PhraseModel:
     """Return the model with sparse features of the most frequent phrase pairs, words, …, if any are named."""
     if not templates:
         return model
@@ -98,7 +98,7 @@ def with_sparse(model: Model, templates: Sequence[str], most: int) -> Model:
     return replace(model, sparse=sparse_features(model.table, [TEMPLATES[name] for name in templates], most))
 
 
-def load_weights(model: Model, path: Path) -> Model:
+def load_weights(model: PhraseModel, path: Path) -> PhraseModel:
     """Return the model with the weights of a file: one for each of its features, and no others.
 
     Weights of features of another search are accepted.
@@ -112,7 +112,7 @@ def load_weights(model: Model, path: Path) -> Model:
         raise InputError(error.message, file=path, remedy=error.remedy) from None
 
 
-def known_features(model: Model) -> set[str]:
+def known_features(model: PhraseModel) -> set[str]:
     """Return the features that may have a weight: those of the model and of all searches."""
     return {*model.feature_names, *model.weights, *ITG_FEATURES, *(model.sparse.names if model.sparse else ())}
 

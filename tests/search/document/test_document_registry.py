@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -21,9 +22,8 @@ from toledo.search.document.settings import (
     DocumentSampling,
     DocumentSettings,
     bleu_settings,
-    configuration_of,
-    read_configuration,
-    write_configuration,
+    options_of,
+    write_options,
 )
 from toledo.weights import Weights
 
@@ -63,38 +63,35 @@ def test_a_function_is_a_model_with_the_values_of_a_compiled_one() -> None:
     assert 0 < results[0].accepted == results[1].accepted
 
 
-def test_settings_are_written_and_read(tmp_path) -> None:
+def test_settings_are_written_as_options(tmp_path) -> None:
     settings = DocumentSettings(
         "annealing:schedule=[4,2,1],every=10", {"swap": 1, "swap_distance_decay": 0.25}, record=5, seed=0, seconds=1.5
     )
     assert settings.accept == DocumentAnnealing(schedule=(4.0, 2.0, 1.0), every=10)
     assert (settings.weighted_operations.swap, settings.weighted_operations.change) == (1.0, 0.0)
     for one in (settings, DocumentSettings(), DocumentSettings(DocumentSampling(0.1)), bleu_settings(settings, True)):
-        write_configuration(tmp_path / "f.toml", configuration_of(one, {"lm": 0.5}), {"version": "1"})
-        read = read_configuration(tmp_path / "f.toml")
-        assert read.settings() == one
-        assert read.weights == {"lm": 0.5}
+        write_options(tmp_path / "f.toml", "translate", options_of(one, {"parity": 0.5}), "signature")
+        read = tomllib.loads((tmp_path / "f.toml").read_text())["document"]["translate"]
+        assert read.pop("document-model") == ["parity=0.5"]
+        operations = {name: float(value) for name, _, value in (text.partition("=") for text in read.pop("operation"))}
+        given = {name.replace("-", "_"): value for name, value in read.items()}
+        assert DocumentSettings().changed({**given, "operations": operations}) == one
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("given", "message"),
     [
-        ("[serch]\nsteps = 1", "did you mean 'search'"),
-        ("search = 1", "search is not a table"),
-        ("[search]\nsteps = -1", "steps of a document search is -1: expected int of at least 0"),
-        ("[search]\nsteps = 'many'", "expected int, got str"),
-        ("[search]\naccept = 'sampling:temperature=0'", "expected float > 0.0"),
-        ("[operations]\nswapp = 1", "no operation 'swapp': did you mean 'swap'"),
-        ("[weights]\nlm = true", "the weight of lm is True"),
+        ({"steps": -1}, "steps is -1: expected int of at least 0"),
+        ({"steps": "many"}, "expected int, got str"),
+        ({"accept": "sampling:temperature=0"}, "expected float above 0.0"),
+        ({"operations": {"swapp": 1}}, "no operation 'swapp': did you mean 'swap'"),
+        ({"start": "bean"}, "no start 'bean': did you mean 'beam'"),
     ],
 )
-def test_mistakes_in_a_file_are_named(tmp_path, content: str, message: str) -> None:
-    (tmp_path / "f.toml").write_text(content)
+def test_mistakes_are_named(given: dict, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_configuration(tmp_path / "f.toml")
+        DocumentSettings().changed(given)
     assert message in caught.value.message
-    assert caught.value.file == str(tmp_path / "f.toml")
-    assert caught.value.remedy
 
 
 def test_settings_need_neither_numpy_nor_numba() -> None:

@@ -12,7 +12,7 @@ from toledo.errors import InputError
 from toledo.formats.alignments import read_segmentation
 from toledo.formats.moses_model import import_model
 from toledo.language_model.automaton import advance
-from toledo.model import Model, SearchSettings
+from toledo.model import PhraseModel, SearchSettings
 from toledo.search.beam.search import BeamSearch
 from toledo.search.document.loop import first_half, plan_of, second_half
 from toledo.search.document.models.bleu import HIGHEST_BLEU, BLEUModel, bleu_rise
@@ -79,7 +79,7 @@ def test_given_derivations_are_checked() -> None:
             search.start(DOCUMENT, [first, *derivation[1:]])
 
 
-def option_score(model: Model, pair: int) -> float:
+def option_score(model: PhraseModel, pair: int) -> float:
     """What a phrase pair scores, with words that see only each other."""
     entry, state, score = model.table[pair], 0, model.weights["phrase.penalty"]
     score -= model.weights["word.penalty"] * len(entry.target)
@@ -92,7 +92,7 @@ def option_score(model: Model, pair: int) -> float:
 
 def test_options_are_filtered() -> None:
     """The table limit holds for every operation, and the best options by weighted score are the ones left."""
-    model = Model(MODEL.table, MODEL.language_models, MODEL.weights, SearchSettings(4, 2))
+    model = PhraseModel(MODEL.table, MODEL.language_models, MODEL.weights, SearchSettings(4, 2))
     search = DocumentSearch(model, DocumentSettings(DocumentSampling(1e6), start="random", steps=0))
     state = search.start(DOCUMENT)
     assert (state.known.text.options.stop - state.known.text.options.first).max() == 2

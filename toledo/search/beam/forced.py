@@ -19,7 +19,7 @@ from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
 from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.beam.cubes import EdgeArrays, SearchLattice
 from toledo.search.beam.forced_paths import PathScoring, Placed, find_paths, place_phrases, prefix_scores
@@ -45,7 +45,7 @@ class ForcedDecoder:
     few words very often, and is logged.
     """
 
-    def __init__(self, model: Model, most: int = MOST_HYPOTHESES) -> None:
+    def __init__(self, model: PhraseModel, most: int = MOST_HYPOTHESES) -> None:
         if most < 1:
             raise ValueError("at least one hypothesis must be kept")
         self.model, self.most = model, most

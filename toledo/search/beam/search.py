@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.beam.cubes import BeamLimits, SearchLattice
 from toledo.search.beam.stacks import search_sentence
 from toledo.search.features import edge_yields, option_sparse, read_steps, step_features
@@ -27,7 +27,7 @@ class BeamSearch(Search[BeamFound]):
 
     sentences_at_once = 4  # few, so that an interruption is soon noticed
 
-    def __init__(self, model: Model, settings: Beam = Beam()) -> None:
+    def __init__(self, model: PhraseModel, settings: Beam = Beam()) -> None:
         super().__init__(model)
         self.settings = settings
 
@@ -70,7 +70,7 @@ def best_options(lattice: SearchLattice) -> NDArray[np.int32]:
     return np.array(found[::-1], np.int32)
 
 
-def to_forest(model: Model, options: SentenceOptions, lattice: SearchLattice) -> Forest:
+def to_forest(model: PhraseModel, options: SentenceOptions, lattice: SearchLattice) -> Forest:
     """Return all translations that the search kept; `toledo.search.steps` reads the provenance of the edges."""
     edges = lattice.edges
     chosen = np.concatenate([np.array([NONE], np.int32), edges.options])  # the first edge makes the empty translation

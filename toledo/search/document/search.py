@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import map_chunks
 from toledo.compiled.random import random_state, text_seed
 from toledo.errors import InputError
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.document.arrays import ACCEPTED, BEST, POSSIBLE, PROPOSED, REJECTED, TAKEN, USERS
 from toledo.search.document.loop import (
@@ -82,7 +82,7 @@ class Runner:
 
     def __init__(
         self,
-        model: Model,
+        model: PhraseModel,
         settings: DocumentSettings,
         users: Sequence[PythonModel | CompiledModel],
         weights: Mapping[str, float],
@@ -246,7 +246,7 @@ class DocumentSearch:
 
     def __init__(
         self,
-        model: Model,
+        model: PhraseModel,
         settings: DocumentSettings = DocumentSettings(),  # noqa: B008 (frozen)
         models: Sequence[DocumentModel | PythonModel | CompiledModel] = (),
         weights: Weights | None = None,

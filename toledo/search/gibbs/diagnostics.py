@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress
 from toledo.search.chain import MOVED, OPEN
 from toledo.search.gibbs.samples import Samples
@@ -65,7 +65,7 @@ class Diagnostics:
 class ObservedGibbs(GibbsSearch):
     """A sampler that takes notes: the R-hat of each sentence and, if `complete`, everything else about its samples."""
 
-    def __init__(self, model: Model, settings: Gibbs, seed: int = 1, complete: bool = False) -> None:
+    def __init__(self, model: PhraseModel, settings: Gibbs, seed: int = 1, complete: bool = False) -> None:
         super().__init__(model, settings, seed)
         self.complete = complete
         self.r_hats: list[float] = []

@@ -37,7 +37,7 @@ from toledo.forest.ngram_index import (
     with_room_for_counts,
     words_of,
 )
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation, to_probabilities
 from toledo.search.chain_operators import weigh_options
 from toledo.search.features import Derivations
@@ -197,7 +197,7 @@ class Samples:
     language models were asked about a phrase that was not in memory.
     """
 
-    model: Model
+    model: PhraseModel
     sentence: Sentence
     scale: float
     offsets: NDArray[np.int64]
@@ -263,7 +263,7 @@ class Samples:
 
 
 def collect(
-    model: Model,
+    model: PhraseModel,
     sentence: Sentence,
     scale: float,
     visits: Visits,

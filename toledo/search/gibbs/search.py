@@ -22,7 +22,7 @@ from toledo.compiled.heap import grown, power_of_two
 from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.random import random_state, text_seed
 from toledo.forest.forest import Forest
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.beam.search import beam_lattice, best_options
 from toledo.search.chain import (
@@ -67,7 +67,7 @@ class GibbsSearch(Search[Samples]):
 
     label = "sampling"
 
-    def __init__(self, model: Model, settings: Gibbs = Gibbs(), seed: int = 1) -> None:
+    def __init__(self, model: PhraseModel, settings: Gibbs = Gibbs(), seed: int = 1) -> None:
         super().__init__(model, seed)
         self.settings = settings
 
@@ -104,7 +104,7 @@ class GibbsSearch(Search[Samples]):
         return SearchResult(self._translation(found), found.forest, found.options.begin.size, draws, len(found))
 
 
-def default_scale(model: Model) -> float:
+def default_scale(model: PhraseModel) -> float:
     """Return the scale for weights of any norm: twice the weights at half the scale are the same distribution."""
     norm = model.weights.norm(model.feature_names)
     return float(f"{SHARPNESS / norm:.3g}") if norm else SHARPNESS

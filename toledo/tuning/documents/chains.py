@@ -33,7 +33,7 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import Rows, SparseArrays
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.document.arrays import BEST
 from toledo.search.document.loop import plan_of, run_steps, set_phrases
@@ -118,7 +118,7 @@ class Chains:
 
     def __init__(
         self,
-        model: Model,
+        model: PhraseModel,
         documents: Sequence[Document],
         models: Sequence[DocumentModel] = (),
         settings: ChainSettings = ChainSettings(),
@@ -226,7 +226,7 @@ def by_sentence(states: Sequence[Derivations]) -> Derivations:
     return Derivations.joined(states[0].model, states[0].options, parts)
 
 
-def chain_lists(model: Model, samples: DocumentSamples) -> list[Forest]:
+def chain_lists(model: PhraseModel, samples: DocumentSamples) -> list[Forest]:
     """The samples of each sentence with their features; a sentence model's, for sentences are taken one by one."""
     found, rows, states = [], samples.rows, samples.states
     first = len(model.feature_names)

@@ -22,7 +22,7 @@ from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.forest.linear import Rows
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History, Round
@@ -71,7 +71,7 @@ Ranking = Callable[[Weights, int], RankingRound]
 
 def rank_documents(
     pro: DocumentPRO,
-    model: Model,
+    model: PhraseModel,
     documents: Sequence[Document],
     models: Sequence[DocumentModel],
     weights: Weights,
@@ -106,7 +106,7 @@ def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], 
 
 def search_states(
     pro: DocumentPRO,
-    model: Model,
+    model: PhraseModel,
     documents: Sequence[Document],
     models: Sequence[DocumentModel],
     weights: Weights,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint, digest, plain
 from toledo.runs.history import History
@@ -104,7 +104,7 @@ def chain_settings(method: DocumentGradient, seed: int) -> ChainSettings:
 class DocumentTask:
     """A model with document models, the documents to tune on, and those that select the best round, if any."""
 
-    model: Model
+    model: PhraseModel
     documents: Sequence[Document]
     models: Sequence[DocumentModel] = ()
     dev: Sequence[Document] | None = None

@@ -24,7 +24,7 @@ from toledo import storage
 from toledo.errors import InputError, RunError
 from toledo.forest.forest import Forest
 from toledo.metrics.references import References
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import AGAIN, STATE, Arrays, Checkpoint
 from toledo.runs.history import History, Round
@@ -142,7 +142,7 @@ class SegmentSource(SampleSource):
     @classmethod
     def gibbs(
         cls,
-        model: Model,
+        model: PhraseModel,
         segments: Sequence[Segment],
         sampling: Gibbs,
         held_out: Sequence[Segment] | None = None,

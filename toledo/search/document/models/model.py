@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.model import Model
+from toledo.model import PhraseModel
 from toledo.search.document.arrays import Text
 
 FRACTION = 1 << 32
@@ -47,7 +47,7 @@ class Words(NamedTuple):
 class Known:
     """A document: its options, the words of each source sentence, and the references of each."""
 
-    model: Model
+    model: PhraseModel
     text: Text
     sources: Sequence[Sequence[str]]
     references: Sequence[Sequence[Sequence[str]]]

@@ -1,0 +1,100 @@
+"""`toledo choose` from the outside."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import fail, run, succeed
+
+CATS = ["The cat sat on the mat.", "A cat sat on the mat.", "The cat is sitting on a mat.", "Cats!"]
+TRAINS = ["He waited an hour for the train.", "He waited one hour for the train.", "Trains wait."]
+JSONL = "".join(json.dumps({"hypotheses": texts}) + "\n" for texts in (CATS, TRAINS))
+NBEST = "0 ||| a b c ||| lm= -1 ||| -1\n0 ||| a b d ||| lm= -2 ||| -9\n0 ||| x y ||| lm= -3 ||| -9\n"
+
+
+def test_samples_of_one_system() -> None:
+    assert succeed("choose", input=JSONL).splitlines() == [CATS[0], TRAINS[1]]
+    plain = "".join(f"{line}\n" for line in CATS)
+    assert succeed("choose", "-", "-n", 4, input=plain).splitlines() == [CATS[0]]
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
+def test_metrics(metric: str) -> None:
+    assert succeed("choose", "--metric", metric, input=JSONL).splitlines()[0] in CATS
+
+
+@pytest.mark.parametrize(
+    "rule", ["viterbi", "max-translation", "mbr:size=2", "consensus", "forest-consensus", "lattice-mbr:precision=0.8"]
+)
+def test_every_rule(rule: str) -> None:
+    assert succeed("choose", "--rule", rule, input=NBEST).strip() in ("a b c", "a b d", "x y")
+
+
+def test_outputs_of_several_systems(tmp_path: Path) -> None:
+    files = []
+    for number, line in enumerate(CATS[:3]):
+        files.append(tmp_path / f"{number}.txt")
+        files[-1].write_text(f"{line}\n")
+    assert succeed("choose", *files).strip() == CATS[0]
+
+
+def test_scores_and_scale() -> None:
+    assert succeed("choose", "--rule", "max-translation", input=NBEST).strip() == "a b c"
+    shares = [
+        json.loads(succeed("choose", *options, "--json", input=NBEST))["ranking"][0]["probability"]
+        for options in ([], ["--uniform"], ["--scale", 0.1])
+    ]
+    assert shares[1] == pytest.approx(1 / 3, abs=1e-6)
+    assert shares[1] < shares[2] < shares[0]
+
+
+def test_features_and_their_weights(tmp_path: Path) -> None:
+    (tmp_path / "weights.toml").write_text('[weights]\n"lm" = -10.0\n')
+    options = ("--feature-weights", tmp_path / "weights.toml", "--rule", "viterbi")
+    assert succeed("choose", *options, input=NBEST).strip() == "x y"
+
+
+def test_references_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "human.txt").write_text("Cats!\n")
+    out = succeed("choose", "-r", tmp_path / "human.txt", "--num-references", 1, input=JSONL.splitlines()[0] + "\n")
+    assert out.strip() == "Cats!"
+
+
+def test_rankings_and_json() -> None:
+    lines = succeed("choose", "--nbest", 2, input=JSONL).splitlines()
+    assert [line.split(" ||| ")[0] for line in lines] == ["0", "0", "1", "1"]
+    assert lines[0].split(" ||| ")[1] == CATS[0]
+    first = json.loads(succeed("choose", "--json", input=JSONL).splitlines()[0])
+    assert first["text"] == CATS[0]
+    assert first["score"] == pytest.approx(59.811044)
+    assert first["confidence"] == pytest.approx(0.749287)
+
+
+def test_output_files(tmp_path: Path) -> None:
+    (tmp_path / "lists.jsonl").write_text(JSONL)
+    succeed("choose", tmp_path / "lists.jsonl", "-o", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text().splitlines()[0] == CATS[0]
+    assert "the output is also an input" in fail("choose", tmp_path / "lists.jsonl", "-o", tmp_path / "lists.jsonl")
+    assert (tmp_path / "lists.jsonl").read_text() == JSONL
+
+
+def test_empty_lists_give_empty_lines() -> None:
+    finished = run("choose", input='{"hypotheses": []}\n' + JSONL)
+    assert finished.exit_code == 0
+    assert finished.stdout.splitlines() == ["", CATS[0], TRAINS[1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        (["--rule", "mbrr"], JSONL, "did you mean 'mbr'?"),
+        (["--rule", "mbr:sizes=3"], JSONL, "size"),
+        (["-n", "3"], "a\nb\nc\nd\n", "multiple of 3"),
+        ([], "one\ntwo\n", "how many lines"),
+        (["--scale", "0"], JSONL, "scale"),
+        (["--logprobs"], JSONL, "log probability"),
+        ([], "", "empty"),
+    ],
+)
+def test_bad_input(options: list[str], text: str, message: str) -> None:
+    assert message in fail("choose", *options, input=text)
