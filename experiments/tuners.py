@@ -34,7 +34,7 @@ from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
 from toledo.formats.moses_model import import_model
 from toledo.metrics.bleu import BLEU
-from toledo.model import Model, default_weights
+from toledo.model import PhraseModel, default_weights
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
@@ -200,13 +200,13 @@ def _text(folder: Path, name: str) -> Text:
     return Text.read(folder / f"{name}.de", [folder / f"{name}.en"])
 
 
-def _model(folder: Path, work: Path) -> Model:
+def _model(folder: Path, work: Path) -> PhraseModel:
     if not (work / "model").exists():
         made = import_model(
             folder / "phrase-table.gz", [folder / "lm.3.arpa.gz"], moses_ini=folder / "weights.mert.ini"
         )
         made.save(work / "model")
-    return Model.load(work / "model")
+    return PhraseModel.load(work / "model")
 
 
 if __name__ == "__main__":
