@@ -162,7 +162,7 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
 def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     """By ranking; conditions that only learn otherwise share the states of a search."""
     for number in range(how.rounds):
-        key = repr((one.pair, how.states, how.every, how.steps, how.start, how.seed + number, dict(weights)))
+        key = repr((one.pair, how.decoding, how.record, how.steps, how.start, how.seed + number, dict(weights)))
         if key not in _STATES:
             documents = one.documents("tune")
             results = search_states(how, one.model, documents, (), weights, number, one.threads, silent)

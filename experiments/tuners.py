@@ -38,8 +38,8 @@ from toledo.model import PhraseModel, default_weights
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
-from toledo.tuning import settings
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
+from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 
 TESTS = ("test2016", "test2017")
@@ -50,8 +50,8 @@ RULES: dict[str, list[Rule]] = {
     "lattice-mbr": [LatticeMBR(precision=0.6, ratio=0.8), LatticeMBR(precision=0.8, ratio=0.6)],
 }
 SHARPNESS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # scale × L1 norm of the tuned weights: the same grid whatever their norm
-TUNERS = {
-    **{name: name for name in settings.TUNERS.names() if name != "gradient"},
+OBJECTIVES = {  # those of the table, and variants
+    **{name: name for name in TUNERS.names() if name not in ("gradient", "expected")},
     "mert, lattices": "mert:on=forests",
     "mira, lattices": "mira:on=forests",
     "xbleu, annealed": "xbleu:annealing=true",
@@ -67,7 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--work", type=Path, default=Path("tuners"))
-    parser.add_argument("--tuners", default=",".join(name for name in TUNERS if ", " not in name), help="use ; or ,")
+    parser.add_argument(
+        "--tuners", default=",".join(name for name in OBJECTIVES if ", " not in name), help="use ; or ,"
+    )
     parser.add_argument("--rules", default=",".join(RULES))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1)
@@ -137,7 +139,7 @@ class Bench:
         start = default_weights(self.model.feature_names)
         folder = self.runs.work / "checkpoints" / f"{file_name(name)}-{seed}"
         return tune(
-            settings.TUNERS.make(TUNERS[name]),
+            TUNERS.make(OBJECTIVES[name]),
             start,
             TuningSet(lambda weights: self.search("val", weights), self.texts["val"].references),
             LoopSettings(rounds=self.rounds, seed=seed, threads=1),
@@ -177,7 +179,7 @@ def _print_table(work: Path, folder: Path) -> None:
 
     print("| tuner | seeds | rule | val | test2016 | test2017 | p | tuning CPU s |\n|" + "---|" * 8)
     baseline = {rule: statistics("mert", rule) for rule in RULES}
-    for name in TUNERS:
+    for name in OBJECTIVES:
         own = [run for run in done if run["tuner"] == name]
         for rule in RULES:
             some = [run["rules"][rule] for run in own if rule in run["rules"]]

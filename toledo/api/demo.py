@@ -163,15 +163,11 @@ class _Steps:
         return model.translate(sources, search=SEARCH, **self.common)
 
     def train(self) -> tuple[Model, Alignments]:
-        """Train a model with default weights; the word alignment is kept for refinement."""
-        began, text, directory = working_seconds(), self.data.train, self.output / "model"
-        alignments = align(text.sources, text.targets, **self.common)
-        train(
-            text.sources, text.targets, alignments=alignments, output=directory, **self.common,
-        )  # fmt: skip
-        model = Model.load(directory)
+        """Train a model with default weights; the word alignment is made once more, to look at and for refinement."""
+        began, text = working_seconds(), self.data.train
+        model = train(text.sources, text.targets, output=self.output / "model", **self.common)
         self.note("train, default weights", self.translate(model, self.data.test.sources), began, "default.out")
-        return model, alignments
+        return model, align(text.sources, text.targets, **self.common)
 
     def tune(self, objective: str, name: str) -> tuple[Model, History]:
         """Tune the weights, and translate with them."""
