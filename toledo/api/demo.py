@@ -76,7 +76,7 @@ def run_demo(
 ) -> Tour:
     """Run all steps, write the report, and return what was found; `trained` is called after the first model."""
     if size < SMALLEST:
-        raise InputError(f"size is {size}, expected an int of at least {SMALLEST}", argument="size")
+        raise InputError(f"`size` is {size}, expected an int of at least {SMALLEST}", argument="size")
     lines = min(MOST_LINES, size // 5)
     steps = _Steps(Path(output), example_data(train=size, tune=lines, test=lines, seed=seed), threads, progress)
     tour = steps.run(trained)

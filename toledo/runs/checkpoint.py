@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import shutil
 import signal
 import threading
@@ -65,6 +66,8 @@ def plain(settings: object) -> Any:
     if is_dataclass(settings):
         own = {one.name: plain(getattr(settings, one.name)) for one in fields(settings) if one.name != "threads"}
         return {KIND: str(getattr(settings, "name", type(settings).__name__)), **own}
+    if isinstance(settings, float) and not math.isfinite(settings):
+        return str(settings)  # JSON has no infinity
     if settings is None or (isinstance(settings, bool | int | float | str) and not isinstance(settings, Enum)):
         return settings
     return str(settings)
