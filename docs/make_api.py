@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "toledo"
 TARGET = ROOT / "docs" / "api"
 LONGEST = 100  # characters of a signature on one line
+COMMON = {"threads", "progress"}  # arguments that are described once for all
+HIDDEN = {"require_output", "rows_as_dicts"}  # methods that the command line calls
 
 PAGES = {  # page: its title, and modules or packages, of which the longest that fits decides
     "choosing": (
@@ -43,7 +45,8 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
 INTRODUCTION = """# Python API
 
 `import toledo` gives these names, each imported on first use. `make docs` writes these pages from the
-docstrings; [the other pages](../index.md) have examples.
+docstrings; [the other pages](../index.md) have examples. Long work also takes `threads` (None: all
+processors; results do not depend on it) and `progress` (a `Progress`), which are left out here.
 
 Besides these, `toledo.metrics` has sacreBLEU's functions (`corpus_bleu`, `sentence_chrf`, …) and
 `toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean` and `Truecaser`.
@@ -118,7 +121,7 @@ def parsed(module: str) -> ast.Module:
 def resolve(module: str, name: str) -> tuple[str, ast.stmt] | None:
     """Return where a name is defined, and how; follow imports inside the package."""
     found: ast.stmt | None = None
-    for statement in parsed(module).body:
+    for statement in statements(parsed(module)):
         if isinstance(statement, Definition) and statement.name == name:
             found = statement  # of several overloads the last one, which is the implementation
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and name in names_of(statement):
@@ -128,6 +131,14 @@ def resolve(module: str, name: str) -> tuple[str, ast.stmt] | None:
                 if (one.asname or one.name) == name:
                     return resolve((statement.module or "").partition(".")[2], one.name)
     return None if found is None else (module, found)
+
+
+def statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, also those for type checkers."""
+    for statement in tree.body:
+        yield statement
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            yield from statement.body
 
 
 def names_of(statement: ast.Assign | ast.AnnAssign) -> list[str]:
@@ -204,7 +215,7 @@ def methods_of(found: ast.ClassDef, module: str) -> Iterator[str]:
         kinds = decorators(one)
         if name == "__init__" and found.name not in elsewhere:
             yield f"- `{signature(one, found.name, short=True)}`"
-        if name.startswith("_") or name in elsewhere:
+        if name.startswith("_") or name in elsewhere | HIDDEN or takes_internals(one, module):
             continue
         if kinds & {"property", "cached_property"}:
             shown = f"{name}{result(one)}"
@@ -212,6 +223,15 @@ def methods_of(found: ast.ClassDef, module: str) -> Iterator[str]:
             shown = signature(one, name, short=True, bound="staticmethod" not in kinds)
         purpose = documentation(one).split("\n\n")[0].replace("\n", " ")
         yield f"- `{shown}`: {escape(purpose)}" if purpose else f"- `{shown}`"
+
+
+def takes_internals(found: ast.FunctionDef, module: str) -> bool:
+    """Check whether an argument is an object of the package that users do not make: then the method is not theirs."""
+    given = found.args
+    types = [one.annotation for one in (*given.posonlyargs, *given.args, *given.kwonlyargs) if one.annotation]
+    names = {node.id for kind in types for node in ast.walk(kind) if isinstance(node, ast.Name)}
+    places = {name: resolve(module, name) for name in names - set(exports())}
+    return any(place is not None and isinstance(place[1], ast.ClassDef) for place in places.values())
 
 
 def all_methods(found: ast.ClassDef, module: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
@@ -240,23 +260,26 @@ def arguments(given: ast.arguments, short: bool) -> Iterator[str]:
     """Yield each argument with its default, and with its type unless they are to be short."""
     places = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(places) - len(given.defaults)) + given.defaults
-    yield from (argument(*both, short) for both in zip(places, defaults, strict=True))
+    named = [both for both in zip(given.kwonlyargs, given.kw_defaults, strict=True) if both[0].arg not in COMMON]
+    yield from (argument(*both, short) for both in zip(places, defaults, strict=True) if both[0].arg not in COMMON)
     if given.vararg:
         yield f"*{argument(given.vararg, None, short)}"
-    elif given.kwonlyargs:
+    elif named:
         yield "*"
-    yield from (argument(*both, short) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True))
+    yield from (argument(*both, short) for both in named)
     if given.kwarg:
         yield f"**{argument(given.kwarg, None, short)}"
 
 
 def argument(given: ast.arg, default: ast.expr | None, short: bool) -> str:
-    """Return an argument as in the source."""
-    typed = given.annotation is not None and not short
-    text = f"{given.arg}: {ast.unparse(given.annotation)}" if typed and given.annotation else given.arg
+    """Return an argument with its default, and with its type unless it is to be short or the default tells the type."""
+    told = isinstance(default, ast.Constant) and isinstance(default.value, int | float)  # also bool
+    typed = (
+        f"{given.arg}: {ast.unparse(given.annotation)}" if given.annotation and not short and not told else given.arg
+    )
     if default is None:
-        return text
-    return f"{text} = {ast.unparse(default)}" if typed else f"{text}={ast.unparse(default)}"
+        return typed
+    return f"{typed} = {ast.unparse(default)}" if ":" in typed else f"{typed}={ast.unparse(default)}"
 
 
 def result(found: ast.FunctionDef) -> str:

@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "objectives",
-    "consensus",
+    "choosing",
     "tuning",
     "papers/cobleu",
     "papers/minimum-risk",

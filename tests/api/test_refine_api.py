@@ -52,14 +52,14 @@ def test_a_model_is_refined(
     assert [one["number"] for one in content["iterations"]] == [0, 1]
     assert found.signature.startswith("parameters:phrase|method:lbfgs|distance:ratios|")
     saved = PhraseModel.load(tmp_path / "refined")
-    assert np.array_equal(saved.table.scores, found.model.table.scores)
+    assert np.array_equal(saved.table.scores, found.model.phrase_model.table.scores)
     assert (tmp_path / "refined/run/lists").is_dir()
     (tmp_path / "refined/model.toml").rename(tmp_path / "model.toml")  # as if the end had not been reached
     for path in (tmp_path / "refined").glob("*.npy"):
         path.unlink()
     with pytest.raises(RunError, match="holds an unfinished run"):
         refine("refined")
-    assert np.array_equal(refine("refined", resume=True).model.table.scores, saved.table.scores)
+    assert np.array_equal(refine("refined", resume=True).model.phrase_model.table.scores, saved.table.scores)
     with pytest.raises(InputError, match="`density`: only for `on=forests`"):
         refine("other", RefineSettings(density=3.0))
     assert not (tmp_path / "other").exists()

@@ -90,9 +90,9 @@ def test_conversion_in_a_circle(folder: Path) -> None:
         (["show", "absent"], "absent: no such file"),
         (["show", "moses.nbest", "--segment", "9"], "no segment 9: there are 4, from 0 to 3"),
         (["show", "/dev/null", "--from", "nbest", "--segment", "9"], "there are no segments"),
-        (["show", "-"], "name the format: nbest, cdec, "),
+        (["show", "-"], "name the format: jsonl, plf, "),
         (["show", "moses.hg", "--weights", "w.toml"], "no weight for LM0"),
-        (["convert", "moses.nbest", "out.txt"], "name the format: nbest, cdec, "),
+        (["convert", "moses.nbest", "out.txt"], "name the format: jsonl, plf, "),
         (["convert", "chart.hg", "out.plf"], "not a lattice"),
         (["convert", "moses.hg", "no/such/dir.jsonl"], "no such directory"),
         (["convert", "moses.nbest", "x.jsonl", "--from", "jsonl"], "moses.nbest:1: not valid JSON"),
@@ -116,4 +116,4 @@ def test_bad_input_is_named(folder: Path, arguments: list[str], message: str) ->
 def test_help_shows_examples_and_formats(command: str) -> None:
     text = " ".join(run(command, "--help").replace("│", " ").split())
     assert "Examples" in text
-    assert f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}" in text
+    assert all(name in text for name in FORMATS)

@@ -53,7 +53,7 @@ def wait():
     time.sleep(60)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-cli.app = globals()[sys.argv[2]]
+cli.run = lambda tokens: globals()[sys.argv[2]]()
 cli.main()
 """
 

@@ -67,7 +67,7 @@ def test_a_name_is_found_where_it_is_defined(make_api: ModuleType, tmp_path: Pat
     assert "class Thing(Base):\n    size: int = 3  # How large." in texts["other.md"]
     assert "- `first()`: Do it." in texts["other.md"]
     assert "things: Kinds\n```\n\nAll kinds.\n\n- `add(name)`: Add one." in texts["other.md"]
-    assert "lost(a: int = 1) -> str\n```\n\nReturn what is lost." in texts["other.md"]
+    assert "lost(a=1) -> str\n```\n\nReturn what is lost." in texts["other.md"]
     assert "call(x)\n```\n\nCall x." in texts["other.md"]
 
 

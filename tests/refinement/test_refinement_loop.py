@@ -293,7 +293,7 @@ def test_folds_are_of_the_same_kind(sample, tmp_path):
     aligned = train(corpus, config, alignments=alignments, language_model_text=text, threads=1)
     assert aligned.training["given"] == "alignments+lm"
     for model in (aligned, replace(aligned, training={**aligned.training, "given": ""})):  # as older ones are
-        with pytest.raises(InputError, match=r"given word alignments[^·]*--alignments"):
+        with pytest.raises(InputError, match=r"given word alignments[^·]*`alignments`"):
             make_folds(model, corpus, 2, tmp_path)
     (tmp_path / "aligned").mkdir()
     (fold, _) = make_folds(aligned, corpus, 2, tmp_path / "aligned", alignments=alignments, threads=1)

@@ -1,5 +1,7 @@
 """Samples of the Gibbs sampler against the exact distribution over all derivations of short sentences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from beam_twin import small_model
@@ -181,7 +183,7 @@ def test_the_gradient_from_samples_is_that_of_all_derivations() -> None:
     numbers = number_of(twin, everything)
     forest = everything.forest  # of all derivations that matter; with exact probabilities instead of counts
     exact = np.log(twin.posterior[numbers]) - (forest.scores(twin.model.weights) - forest.base)
-    expected = gain_gradient(Forest(**{**vars(forest), "base": exact}), twin.model)
+    expected = gain_gradient(replace(forest, base=exact), twin.model)
     assert twin.posterior[numbers].sum() > 0.999
     size, found = 50, []
     for seed in range(300):

@@ -20,7 +20,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(Path(file).read_text().splitlines()) == 10
     assert "R-hat" in Path("samples.html").read_text()
     assert sum(one.count for one in names["samples"]) == 1000
-    assert names["counts"]["a cow"] > 0.0
+    assert names["counts"]["pazet ."] > 0.0
 
 
 def test_the_page_has_the_defaults_of_the_library() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_gain_and_its_derivatives(order: int, data: st.DataObject) -> None:
 @given(st.lists(forests(features=2), min_size=1, max_size=3), st.data())
 def test_an_epoch_on_forests_is_that_of_the_twin(some: list, data: st.DataObject) -> None:  # type: ignore[type-arg]
     vocabulary = some[0].vocabulary
-    some = [type(one)(**{**vars(one), "vocabulary": vocabulary}) for one in some]
+    some = [replace(one, vocabulary=vocabulary) for one in some]
     sentences = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)
     references = [[data.draw(sentences), data.draw(sentences)] for _ in some]
     metric, start = BLEU(max_ngram_order=2, smooth_method="none"), Weights({"f0": 0.31, "f1": -0.17})

@@ -47,7 +47,7 @@ else:
 Source = Annotated[Path, Parameter(alias="-s", help="Documents to tune on: XML (NIST, WMT), SGM, or tokenized text.")]
 
 
-def tune(
+def tune(  # one argument for each option
     model: ModelDirectory,
     *,
     source: Source,

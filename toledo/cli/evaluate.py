@@ -14,7 +14,7 @@ from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Scoring:
+class ScoringOptions:
     """How systems are scored."""
 
     reference: References = ()
@@ -48,12 +48,12 @@ class Scoring:
         }
 
 
-SCORING = Scoring()
+SCORING = ScoringOptions()
 
 
 def evaluate(
     *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; - or none: standard input.")],
-    scoring: Scoring = SCORING,
+    scoring: ScoringOptions = SCORING,
     seed: Seed = 12345,
     threads: Threads = None,
     common: Common = COMMON,
@@ -83,7 +83,7 @@ def evaluate(
 
 def compare(
     *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; a name given again is another run of the system.")],
-    scoring: Scoring = SCORING,
+    scoring: ScoringOptions = SCORING,
     baseline: Annotated[str | None, Parameter(help="System to compare with. [default: the first]")] = None,
     all_pairs: Annotated[bool, flag("Compare every system with every other one.")] = False,
     test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",

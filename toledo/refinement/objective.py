@@ -203,6 +203,6 @@ def lexicons_of(model: PhraseModel) -> Lexicons:
     if model.word_lexicons is None:
         raise InputError(
             "the model has no word lexicons (it was trained on given alignments, or imported)",
-            remedy="train phrase models only (--train phrase), or train the model with toledo train",
+            remedy="train phrase probabilities only (`parameters=phrase`), or train the model with toledo train",
         )
     return model.word_lexicons

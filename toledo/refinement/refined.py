@@ -23,7 +23,7 @@ def with_word_sums(model: PhraseModel, threads: int | None = None) -> PhraseMode
 
 
 def has_word_sums(model: PhraseModel) -> bool:
-    """Whether the lexicon features are those already, as in models trained with --lexical model1."""
+    """Return whether the lexicon features are sums over words already, as in models trained with `lexical="model1"`."""
     if model.word_lexicons is None or not set(LEXICON) <= set(model.table.feature_names):
         return False
     columns = [model.table.feature_names.index(name) for name in LEXICON]

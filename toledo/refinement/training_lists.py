@@ -10,8 +10,8 @@ Held-out folds: each part of a training text is translated by a model that was t
 
 A model knows its own training text by heart: it has long phrases that occur there alone, and nearly perfect
 translations teach nothing about others. Phrase pairs of a fold's model that the whole model does not have are dropped,
-and the others numbered as there. Language models that came from elsewhere (`toledo train --lm-text` or
-`--language-model`) have not seen the text in the first place: all folds have those of the model.
+and the others numbered as there. Language models that came from elsewhere (`lm_text` or
+`language_models` of `toledo.train`) have not seen the text in the first place: all folds have those of the model.
 """
 
 from __future__ import annotations
@@ -388,7 +388,7 @@ def require_folds(model: PhraseModel, corpus: ParallelCorpus, count: int, alignm
     if alignments is None and (GIVEN_ALIGNMENTS in _given(model) or model.word_lexicons is None):
         raise InputError(
             "the model was trained on given word alignments, and folds need those of their lines",
-            remedy="give the same file (--alignments), or translate the text with the model itself (--folds 1)",
+            remedy="pass the same `alignments`, or translate the text with the model itself (`folds=1`)",
         )
 
 
@@ -408,7 +408,7 @@ def training_of(model: PhraseModel) -> Training:
     if not isinstance(config, dict) or (own and len(model.language_models) != 1):
         raise InputError(
             "it is not known how this model was trained, so there can be no others like it for folds",
-            remedy="train it with toledo train, or translate the text with the model itself (--folds 1)",
+            remedy="train it with toledo train, or translate the text with the model itself (`folds=1`)",
         )
     try:
         return _training(config)
