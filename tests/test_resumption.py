@@ -11,6 +11,7 @@ import pytest
 
 from toledo import storage
 from toledo.errors import RunError
+from toledo.objectives.cobleu import CoBLEU
 from toledo.runs.checkpoint import Checkpoint, digest, plain, require_same
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, run
@@ -179,3 +180,9 @@ def test_the_loop_resumes_to_the_same_bytes(tmp_path: Path, fail: int, caplog: p
     files = [(tmp_path / name / "history.json").read_bytes() for name in ("whole", "parts")]
     assert files[0] == files[1]
     assert [path.name for path in (tmp_path / "parts").iterdir()] == ["history.json"]
+
+
+def test_settings_without_a_limit_are_saved() -> None:
+    """JSON has no infinity, and CoBLEU's brevity penalty has a steepness without limit."""
+    saved = json.dumps(plain(CoBLEU()), allow_nan=False)
+    assert json.loads(saved)["steepness"] == "inf"

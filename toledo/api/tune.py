@@ -150,7 +150,8 @@ class Tuning(TableResult):
         marked = self.best_round + 1
         lines[marked] = f"{lines[marked][:5]} *{lines[marked][7:]}"
         count = len(one.rounds)
-        ended = f"stopped after {count} round{'' if count == 1 else 's'} ({one.stopped}), {one.seconds:.1f} CPU s"
+        reason = "" if one.stopped.startswith(ALL_DONE) else f" ({one.stopped})"
+        ended = f"stopped after {count} round{'' if count == 1 else 's'}{reason}, {one.seconds:.1f} CPU s"
         lines.append(f"{one.tuner}, seed {one.seed}: {ended}")
         if len(self.runs) > 1:
             all_runs = spread([run.best_score for run in self.runs])

@@ -41,7 +41,7 @@ SpaceDirectory = Annotated[
 
 @Parameter(name="*", group=SEARCH)
 @dataclass(frozen=True)
-class SearchOptions:
+class DocumentSearchOptions:
     """How documents are searched, and which states are written."""
 
     start: Annotated[str, Parameter(help="First state: beam, random, or a file of Moses' -report-segmentation.")] = (
@@ -114,7 +114,7 @@ def translate(
     keep: Annotated[
         Literal["best", "last"], Parameter(help="State to write: the best one, or the last one as a sample.")
     ] = "best",
-    search: SearchOptions = SearchOptions(),
+    search: DocumentSearchOptions = DocumentSearchOptions(),
     output: Output = STANDARD_STREAM,
     seed: Seed = 1,
     resume: Resume = False,
@@ -168,7 +168,7 @@ def oracle(
         Parameter(help="Reference within reach, a random translation: read, or drawn and written if it is missing."),
     ] = None,
     guided: Annotated[bool, flag("Let the model propose changes (sampling at temperature 1); BLEU decides.")] = False,
-    search: SearchOptions = SearchOptions(),
+    search: DocumentSearchOptions = DocumentSearchOptions(),
     output: Output = STANDARD_STREAM,
     seed: Seed = 1,
     resume: Resume = False,
@@ -269,7 +269,7 @@ def _write(
     command: str,
     found: DocumentTranslation,
     options: Mapping[str, Any],
-    where: tuple[str, SearchOptions, Common],
+    where: tuple[str, DocumentSearchOptions, Common],
 ) -> None:
     """Write what a search has recorded, its settings, and with --json the result."""
     output, search, common = where

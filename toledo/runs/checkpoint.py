@@ -137,7 +137,7 @@ def _decoded(path: Path, of: type[T]) -> T:
 def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write JSON atomically."""
     with atomic_writer(path) as stream:
-        json.dump(content, stream, indent=1, ensure_ascii=False)
+        json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
         stream.write("\n")
 
 
