@@ -46,7 +46,8 @@ log = logging.getLogger("toledo.demo")
 
 MOST_LINES, ROUNDS, EXAMPLES, SMALLEST = 200, 3, 3, 100
 SEARCH = "beam:pop_limit=100"
-RULES = ("viterbi", "max-translation:size=100", "mbr:size=100", "consensus:size=100", "forest-consensus", "lattice-mbr")
+WITH_SIZE = ("max-translation", "mbr", "consensus", "forest-consensus")
+RULES = ("viterbi", *(f"{name}:size=100" for name in WITH_SIZE), "lattice-mbr")
 SAMPLER = "gibbs:chains=1,iterations=500,burn_in=50"
 SAMPLED = "sampled MBR"
 JUDGED, SOME = 100, slice(3, None, 3)  # segments that choose the scale of a rule, and a few of all scales
