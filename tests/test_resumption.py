@@ -75,6 +75,16 @@ def history() -> History:
     return one.with_round(Round(1, {"a": 2.0, "b": 0.0}, 11.0, objective=0.5, path=(0.25, 0.5)))
 
 
+def test_infinite_settings_can_be_saved(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Steep:
+        steepness: float = float("inf")
+
+    saved = Checkpoint(tmp_path / "run", {"objective": plain(Steep())}, resume=True)
+    saved.save(History("tuning", "a", "BLEU", True, 1, Round(0, {}, 0.0)).to_json())
+    assert saved.load("tuning", History) is not None
+
+
 def test_histories_are_json_for_everybody(tmp_path: Path) -> None:
     history().save(tmp_path / "history.json")
     content = json.loads((tmp_path / "history.json").read_text(), parse_constant=pytest.fail)

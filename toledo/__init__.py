@@ -20,6 +20,7 @@ _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
     "api.choose": "choose choose_many iter_choose",
     "api.combination": "Combination Combined combine",
+    "api.demo": "demo",
     "api.documents": "DocumentTuning oracle translate_document tune_documents",
     "api.refine": "Refinement refine",
     "api.tune": "Tuning tune tune_lists",

@@ -10,6 +10,7 @@ from toledo.api.combination import Combination as Combination
 from toledo.api.combination import Combined as Combined
 from toledo.api.combination import combine as combine
 from toledo.api.compare import compare as compare
+from toledo.api.demo import demo as demo
 from toledo.api.documents import DocumentTuning as DocumentTuning
 from toledo.api.documents import oracle as oracle
 from toledo.api.documents import translate_document as translate_document

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 from pages import check_page
-from small_histories import write_all
+from small_histories import TRACE, refinement, tuning, write_all
 
 import toledo
 from toledo.api.names import REGISTRIES, list_names
 from toledo.api.warm_up import VERBS
+from toledo.refinement.settings import RefineSettings
 
 
 def test_runs_and_results_on_one_page(tmp_path: Path) -> None:
@@ -30,6 +31,20 @@ def test_runs_and_results_on_one_page(tmp_path: Path) -> None:
     assert "against “one”" in text
     assert "a &lt;b&gt; house" in text or "a house" in text
     assert page._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_results_of_runs_look_like_their_files() -> None:
+    histories = tuple(tuning("mert", [40.0, 44.0 + seed], seed) for seed in (1, 2))
+    tuned = toledo.Tuning(None, toledo.Weights({}), histories, histories[1])
+    refined = toledo.Refinement(None, refinement(), RefineSettings())  # type: ignore[arg-type]
+    names = dict.fromkeys(str(row["document"]) for row in TRACE)
+    translated = tuple(toledo.TranslatedDocument(name, ("a", "b"), 0.0, {}, 512, 10) for name in names)
+    documents = toledo.DocumentTranslation(translated, trace=tuple(TRACE))
+    page = toledo.report(tuned, refined, documents)
+    assert page.headings == ["Tuning: mert", "Refinement: refinement", "Documents: trace"]
+    assert "2 runs: min 45.00, max 46.00" in page.html
+    assert "first &lt;1&gt;" in page.html
+    assert "2 documents, 4 segments." in page.html
 
 
 def test_one_page_becomes_a_part_of_another() -> None:

@@ -31,20 +31,23 @@ from toledo.forest.pruning import prune_by_posterior, prune_to_density
 from toledo.progress import Progress, silent
 from toledo.refinement.settings import RefineSettings
 from toledo.reports.demo import DrawnForest, Findings, Tour, alignment_quality, demo_page
+from toledo.reports.documents import courses_of
 from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, shaded
-from toledo.reports.runs import SECONDS, read_trace
+from toledo.reports.runs import SECONDS
 from toledo.reports.scores import ScoreTable, score_table
 from toledo.runs.checkpoint import write_json
 from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData
+from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.search import default_scale
 
 log = logging.getLogger("toledo.demo")
 
 MOST_LINES, ROUNDS, EXAMPLES, SMALLEST = 200, 3, 3, 100
 SEARCH = "beam:pop_limit=100"
-RULES = ("viterbi", "max-translation:size=100", "mbr:size=100", "consensus:size=100", "forest-consensus", "lattice-mbr")
+WITH_SIZE = ("max-translation", "mbr", "consensus", "forest-consensus")
+RULES = ("viterbi", *(f"{name}:size=100" for name in WITH_SIZE), "lattice-mbr")
 SAMPLER = "gibbs:chains=1,iterations=500,burn_in=50"
 SAMPLED = "sampled MBR"
 JUDGED, SOME = 100, slice(3, None, 3)  # segments that choose the scale of a rule, and a few of all scales
@@ -124,7 +127,7 @@ class _Steps:
         log.info("6. Three systems, and their combination: %s", output / "combination")
         network = self.combine(tuned)
         log.info("7. Whole documents: %s", output / "documents")
-        courses = read_trace(self.documents(tuned))
+        courses = courses_of(self.documents(tuned))
         log.info("8. The phrase table trained for expected BLEU: %s", output / "refined")
         refinement = self.refine(alignments)
         log.info("9. The report: %s", output / "report.html")
@@ -226,8 +229,8 @@ class _Steps:
         references = [self.data.test.targets]
         return combination.show(test, [number], sources=self.data.test.sources, references=references)
 
-    def documents(self, model: Model) -> Path:
-        """Translate whole documents, with a model of consistency; return the file of recorded states."""
+    def documents(self, model: Model) -> DocumentTranslation:
+        """Translate whole documents, with a model of consistency."""
         began, text, folder = working_seconds(), self.data.test, self.output / "documents"
         folder.mkdir(exist_ok=True)
         found = model.translate_document(
@@ -242,7 +245,7 @@ class _Steps:
         )
         found.write_trace(folder / "trace.jsonl")
         self.note("documents, consistency", found.texts, began, "documents/test.out")
-        return folder / "trace.jsonl"
+        return found
 
     def refine(self, alignments: Alignments) -> History:
         """Train the phrase table for expected BLEU, with the weights of MERT."""

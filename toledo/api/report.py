@@ -6,11 +6,23 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from toledo.api.refine import Refinement
+from toledo.api.tune import Tuning
 from toledo.errors import InputError
 from toledo.metrics.evaluation import Comparison, Evaluation
+from toledo.reports.documents import courses_of
 from toledo.reports.page import Page
-from toledo.reports.runs import ShownRun, read_runs, runs_page, scores_run
+from toledo.reports.runs import (
+    ShownRun,
+    courses_run,
+    read_runs,
+    refinement_run,
+    runs_page,
+    scores_run,
+    tuning_run,
+)
 from toledo.results import Result
+from toledo.search.document.translation import DocumentTranslation
 
 
 def report(*results: str | Path | Result, title: str = "Toledo", examples: int = 5, scale: float = 1.0) -> Page:
@@ -34,6 +46,12 @@ def _runs(result: str | Path | Result, examples: int, scale: float) -> Iterator[
         yield from read_runs(Path(result), examples, scale)
     elif isinstance(result, Evaluation | Comparison):
         yield scores_run(type(result).__name__.lower(), result.to_dict())
+    elif isinstance(result, Tuning):
+        yield tuning_run(result.best.tuner, result.runs)
+    elif isinstance(result, Refinement):
+        yield refinement_run("refinement", result.history)
+    elif isinstance(result, DocumentTranslation) and result.trace:
+        yield courses_run("trace", courses_of(result))
     else:
         name = result.signature or "result"
         yield ShownRun(type(result).__name__, name, lambda page: page.markup(result._repr_html_()))

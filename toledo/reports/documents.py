@@ -46,6 +46,15 @@ class Course:
     points: tuple[CoursePoint, ...]
 
 
+def courses_of(translation: DocumentTranslation) -> list[Course]:
+    """Return the courses of translated documents from their recorded states."""
+    points: dict[str, list[CoursePoint]] = {document.id: [] for document in translation}
+    for row in translation.trace:
+        points[row["document"]].append(CoursePoint(row["step"], row["score"], row["features"], row.get("bleu")))
+    sizes = {document.id: len(document.texts) for document in translation}
+    return [Course(name, sizes[name], tuple(own)) for name, own in points.items()]
+
+
 Draw = Callable[[Axes, Sequence[Course]], None]
 
 
@@ -68,11 +77,7 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
 
 def plot_translation(path: str | Path, translation: DocumentTranslation) -> None:
     """Plot the recorded states of translated documents."""
-    points: dict[str, list[CoursePoint]] = {document.id: [] for document in translation}
-    for row in translation.trace:
-        points[row["document"]].append(CoursePoint(row["step"], row["score"], row["features"], row.get("bleu")))
-    sizes = {document.id: len(document.texts) for document in translation}
-    write_plots(path, [Course(name, sizes[name], tuple(own)) for name, own in points.items()])
+    write_plots(path, courses_of(translation))
 
 
 def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:
