@@ -1,6 +1,7 @@
 """`toledo choose` from the outside."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_scores_and_scale() -> None:
     ]
     assert shares[1] == pytest.approx(1 / 3, abs=1e-6)
     assert shares[1] < shares[2] < shares[0]
+
+
+def test_log_probabilities() -> None:
+    texts = [{"text": "a b", "logprob": -1.0}, {"text": "a c", "logprob": -3.0}, {"text": "x", "logprob": -9}]
+    out = succeed("choose", "--logprobs", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
+    ranking = {one["text"]: one["probability"] for one in json.loads(out)["ranking"]}
+    assert ranking["a c"] / ranking["a b"] == pytest.approx(math.exp(-2.0), abs=1e-5)
 
 
 def test_features_and_their_weights(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def test_the_numbers_are_true():
 
 
 def test_bad_options_are_refused():
-    fail("example-data", "unused", "--train", 0)
+    assert "train" in fail("example-data", "unused", "--train", 0)
+    assert not Path("unused").exists()
 
 
 def test_help_shows_examples():

@@ -172,7 +172,7 @@ def read_list_files(
     Several files of plain text are the outputs of several systems; one has `num_samples` lines for each segment.
     """
     for some in read_outputs(files, form, num_samples):
-        yield [Hypothesis(" ".join(one.words), one.score, dict(one.features)) for one in some.entries]
+        yield [Hypothesis(" ".join(one.words), one.score, dict(one.features), one.logprob) for one in some.entries]
 
 
 def make_metrics(

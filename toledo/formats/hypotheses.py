@@ -43,6 +43,7 @@ class Entry(ListEntry):
     score: float | None = None
     phrases: tuple[PhraseSpan, ...] = ()
     links: tuple[tuple[int, int], ...] = ()
+    logprob: float | None = None
 
 
 @dataclass(frozen=True)

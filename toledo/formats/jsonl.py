@@ -43,6 +43,7 @@ class HypothesisObject(Struct):
     text: str | None = None
     words: list[Annotated[str, Meta(min_length=1)]] | None = None
     score: Number | None = None
+    logprob: Number | None = None
     features: dict[str, Number] | None = None
     links: list[tuple[Place, Place]] | None = None
     phrases: list[tuple[Place, Place, Place, Place]] | None = None
@@ -55,6 +56,7 @@ class HypothesisObject(Struct):
             split_words(self.text) if self.text is not None else self.words or [],
             self.features or {},
             score=self.score,
+            logprob=self.logprob,
             phrases=tuple(PhraseSpan(range(a, b + 1), range(c, d + 1)) for a, b, c, d in self.phrases or ()),
             links=tuple(self.links or ()),
         )
@@ -172,6 +174,8 @@ def _to_object(entry: Entry) -> Object:
     found: Object = {"text": text} if split_words(text) == list(entry.words) else {"words": list(entry.words)}
     if entry.score is not None:
         found["score"] = _tidy(entry.score)
+    if entry.logprob is not None:
+        found["logprob"] = _tidy(entry.logprob)
     if entry.features:
         found["features"] = {name: _tidy(value) for name, value in entry.features.items()}
     if entry.phrases:
