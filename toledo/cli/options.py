@@ -66,7 +66,7 @@ RENAMED = {  # options of version 0.1 and their names now
     "--evidence": "--reference",
     "--evidence-n": "--num-references",
     "--n": "--num-samples",
-    "--choose-scale": "a command of its own, toledo tune-rule",
+    "--choose-scale": "the command toledo tune-rule",
     "--scales": "--scale of toledo tune-rule",
     "--hypotheses": "--rule mbr:size=N",
     "--decide-density": "--rule consensus:density=N",
