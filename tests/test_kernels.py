@@ -1,5 +1,6 @@
 """The compiler's cache must notice changed callees; threads must not change results."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from toledo.compiled.cache import KEPT
 from toledo.compiled.kernels import _Announcement, _Compilation, kernel, map_chunks, working_seconds
 
 
@@ -46,7 +48,11 @@ def write_modules(folder: Path, callee: str, constant: str = "1") -> None:
 
 
 def run_caller(folder: Path) -> str:
-    environment = {"TOLEDO_CACHE": str(folder / "cache"), "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        "TOLEDO_CACHE": str(folder / "cache"),
+        "PYTHONPATH": f"{folder}{os.pathsep}{Path(__file__).parents[1]}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, str(folder / "caller.py")]
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -59,6 +65,35 @@ def test_the_cache_is_used_and_notices_changed_callees_and_constants(tmp_path: P
     assert run_caller(tmp_path) == "12 0"  # the caller's own file has not changed
     write_modules(tmp_path, "x + 2", constant="3")
     assert run_caller(tmp_path) == "36 0"
+
+
+def test_the_cache_finds_kernels_by_their_content(tmp_path: Path) -> None:
+    """Neither the place of a file, nor lines above a kernel, nor its docstring matter."""
+    write_modules(tmp_path, "x + 1")
+    assert run_caller(tmp_path) == "11 0"
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    write_modules(folder, "x + 1  # the same")
+    (folder / "cache").symlink_to(tmp_path / "cache")
+    caller = (folder / "caller.py").read_text()
+    (folder / "caller.py").write_text("# moved down\n" + caller.replace("(x):\n", '(x):\n    """Changed."""\n'))
+    assert run_caller(folder) == "11 1"
+
+
+def test_the_cache_notices_changed_options(tmp_path: Path) -> None:
+    write_modules(tmp_path, "x + 1")
+    assert run_caller(tmp_path) == "11 0"
+    callee = (tmp_path / "callee.py").read_text()
+    (tmp_path / "callee.py").write_text(callee.replace("kernel\n", "inlined as kernel\n", 1))
+    assert run_caller(tmp_path) == "11 0"
+
+
+def test_old_versions_of_a_kernel_are_removed(tmp_path: Path) -> None:
+    for number in range(7):
+        write_modules(tmp_path, f"x + {number}")
+        assert run_caller(tmp_path) == f"{10 + number} 0"
+    assert len(list((tmp_path / "cache" / "callee").glob("*.nbi"))) == KEPT
+    assert len(list((tmp_path / "cache" / "callee").glob("*.nbc"))) == KEPT
 
 
 @pytest.mark.parametrize("form", ["np.int64({})", "np.array([{}])"])

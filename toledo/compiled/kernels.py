@@ -1,33 +1,24 @@
-"""Compiled code: the one decorator, its cache on disk, and threads over sentences.
+"""Compiled code: the decorators of kernels, and threads over sentences.
 
 A kernel takes arrays and named tuples of arrays and gives arrays; it runs without the interpreter lock.
-Numba's own cache notices a change in the file of a function, but not in the files of the functions that it
-calls. The cache here is keyed by the sources of a kernel *and of all kernels and constants it reaches*.
+Compiled code is kept on disk (`toledo.compiled.cache`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import logging
 import math
 import os
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from pathlib import Path
-from types import CodeType, FunctionType
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
+from numba.core.types.misc import unliteral
 
+from toledo.compiled.cache import KernelCache, cache_directory
 from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
@@ -53,10 +44,25 @@ def inner_kernel(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: bool) -> Function:
-    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if isinstance(dispatcher, Dispatcher):  # a plain function where compilation is switched off for debugging
-        dispatcher._cache = _KernelCache(function)  # type: ignore[attr-defined]
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if hasattr(dispatcher, "py_func"):  # a plain function where compilation is switched off for debugging
+        dispatcher._cache = KernelCache(dispatcher, _announcement.one_more)
+        _forget_literals(dispatcher)
     return cast(Function, dispatcher)
+
+
+def _forget_literals(dispatcher: Any) -> None:
+    """Let calls from kernels see types without values.
+
+    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop: the
+    callee would be compiled twice.
+    """
+    template = dispatcher.get_call_template
+
+    def without_literals(args: Any, kws: Any) -> Any:
+        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+
+    dispatcher.get_call_template = without_literals
 
 
 def inlined(function: Function) -> Function:
@@ -146,91 +152,6 @@ def _interrupted(errors: Mapping[int, BaseException]) -> bool:
     return any(not isinstance(error, Exception) for error in list(errors.values()))
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
-    """Puts compiled code below the user's cache directory, apart for each place that the sources lie in."""
-
-    def __init__(self, function: FunctionType, file: str) -> None:
-        self.file = file
-        self.name = f"{function.__module__}.{function.__qualname__}"
-
-    def get_cache_path(self) -> str:
-        return str(cache_directory() / self.get_suitable_cache_subpath(self.file))
-
-    def get_source_stamp(self) -> str:
-        return ""  # not known before all callees are defined: see _KernelCache
-
-    def get_disambiguator(self) -> str:
-        return hashlib.sha256(self.name.encode()).hexdigest()[:10]
-
-    @classmethod
-    def from_function(cls, function: FunctionType, file: str) -> _Locator:
-        return cls(function, file)
-
-
-class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
-
-
-class _KernelCache(FunctionCache):  # type: ignore[misc]
-    _impl_class = _Implementation
-
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
-        self._cache_file._source_stamp = self.stamp()
-        try:
-            found = super().load_overload(signature, target_context)
-        except OSError:  # nothing can be read there: compile
-            found = None
-        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            self._cache_file.flush()
-            found = None
-        if found is None:
-            _announcement.one_more()
-        return found
-
-    def save_overload(self, signature: Any, data: Any) -> None:
-        try:
-            super().save_overload(signature, data)
-        except OSError:  # a read-only home must not stop the work
-            _announce_lack_of_cache()
-
-    def stamp(self) -> str:
-        """A digest of everything that the machine code of this kernel depends on."""
-        digest = hashlib.sha256()
-        for part in sorted(set(_dependencies(self._py_func, set()))):
-            digest.update(part.encode())
-        return digest.hexdigest()
-
-
-def _dependencies(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
-    seen.add(function)
-    yield _file_digest(inspect.getsourcefile(function) or function.__code__.co_filename)
-    for name in _names(function.__code__):
-        value = function.__globals__.get(name)
-        if isinstance(value, Dispatcher):
-            if value.py_func not in seen:
-                yield from _dependencies(value.py_func, seen)
-        elif isinstance(value, FunctionType):  # a plain function with a compiled twin beside it (numba's overload)
-            yield _file_digest(value.__code__.co_filename)
-        elif isinstance(value, int | float | str | tuple | np.generic | np.dtype):
-            yield f"{name}={value!r}"
-        elif isinstance(value, np.ndarray):
-            yield f"{name}={value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
-
-
-def _names(code: CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= _names(constant)
-    return names
-
-
-@cache
-def _file_digest(file: str) -> str:
-    path = Path(file)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
-
-
 class _Compilation(Listener):  # type: ignore[misc]
     """CPU time of compiling. One thread at a time compiles, and callees within their callers."""
 
@@ -274,22 +195,3 @@ class _Announcement:
 
 
 _announcement = _Announcement()
-
-
-@cache
-def _announce_lack_of_cache() -> None:
-    log.warning("compiled kernels cannot be kept: %s may not be written to (set TOLEDO_CACHE)", cache_directory())
-
-
-@cache
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: $TOLEDO_CACHE, or `toledo` in the user's cache directory."""
-    configured = os.environ.get("TOLEDO_CACHE")
-    if configured:
-        return Path(configured)
-    if cache_home := os.environ.get("XDG_CACHE_HOME"):
-        return Path(cache_home) / "toledo"
-    try:
-        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "toledo"
-    except RuntimeError:  # a user without a home, as in some containers: a private directory for this process
-        return Path(tempfile.mkdtemp(prefix="toledo-"))
