@@ -147,6 +147,14 @@ def unknown_name(kind: str, name: str, known: list[str], remedy: str = "") -> Un
     return UnknownNameError(f"no {kind} {name!r}{hint}", remedy=listed)
 
 
+def refuse_unused(settings: Any, why: str, *names: str) -> None:
+    """Refuse fields of a settings object that differ from their defaults, since they would change nothing."""
+    default = type(settings)()
+    if given := [f"`{name}`" for name in names if getattr(settings, name) != getattr(default, name)]:
+        remedy = f"leave {' and '.join(given)} out"
+        raise InputError(f"{', '.join(given)}: {why}", argument=given[0].strip("`"), remedy=remedy)
+
+
 def parse_named(text: str) -> tuple[str, dict[str, Any]]:
     """Split "name:key=value,…" into name and settings; "package.module:Name" has no settings and stays whole.
 

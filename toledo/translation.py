@@ -11,15 +11,14 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
 from toledo.compiled.kernels import compiled_kernels
 from toledo.consensus.choice import Choice
-from toledo.consensus.decide import Viterbi, decide
+from toledo.consensus.decide import decide
 from toledo.consensus.rule import Decision, Rule
-from toledo.consensus.scale import ScaleTable, choose_sampled_scale, scales_for
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks
 from toledo.forest.derivations import Derivation, viterbi
@@ -32,7 +31,6 @@ from toledo.results import Hypothesis, Result, TableResult, plain
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
 from toledo.search.gibbs.samples import Samples
-from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.search import Search
 from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
 from toledo.search.weighted_model import EncodedSentence, as_given
@@ -381,30 +379,6 @@ class ForcedTranslator(Translator):
         if line is None:
             raise InputError(f"{number} lines, fewer than the text", file=display_name(self.name), remedy=ONE_EACH)
         return split_words(line)
-
-
-def sampled_scale_table(
-    search: GibbsSearch,
-    rule: Rule | None,
-    sentences: Sequence[Sequence[str]],
-    references: Sequence[Sequence[Sequence[str]]],
-    scales: Sequence[float] | None = None,
-    metric: Metric | None = None,
-    *,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> ScaleTable:
-    """Score a rule at several scales, with samples of their own for each; by default scales that fit the weights."""
-    numbers = scales_for(search.model.weights, search.model.feature_names) if scales is None else scales
-
-    def translate(scale: float) -> list[Sequence[str]]:
-        log.info("sampling at scale %g", scale)
-        sampler = GibbsSearch(search.model, replace(search.settings, scale=scale), search.seed)
-        translator = Translator(sampler, rule, scale, threads=threads, progress=progress)
-        return [split_words(line) for line in translator.lines(sentences)]
-
-    judge = {} if metric is None else {"metric": metric}
-    return choose_sampled_scale(rule or Viterbi(), translate, numbers, references, threads=threads, **judge)
 
 
 @dataclass(frozen=True)

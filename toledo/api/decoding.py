@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast, overload
 
 from toledo.api.inputs import read_texts
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
 from toledo.model import PhraseModel
-from toledo.progress import Progress
+from toledo.progress import Progress, silent
 from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.itg import log_unused_weights
 from toledo.search.search import Search
@@ -28,31 +29,30 @@ log = logging.getLogger(__name__)
 DEFAULT_RULE = "viterbi"
 SPARSE_REMEDY = "these are sparse features; use the model that was tuned"
 
+P = ParamSpec("P")
+T = TypeVar("T")
 OneOrMany: TypeAlias = str | Path | Iterable[str]
 GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
 
 
-class WeightArguments(TypedDict, total=False):
-    """Named arguments of methods that use the weights."""
+class OneOrManyMethod(Protocol[P, T]):
+    """A method of one text, which gives one result, and of several texts or a file, which give a list."""
 
-    weights: GivenWeights | None
-    seed: int
-    threads: int | None
-    progress: Progress
-
-
-class SearchArguments(WeightArguments, total=False):
-    """Named arguments of methods that search."""
-
-    search: Named[SearchKind]
+    @overload
+    def __call__(self, sources: str, *arguments: P.args, **named: P.kwargs) -> T: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, sources: Path | Iterable[str], *arguments: P.args, **named: P.kwargs) -> list[T]: ...
 
 
-class DecodeArguments(SearchArguments, total=False):
-    """Named arguments of methods that translate."""
+def one_or_many(method: Callable[Concatenate[Any, Any, P], list[T]]) -> OneOrManyMethod[P, T]:
+    """Let a method of a list of texts return one result for one text."""
 
-    rule: Named[Rule] | None
-    metric: Named[Metric] | None
-    scale: float | None
+    @wraps(method)
+    def call(self: Any, sources: OneOrMany, *arguments: P.args, **named: P.kwargs) -> Any:
+        found = method(self, sources, *arguments, **named)
+        return found[0] if isinstance(sources, str) else found
+
+    return cast(OneOrManyMethod[P, T], call)
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class Decoding:
     search: Named[SearchKind] = "beam"
     weights: GivenWeights | None = None
     seed: int = 1
+    threads: int | None = None
+    progress: Progress = silent
 
 
 def make_search(model: PhraseModel, how: Decoding, complete: bool = False) -> tuple[Search[Any], Rule, float]:

@@ -48,12 +48,12 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "Train and translate": {
         "train": "toledo.cli.train:train",
         "tune": "toledo.cli.tune:tune",
-        "tune-rule": "toledo.cli.tune_rule:tune_rule",
-        "refine": "toledo.cli.refine:refine",
+        "tune-rule": "toledo.cli.tune:tune_rule",
+        "refine": "toledo.cli.tune:refine",
         "translate": "toledo.cli.translate:translate",
         "document": {
             "translate": "toledo.cli.document:translate",
-            "tune": "toledo.cli.document_tune:tune",
+            "tune": "toledo.cli.document:tune",
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },

@@ -48,7 +48,7 @@ def choose(
         toledo choose samples.jsonl --json > choices.jsonl
     """
     from toledo.api.choose import choose_files
-    from toledo.cli.outputs import require_apart
+    from toledo.cli.messages import require_apart
     from toledo.files import atomic_writer
     from toledo.weights import Weights
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.messages import json_lines, print_result, progress_for, require_apart
 from toledo.cli.options import (
     COMMON,
     Common,
@@ -21,7 +21,6 @@ from toledo.cli.options import (
     command,
     repeated,
 )
-from toledo.cli.outputs import require_apart
 from toledo.combination.settings import CombinationOptions
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output

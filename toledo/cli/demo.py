@@ -10,8 +10,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
@@ -54,7 +52,7 @@ def demo(
     from toledo.api.demo import run_demo
     from toledo.compiled.kernels import available_threads, compilation_seconds, compiled_kernels
 
-    with compiling_ahead((threads or available_threads()) > 1) as ahead:
+    with CompilingAhead((threads or available_threads()) > 1) as ahead:
         ahead.start(*FIRST)
         tour = run_demo(
             output, size, seed, threads=threads, progress=progress_for(common),
@@ -73,16 +71,16 @@ def _is_shown(record: logging.LogRecord) -> bool:
 
 
 class CompilingAhead:
-    """Processes that compile kernels; a failed one is reported at the end."""
+    """Processes that compile kernels, if `enabled`; they end with the block, and a failed one is reported."""
 
-    def __init__(self, wanted: bool) -> None:
-        self.wanted = wanted
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
         self.processes: list[subprocess.Popen[bytes]] = []
         self.errors = TemporaryFile()  # noqa: SIM115 (closed at the end)
 
     def start(self, *verbs: str) -> None:
         """Start a process for some verbs."""
-        if self.wanted:
+        if self.enabled:
             command = [sys.executable, "-m", "toledo", "warm-up", *verbs, "--quiet"]
             # Ctrl-C is not for the process: it is ended below
             self.processes.append(
@@ -92,7 +90,10 @@ class CompilingAhead:
                 )
             )  # fmt: skip
 
-    def end(self) -> None:
+    def __enter__(self) -> CompilingAhead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End all processes, and log why one has failed."""
         failed = [process.returncode for process in self.processes if process.poll()]
         for process in self.processes:
@@ -104,16 +105,6 @@ class CompilingAhead:
             message = "compiling ahead failed with code %d; the results are right, but took longer:\n%s"
             log.warning(message, failed[0], "\n".join(last) or "(no message)")
         self.errors.close()
-
-
-@contextmanager
-def compiling_ahead(wanted: bool) -> Iterator[CompilingAhead]:
-    """Return what starts processes that compile, if they are `wanted`; they end with the demo."""
-    ahead = CompilingAhead(wanted)
-    try:
-        yield ahead
-    finally:
-        ahead.end()
 
 
 def _print(tour: Tour, report: Path, compilation: float) -> None:

@@ -69,7 +69,7 @@ def evaluate(
         toledo translate model < test.de | toledo evaluate - -r test.en
         toledo evaluate before.out after.out -r test.en
     """
-    from toledo.api.compare import compare as compare_systems
+    from toledo.api.evaluate import compare as compare_systems
     from toledo.api.evaluate import evaluate as score
     from toledo.api.inputs import Runs, read_system_files
 
@@ -101,7 +101,7 @@ def compare(
         toledo compare a.out b.out -r test.en --all-pairs --test randomization
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
-    from toledo.api.compare import compare as compare_systems
+    from toledo.api.evaluate import compare as compare_systems
     from toledo.api.inputs import read_system_files
 
     result = compare_systems(

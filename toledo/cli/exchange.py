@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
+import logging
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import progress_for
+from toledo.cli.messages import print_model, progress_for
 from toledo.cli.options import COMMON, Common, OutputDirectory, repeated
-from toledo.cli.outputs import print_model
 from toledo.errors import InputError
+
+log = logging.getLogger(__name__)
 
 
 def import_model(
@@ -37,20 +38,33 @@ def import_model(
         toledo import --moses-ini mert-work/moses.ini -o model
         toledo import --docent-config docent.xml --phrase-table table.gz --language-model lm.arpa -o model
     """
-    from toledo.api.exchange import import_docent, import_moses
-
     if docent_config is not None and (moses_ini or reordering_table):
         raise InputError(
             "a configuration of Docent names all models", remedy="leave out --moses-ini and --reordering-table"
         )
+    from toledo.api.model import Model
+    from toledo.files import require_output_directory
+    from toledo.formats.docent import read_docent_config
+    from toledo.model import DESCRIPTION
+    from toledo.search.document.settings import CONFIGURATION, options_of, write_options
+
+    require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
+    files: dict[str, Any] = {
+        "phrase_table": phrase_table,
+        "language_models": language_model,
+        "progress": progress_for(common),
+    }
     if docent_config is None:
-        read = partial(import_moses, moses_ini, reordering_table=reordering_table)
+        model = Model.from_moses(moses_ini, reordering_table=reordering_table, **files)
     else:
-        read = partial(import_docent, docent_config)
-    model = read(
-        phrase_table=phrase_table, language_models=language_model, output=output, progress=progress_for(common)
-    )
-    print_model("import", output, model, common)
+        model = Model.from_docent(docent_config, **files)
+    model.save(output)
+    log.info("%s: %d phrase pairs\nsignature: %s", output, len(model.phrase_model.table), model.signature)
+    if docent_config is not None:
+        found = read_docent_config(docent_config)
+        write_options(output / CONFIGURATION, "translate", options_of(found.search, found.document_models))
+        log.info("settings of Docent's search: %s", output / CONFIGURATION)
+    print_model("import", output, model.phrase_model, common)
 
 
 def export_model(
@@ -74,7 +88,14 @@ def export_model(
         toledo export model --write-phrase-table phrase-table.gz --write-language-model lm.arpa
         toledo export model -o moses --filter test.de
     """
-    from toledo.api.exchange import MosesFiles, export_moses
+    from toledo.api.files import export_moses
 
-    files = MosesFiles(write_phrase_table, write_reordering_table, write_language_model)
-    export_moses(model, output, files=files, filter=filter_text, progress=progress_for(common))
+    export_moses(
+        model,
+        output,
+        phrase_table=write_phrase_table,
+        reordering_table=write_reordering_table,
+        language_model=write_language_model,
+        filter=filter_text,
+        progress=progress_for(common),
+    )

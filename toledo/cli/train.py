@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, progress_for
+from toledo.cli.messages import json_lines, print_model, progress_for, require_apart
 from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
-from toledo.cli.outputs import print_model, require_apart
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings
 
 if TYPE_CHECKING:
-    from toledo.api.corpora import Pairs
+    from toledo.api.files import Pairs
     from toledo.api.inputs import Texts
 
 Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import milestones, progress_for
+from toledo.cli.messages import milestones, progress_for, require_apart
 from toledo.cli.options import COMMON, Common, Output, Scale, Search, Seed, Threads, command
-from toledo.cli.outputs import require_apart
 from toledo.files import STANDARD_STREAM
 from toledo.formats.settings import TranslationFiles
+from toledo.progress import silent
 
 
 @command
@@ -54,17 +54,15 @@ def translate(
 
     for file in (output, *(value for value in vars(files).values() if isinstance(value, str))):
         require_apart(file, source, weights, score_target)
-    sampled = search.startswith("gibbs")
+    progress = progress_for(common, milestones if search.startswith("gibbs") else silent)
     diagnostics = translate_file(
         load(model),
         source,
         output,
         files=files,
-        decoding=Decoding(rule, metric, scale, search, weights, seed),
+        decoding=Decoding(rule, metric, scale, search, weights, seed, threads, progress),
         score_target=score_target,
         as_json=common.json,
-        threads=threads,
-        progress=progress_for(common, *([milestones] if sampled else [])),
     )
     if files.write_diagnostics is not None:
         from toledo.reports.sampling import write_report
