@@ -27,7 +27,7 @@ from toledo.formats.hypotheses import to_entry
 from toledo.metrics.metric import Metric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.results import Hypothesis, Result, TableResult, plain
+from toledo.results import Hypothesis, Result, TableResult, plain, table
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
 from toledo.search.gibbs.samples import Samples
@@ -102,7 +102,10 @@ class Trace(TableResult):
 
     def __str__(self) -> str:
         lines = [f"segment {self.segment}: {self.source}"]
-        lines += _aligned(self.rows) if self.rows else [f"  no translation{f': {self.reason}' if self.reason else ''}"]
+        if self.rows:
+            lines += [f"  {line}" for line in table(self.rows, left=range(TEXT_COLUMNS))]
+        else:
+            lines.append(f"  no translation: {self.reason}" if self.reason else "  no translation")
         if self.unknown_words:
             lines.append(f"  unknown: {' '.join(self.unknown_words)}")
         return "\n".join([*lines, "  " + ", ".join(f"{number} {name}" for name, number in self.counts.items())])
@@ -446,12 +449,3 @@ def _rows(
 
 def _value(value: float) -> str:
     return f"{round(value, 3) + 0.0:g}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines with text to the left and numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.ljust(size) for text, size in zip(row[:TEXT_COLUMNS], widths, strict=False)]
-        numbers = [text.rjust(size) for text, size in zip(row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:], strict=True)]
-        yield f"  {'  '.join([*texts, *numbers])}".rstrip()

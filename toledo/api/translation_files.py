@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from toledo.api.decoding import Decoding
-from toledo.api.model import Model
+from toledo.api.model import Decoding, Model
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import json_line
 from toledo.errors import InputError

@@ -12,9 +12,8 @@ from typing import Any
 import tomli_w
 
 from toledo.api.choose import choose_many
-from toledo.api.decoding import Decoding
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, make_metrics, read_groups, read_lists, read_texts
-from toledo.api.model import Model
+from toledo.api.model import Decoding, Model
 from toledo.consensus.rule import Rule, make_rule, make_search_rule, rule_text
 from toledo.consensus.scale import SCALES, Candidate, decide_candidates, scales_for
 from toledo.errors import InputError

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
@@ -36,9 +37,9 @@ OTHER_REMEDY = "check the path, its permissions, and the disk"
 
 COMMANDS: dict[str, dict[str, Any]] = {
     "Use outputs of any system": {
-        "choose": "toledo.cli.choose:choose",
-        "evaluate": "toledo.cli.evaluate:evaluate",
-        "compare": "toledo.cli.evaluate:compare",
+        "choose": "toledo.cli.outputs:choose",
+        "evaluate": "toledo.cli.outputs:evaluate",
+        "compare": "toledo.cli.outputs:compare",
         "combine": {
             "tune": "toledo.cli.combine:tune",
             "run": "toledo.cli.combine:run",
@@ -46,22 +47,22 @@ COMMANDS: dict[str, dict[str, Any]] = {
         },
     },
     "Train and translate": {
-        "train": "toledo.cli.train:train",
+        "train": "toledo.cli.model:train",
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",
         "refine": "toledo.cli.tune:refine",
-        "translate": "toledo.cli.translate:translate",
+        "translate": "toledo.cli.model:translate",
         "document": {
             "translate": "toledo.cli.document:translate",
             "tune": "toledo.cli.document:tune",
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
-        "import": "toledo.cli.exchange:import_model",
-        "export": "toledo.cli.exchange:export_model",
+        "import": "toledo.cli.model:import_model",
+        "export": "toledo.cli.model:export_model",
     },
     "Parts": {
-        "align": "toledo.cli.train:align",
+        "align": "toledo.cli.model:align",
         "lm": {"train": "toledo.cli.lm:train", "score": "toledo.cli.lm:score", "mix": "toledo.cli.lm:mix"},
         "forest": {"show": "toledo.cli.forest:show", "convert": "toledo.cli.forest:convert"},
         "text": {
@@ -192,11 +193,12 @@ def _explain(error: CycloptsError) -> str:
 def _fail(error: ToledoError, common: Common, names: Mapping[str, str] = {}) -> int:
     """Print an error, with options in place of arguments, and return the exit code for it."""
     if common.verbose:
-        messages.print_traceback()
+        traceback.print_exc()
     if common.json:
         content = {"type": type(error).__name__, "message": error.message, "remedy": error.remedy}
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         print(json.dumps({"error": {**content, **place}}, ensure_ascii=False), file=sys.stderr)
     else:
-        messages.print_error(f"toledo: error: {arguments_to_options(str(error), names)}")
+        text = f"toledo: error: {arguments_to_options(str(error), names)}"
+        messages.console().print(text, style="red", markup=False, highlight=False, soft_wrap=True)
     return FAILED if isinstance(error, RunError) else BAD_INPUT

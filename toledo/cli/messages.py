@@ -7,7 +7,6 @@ import logging
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -58,16 +57,6 @@ def set_up(common: Common, names: Mapping[str, str] = {}) -> None:
     level = logging.ERROR if common.quiet else logging.DEBUG if common.verbose else logging.INFO
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[_Handler(names)], force=True)
     logging.getLogger("toledo").setLevel(level)
-
-
-def print_error(text: str) -> None:
-    """Print an error in red."""
-    console().print(text, style="red", markup=False, highlight=False, soft_wrap=True)
-
-
-def print_traceback() -> None:
-    """Print where the current error was raised."""
-    print(traceback.format_exc(), file=sys.stderr, end="")
 
 
 def print_result(command: str, result: Any, common: Common) -> None:
