@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
@@ -133,6 +132,8 @@ class Registry(Generic[T]):
         if self._complete:
             return
         self._complete = True
+        from importlib.metadata import entry_points  # takes long to import
+
         for point in entry_points(group=self.group):
             if point.name not in self._entries:
                 self._entries[point.name] = point.value

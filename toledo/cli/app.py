@@ -10,12 +10,12 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Group
 
+import toledo
 from toledo.cli import config, messages, signals
 from toledo.cli.options import RENAMED, Common, arguments_to_options, option_names
 from toledo.errors import InputError, RunError, ToledoError
@@ -97,13 +97,13 @@ GROUP_HELP = {
 
 def make_app(tokens: Sequence[str] = ()) -> App:
     """Return the program with all commands; only the one that is run is imported, or all for an overview."""
+    words = _command(tokens)[1:]
     app = App(
         name="toledo",
-        help="Machine translation by expectation and consensus. `toledo COMMAND --help` has examples.",
-        version=lambda: f"toledo {version('toledo-mt')}",
-        help_format="markdown",
+        help="Machine translation by expectation and consensus. See `toledo COMMAND --help` for examples.",
+        version=lambda: f"toledo {toledo.__version__}",
+        help_format="markdown" if words else "plaintext",  # to import a parser of Markdown takes time
     )
-    words = _command(tokens)[1:]
     for number, (title, commands) in enumerate(COMMANDS.items()):
         _add(app, commands, words, Group(title, sort_key=number))
     return app
@@ -117,7 +117,7 @@ def _add(app: App, commands: dict[str, Any], words: Sequence[str], group: Group 
             run = target if words else getattr(import_module(module), function)
             app.command(run, name=name, group=group, sort_key=number)
         else:
-            part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number, help_format="markdown")
+            part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number)
             _add(part, target, words[1:] if words[:1] == [name] else ["another"])
             app.command(part)
 

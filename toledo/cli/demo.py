@@ -8,7 +8,6 @@ it: if it fails, the demo takes longer and says so.
 from __future__ import annotations
 
 import logging
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +19,8 @@ from toledo.cli.messages import print_result, progress_for
 from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, Threads
 
 if TYPE_CHECKING:
+    import subprocess
+
     from toledo.reports.demo import Tour
 
 log = logging.getLogger("toledo.demo")
@@ -80,6 +81,8 @@ class CompilingAhead:
 
     def start(self, *verbs: str) -> None:
         """Start a process for some verbs."""
+        import subprocess  # only here: `toledo --help` imports this module
+
         if self.enabled:
             command = [sys.executable, "-m", "toledo", "warm-up", *verbs, "--quiet"]
             # Ctrl-C is not for the process: it is ended below

@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import toledo
 from toledo.cli.options import arguments_to_options
 from toledo.errors import InputError
 from toledo.files import atomic_writer, is_stream, read_lines
@@ -64,7 +64,7 @@ def print_result(command: str, result: Any, common: Common) -> None:
     if common.json:
         content = result.to_dict() if hasattr(result, "to_dict") else result
         signature = content.pop("signature", None) if isinstance(content, dict) else None
-        whole = {"command": command, "version": version("toledo-mt"), "signature": signature, "result": content}
+        whole = {"command": command, "version": toledo.__version__, "signature": signature, "result": content}
         print(json.dumps(whole, ensure_ascii=False, indent=2))
     else:
         print(result)
