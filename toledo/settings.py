@@ -83,12 +83,12 @@ class Registry(Generic[T]):
         return self.get(entry.name) if isinstance(entry, Preset) else _loaded(entry)
 
     def preset(self, name: str) -> Preset | None:
-        """Return what a name is short for, or None if it has a class or function of its own."""
+        """Return what a name is short for, or None if it is not an abbreviation."""
         entry = self._entry(name)
         return entry if isinstance(entry, Preset) else None
 
     def make(self, named: Named[T], **overrides: Any) -> T:
-        """Return the thing that `named` stands for; `overrides` are settings on top of its own."""
+        """Return the thing that `named` stands for; `overrides` are additional settings."""
         if not isinstance(named, str):
             return self._made(named, overrides, self.kind)
         name, settings = parse_named(named)
@@ -124,9 +124,9 @@ class Registry(Generic[T]):
         raise unknown_name(self.kind, name, self.names(), remedy=f"toledo list {self.group.removeprefix('toledo.')}")
 
     def _key(self, name: str) -> str | None:
-        wanted = _plain(name)
+        plain_name = _plain(name)
         self._read_entry_points()
-        return next((key for key in self._entries if _plain(key) == wanted), None)
+        return next((key for key in self._entries if _plain(key) == plain_name), None)
 
     def _read_entry_points(self) -> None:
         if self._complete:

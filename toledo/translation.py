@@ -1,7 +1,6 @@
 """Blocks of lines to blocks of translations: by a search, by a decision rule on what it finds, or as given.
 
-What is known of a translation beside its text is in `Translated`, and in `Trace`: its phrases with what each of them
-contributes to the score.
+`Translated` is a translation with its details; `Trace` has its phrases with their contributions to the score.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ ONE_EACH = "give one translation for each line of the text"
 
 @dataclass(frozen=True)
 class Translated(Result):
-    """A translation and how it came about.
+    """A translation with its derivation or the choice of a rule.
 
     `hypothesis` is its derivation with model score, features and word alignment; `segmentation` has the first and the
     last source word (plus 1) and the target words of each phrase. Where a rule has chosen the text, there is a `choice`
@@ -69,7 +68,7 @@ class Translated(Result):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the text was translated."""
+        """Return how the text was translated."""
         return self.sign
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +85,7 @@ class Translated(Result):
 class Trace(TableResult):
     """The phrases of a translation: their features as they are, their weighted score, and the total so far.
 
-    `reason` says why there is no translation, `counts` how much work it was.
+    `reason` says why there is no translation, `counts` how much work was done.
     """
 
     source: str
@@ -120,7 +119,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
     @cached_property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """The distinct derivations."""
+        """Return the distinct derivations."""
         found, derivations, names = [], self.samples.derivations, self.samples.model.feature_names
         for number, values in enumerate(self.forest.features.tolist()):
             steps = derivations.steps(number)
@@ -132,12 +131,12 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
     @property
     def forest(self) -> Forest:
-        """One edge for each derivation; its distribution at the model's weights is that of the samples."""
+        """Return an edge for each derivation; at the model's weights, the distribution is that of the samples."""
         return self.samples.forest
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """Whether the sampler has run long enough: `r_hat`, `effective_size`, `entropy`, and more."""
+        """Return whether the sampler has run long enough: `r_hat`, `effective_size`, `entropy`, and more."""
         return diagnose(self.samples)
 
     def expected_ngrams(self, order: int = 4) -> dict[str, float]:
@@ -165,7 +164,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
 @dataclass(frozen=True)
 class TranslatedLine:
-    """What is known of one segment: `line` is the result, `steps` are the phrases of the best derivation.
+    """The result for one segment: `line` is the result, `steps` are the phrases of the best derivation.
 
     `decision` is what a rule has chosen, if there is one.
     """
@@ -190,7 +189,7 @@ class TranslatedLine:
         return Trace(source, tuple(_rows(self.source, best, steps, weights)), unknown, self.counts, "", segment)
 
     def result(self, model: PhraseModel, segment: int, choice: Choice | None, sign: str) -> Translated:
-        """Return everything that is known, without the forest."""
+        """Return the result for users, without the forest."""
         if self.decision is not None or self.score == -math.inf:
             return Translated(self.line, None, None, choice, None, None, self.unknown, segment, sign)
         links = word_links(model.table, self.steps)
@@ -253,12 +252,12 @@ class Translator:
 
     @property
     def signature(self) -> str:
-        """How this translates, in one line."""
+        """Return how this translates, in one line."""
         rule = "viterbi" if self.rule is None else f"{self.rule.name}|scale:{self.scale:g}"
         return f"rule:{rule}|{self.model.signature}"
 
     def result(self, found: TranslatedLine, segment: int) -> Translated:
-        """Return everything that is known of a line, without its forest."""
+        """Return the result of a line for users, without its forest."""
         return found.result(self.model, segment, self._choice(found, segment), self.signature)
 
     def _choice(self, found: TranslatedLine, segment: int) -> Choice | None:
@@ -287,7 +286,7 @@ class Translator:
 
     @property
     def diagnostics(self) -> list[Diagnostics]:
-        """What a sampler has noted about its chains."""
+        """Return what a sampler recorded about its chains."""
         return self.search.notes if isinstance(self.search, ObservedGibbs) else []
 
     def _translate(self, sentences: list[EncodedSentence], first: int) -> list[TranslatedLine]:
@@ -392,7 +391,7 @@ class Speed:
     compiled: int = field(default_factory=compiled_kernels)
 
     def report(self, sentences: int, words: int) -> str:
-        """Return a line about so many sentences and words."""
+        """Return a line about the speed for these numbers of sentences and words."""
         seconds = max(time.process_time() - self.start, 1e-9)
         if compiled_kernels() > self.compiled:
             return f"sentences: {sentences} (no speed: kernels were compiled meanwhile)"
@@ -403,7 +402,7 @@ class Speed:
 def _report_chains(r_hats: Sequence[float], iterations: int) -> None:
     longer = f"try `search=gibbs:iterations={LONGER * iterations}`"
     if any(math.isnan(one) for one in r_hats):
-        log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
+        log.warning("no R-hat: chains are too short to compare; %s", longer)
         return
     bad, stuck = (sum(one > limit for one in r_hats) for limit in (SUSPICIOUS, STUCK))
     summary = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(r_hats)} segments"

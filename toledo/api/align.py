@@ -89,7 +89,7 @@ class Aligner:
 
     @property
     def signature(self) -> str:
-        """How links are found."""
+        """Return how words are aligned."""
         defaults = asdict(AlignmentTraining())
         own = {name: value for name, value in asdict(self.config).items() if value != defaults[name]}
         given = ",".join(f"{name}={own[name]}" for name in own if name not in ("model", "symmetrization"))
@@ -166,7 +166,7 @@ class Alignments(Sequence[list[Link]], Result):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the links were found."""
+        """Return how the words were aligned."""
         return self.aligner.signature
 
     def pharaoh_lines(self) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Combined(Result):
 
 @dataclass(frozen=True, eq=False)
 class Combination(TableResult):
-    """What each system is worth, and all that is needed to combine other outputs of the same systems."""
+    """The weights of systems, and everything needed to combine other outputs of the same systems."""
 
     combiner: Combiner
 
@@ -124,7 +124,7 @@ class Combination(TableResult):
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Combination:
-        """Find out what each system is worth, on segments with references.
+        """Learn the weight of each system from segments with references.
 
         Systems are texts or lists by name. Texts are raw, of this `language`, or `tokenized`. `lm_text` (a text, or
         files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias` (by
@@ -207,7 +207,7 @@ class Combination(TableResult):
         return network_page("Combined outputs", shown, self.shares, self.weights)
 
     def save(self, path: str | Path) -> None:
-        """Write a directory; one that is there already is replaced whole. Features that are functions are left out."""
+        """Write a directory; an older one is replaced. Features that are functions are left out."""
         self.combiner.save(path)
 
     @classmethod
@@ -217,27 +217,27 @@ class Combination(TableResult):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems."""
+        """Return the names of the systems."""
         return self.combiner.systems
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """What the vote of each system is worth."""
+        """Return the weight of each system's vote."""
         return self.combiner.second.weights.shares
 
     @property
     def weights(self) -> Weights:
-        """The weights of the features."""
+        """Return the weights of the features."""
         return self.combiner.second.weights.features
 
     @property
     def bleu(self) -> Mapping[str, float]:
-        """The BLEU of each system and of their combination on the tuning set."""
+        """Return the BLEU of each system and of their combination on the tuning set."""
         return self.combiner.bleu
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the outputs are combined."""
+        """Return how the outputs are combined."""
         settings = self.combiner.settings
         text = "tokenized" if settings.tokenized else f"language:{settings.language}"
         entropy = ",".join(f"{one:g}" for one in settings.entropy)
@@ -348,7 +348,7 @@ def _outputs(name: str, given: Any) -> Iterator[list[str]]:
     """Yield what a system says to each segment, best first."""
     argument = f"systems[{name!r}]"
     if isinstance(given, Runs):
-        raise InputError(f"{argument} has several runs", argument="systems", remedy="give each run a name of its own")
+        raise InputError(f"{argument} has several runs", argument="systems", remedy="give each run its own name")
     if isinstance(given, str | PathLike):
         yield from read_hypotheses(text_file(given, argument))
         return

@@ -1,6 +1,6 @@
 """What functions accept, read in one place: texts, references, systems and lists, from Python or from files.
 
-Errors name the argument and the segment; what is no text at all is a `TypeError` with its place.
+Errors name the argument and the segment; a value that is not a text is a `TypeError` with its place.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def make_metrics(
         overrides: dict[str, Any] = {}
         if isinstance(one, str) and parse_named(one)[0] in METRICS:
             target, settings = METRICS.get(parse_named(one)[0]), parse_named(one)[1]
-            wanted = {"tokenize": tokenize, "lowercase": lowercase or None}
+            chosen = {"tokenize": tokenize, "lowercase": lowercase or None}
             known = getattr(target, "__dataclass_fields__", {})
-            overrides = {k: v for k, v in wanted.items() if v is not None and k in known and k not in settings}
+            overrides = {k: v for k, v in chosen.items() if v is not None and k in known and k not in settings}
         metric = METRICS.make(one, **overrides)
         key = parse_named(one)[0].lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
         found[key if key not in found else str(one)] = metric

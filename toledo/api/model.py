@@ -81,7 +81,7 @@ def one_or_many(method: Callable[Concatenate[Any, Any, P], list[T]]) -> OneOrMan
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a model translates; None is what the model itself says."""
+    """How a model translates; None stands for the default of the model."""
 
     rule: Named[Rule] | None = None
     metric: Named[Metric] | None = None
@@ -151,17 +151,17 @@ class Model:
 
     @property
     def weights(self) -> Weights:
-        """The weights of the features."""
+        """Return the weights of the features."""
         return self.phrase_model.weights
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the features, without sparse ones."""
+        """Return the names of the features, without sparse ones."""
         return self.phrase_model.feature_names
 
     @property
     def signature(self) -> str:
-        """What this model is, in one line."""
+        """Return what this model is, in one line."""
         return self.phrase_model.signature
 
     def __repr__(self) -> str:
@@ -355,7 +355,7 @@ class Model:
         return Model(self.phrase_model, self.name, rule, scale)
 
     def save(self, path: str | Path) -> None:
-        """Write a model directory; one that is there already is replaced whole."""
+        """Write a model directory; an older one is replaced."""
         name = rule_text(self.rule)
         scale = {} if self.scale is None else {"scale": self.scale}
         table = {} if name == DEFAULT_RULE else {"name": name, **scale}
@@ -414,7 +414,7 @@ def _require_size(size: int) -> None:
 
 
 def make_search(model: PhraseModel, how: Decoding, complete: bool = False) -> tuple[Search[Any], Rule, float]:
-    """Return the search, the rule and the scale; a sampler takes `complete` notes if they are wanted."""
+    """Return the search, the rule and the scale; a sampler records `complete` diagnostics on request."""
     kind, scale = SEARCHES.make(how.search), how.scale
     rule = make_search_rule(how.rule or DEFAULT_RULE, how.metric, samples=isinstance(kind, Gibbs))
     log_unused_weights(model, type(kind).__name__.lower())

@@ -92,8 +92,8 @@ class Refinement(TableResult):
         settings = self.settings
         own = {"phrase": [settings.tau], "lexicon": [settings.lexicon_tau]}
         taus = dict.fromkeys(own.get(settings.parameters, [settings.tau, settings.lexicon_tau]))
-        told = " and ".join(f"{tau:g}" for tau in taus if tau is not None)
-        lines = [*table(rows, left=[0, 1]), f"* the refined model; τ = {told}, {self.reason}"]
+        shown = " and ".join(f"{tau:g}" for tau in taus if tau is not None)
+        lines = [*table(rows, left=[0, 1]), f"* the refined model; τ = {shown}, {self.reason}"]
         if not self.best:
             lines.append("No iteration is better than the baseline: try another tau, sharpness or method.")
         return "\n".join(lines)

@@ -38,8 +38,8 @@ def digest_model(model: ModelOrPath) -> str:
     """Return a short digest of a model or of its directory."""
     if isinstance(model, str | Path):
         return model_digest(Path(model))
-    own = as_model(model)
-    return digest([own.signature, digest_arrays(own.table.scores)])
+    loaded = as_model(model)
+    return digest([loaded.signature, digest_arrays(loaded.table.scores)])
 
 
 def read_set(pair: Pair, name: str = "") -> list[Segment]:

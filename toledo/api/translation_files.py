@@ -197,7 +197,7 @@ class _Writers:
 
         def write(first: int, block: Sequence[TranslatedLine]) -> None:
             stream.writelines(line(found, segment) for segment, found in enumerate(block, start=first))
-            stream.flush()  # somebody may wait for it
+            stream.flush()  # a reader may be waiting
 
         return write
 
@@ -255,7 +255,7 @@ class _Writers:
 
 
 def _with_empty_ones(write: WriteForest) -> WriteForest:
-    """Formats for lattices cannot say that there is no translation: an empty one stands for it."""
+    """Return a writer that writes an empty lattice where there is no translation, which formats cannot express."""
 
     def write_any(forest: Forest) -> None:
         write(forest if forest.edges else from_lattice([], 0, [0], forest.feature_names, forest.vocabulary))

@@ -61,7 +61,7 @@ Segments = Sequence[Segment]
 
 @dataclass(frozen=True)
 class Tuning(TableResult):
-    """The weights that were found, and the way there: `rounds` are those of the best run, its start first.
+    """Tuned weights and how they were found: `rounds` are those of the best run, its start first.
 
     `best_round` is the number of the round whose weights these are, `reason` why the run ended. `mean` and `deviation`
     (that of a sample) are those of the best scores of all `runs`. `model` has the weights; lists have none.
@@ -266,10 +266,10 @@ def _search(search: Named[SearchKind]) -> SearchKind:
 
 def _tuner(settings: TuneSettings) -> Tuner:
     """Return the tuner; the search space is one of its settings, the density one of gradient tuners."""
-    wanted: dict[str, Any] = {"on": settings.on}
+    given: dict[str, Any] = {"on": settings.on}
     if TUNERS.is_gradient(settings.objective):
-        wanted["density"] = settings.density
-    return TUNERS.make(settings.objective, **{name: value for name, value in wanted.items() if value is not None})
+        given["density"] = settings.density
+    return TUNERS.make(settings.objective, **{name: value for name, value in given.items() if value is not None})
 
 
 def _loop_settings(settings: TuneSettings, tuner: Tuner | MinimumRisk, threads: int | None) -> LoopSettings:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RuleRow(Result):
-    """What a rule scored at a scale."""
+    """The score of a rule at a scale."""
 
     rule: str
     scale: float
@@ -56,7 +56,7 @@ class RuleTuning(TableResult):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the scores were computed."""
+        """Return how the scores were computed."""
         return self.sign
 
     def to_dict(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def tune(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Find out what each system is worth, on segments with references.
+    """Learn the weight of each system from segments with references.
 
     A system is named by its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line for each segment, or
     n-best lists (Moses' format or JSONL). Texts are raw; with --tokenized they are words with blanks between. Finished
