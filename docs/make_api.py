@@ -24,7 +24,7 @@ HIDDEN = {"require_output", "rows_as_dicts"}  # methods that the command line ca
 PAGES = {  # page: its title, and modules or packages, of which the longest that fits decides
     "choosing": (
         "Choosing and evaluating",
-        "api.choose api.compare api.evaluate api.inputs api.tune_rule consensus metrics",
+        "api.choose api.evaluate api.inputs api.tune_rule consensus metrics",
     ),
     "models": ("Training and translating", "api model refinement runs search training translation tuning weights"),
     "parts": (
@@ -33,7 +33,7 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
     ),
     "files": (
         "Files and extending",
-        "api.corpora api.example_data api.exchange api.files api.forests api.names api.register api.registries "
+        "api.files api.forests api.names api.register api.registries "
         "api.report api.warm_up forest formats objectives reports sample settings text",
     ),
     "results": (
@@ -133,6 +133,11 @@ def resolve(module: str, name: str) -> tuple[str, ast.stmt] | None:
     return None if found is None else (module, found)
 
 
+def functions_of(module: str) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a module by name."""
+    return {one.name: one for one in parsed(module).body if isinstance(one, ast.FunctionDef)}
+
+
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield the statements of a module, also those for type checkers."""
     for statement in tree.body:
@@ -154,7 +159,7 @@ def entry(name: str, module: str) -> list[str]:
         return [f"`toledo.{module}`"]
     place, statement = found
     if isinstance(statement, ast.FunctionDef):
-        return [*code(signature(statement, name)), "", *described(documentation(statement))]
+        return [*code(signature(statement, name, functions_of(place))), "", *described(documentation(statement))]
     if isinstance(statement, ast.ClassDef):
         return class_entry(name, statement, place)
     value = getattr(statement, "value", None)
@@ -211,16 +216,17 @@ def is_description(node: ast.AST) -> bool:
 def methods_of(found: ast.ClassDef, module: str) -> Iterator[str]:
     """Yield public methods and what they are for, an item of a list each."""
     methods, elsewhere = all_methods(found, module)
+    others = {**methods, **functions_of(module)}
     for name, one in methods.items():
         kinds = decorators(one)
         if name == "__init__" and found.name not in elsewhere:
-            yield f"- `{signature(one, found.name, short=True)}`"
+            yield f"- `{signature(one, found.name, others, short=True)}`"
         if name.startswith("_") or name in elsewhere | HIDDEN or takes_internals(one, module):
             continue
         if kinds & {"property", "cached_property"}:
             shown = f"{name}{result(one)}"
         else:
-            shown = signature(one, name, short=True, bound="staticmethod" not in kinds)
+            shown = signature(one, name, others, short=True, bound="staticmethod" not in kinds)
         purpose = documentation(one).split("\n\n")[0].replace("\n", " ")
         yield f"- `{shown}`: {escape(purpose)}" if purpose else f"- `{shown}`"
 
@@ -248,9 +254,15 @@ def all_methods(found: ast.ClassDef, module: str) -> tuple[dict[str, ast.Functio
     return methods, elsewhere
 
 
-def signature(found: ast.FunctionDef, name: str, *, short: bool = False, bound: bool = True) -> str:
-    """Return name, arguments and result; if short, without types and without the first argument if it is bound."""
-    listed = [*arguments(found.args, short)]
+def signature(
+    found: ast.FunctionDef, name: str, others: dict[str, ast.FunctionDef], *, short: bool = False, bound: bool = True
+) -> str:
+    """Return name, arguments and result; if short, without types and without the first argument if it is bound.
+
+    With the decorator `arguments_of(other)`, the arguments are those of the other function.
+    """
+    like = next((one.args[0] for one in calls(found) if ast.unparse(one.func) == "arguments_of"), None)
+    listed = [*arguments((others[ast.unparse(like)] if like else found).args, short)]
     if short and bound:
         listed = listed[1:]
     return f"{name}({', '.join(listed)}){'' if found.name == '__init__' else result(found)}"
@@ -283,8 +295,16 @@ def argument(given: ast.arg, default: ast.expr | None, short: bool) -> str:
 
 
 def result(found: ast.FunctionDef) -> str:
-    """Return what comes back."""
-    return f" -> {ast.unparse(found.returns)}" if found.returns else ""
+    """Return what comes back; a method of one text or many also returns one result."""
+    kind = ast.unparse(found.returns) if found.returns else ""
+    if "one_or_many" in decorators(found):
+        kind = f"{kind.removeprefix('list[').removesuffix(']')} | {kind}"
+    return f" -> {kind}" if kind else ""
+
+
+def calls(found: Definition) -> list[ast.Call]:
+    """Return the decorators that have arguments."""
+    return [one for one in found.decorator_list if isinstance(one, ast.Call)]
 
 
 def decorators(found: Definition) -> set[str]:

@@ -9,14 +9,16 @@ import pytest
 from beam_twin import small_model as model_of
 from small_models import small_model
 
+from toledo.api.model import Model
+from toledo.api.tune_rule import tune_rule
 from toledo.consensus.mbr import MBR
 from toledo.errors import InputError
 from toledo.files import read_lines
 from toledo.phrases.sparse import pair_identity, sparse_features
 from toledo.search.beam.search import BeamSearch
 from toledo.search.itg import log_unused_weights
-from toledo.search.settings import Beam, Gibbs
-from toledo.translation import ForcedTranslator, Speed, Trace, Translator, sampled_scale_table
+from toledo.search.settings import Beam
+from toledo.translation import ForcedTranslator, Speed, Trace, Translator
 from toledo.weights import Weights
 
 LINES = ["das haus ist klein", "", "<s> neu das haus"]
@@ -51,9 +53,8 @@ def test_given_translations_are_scored(tmp_path: Path, caplog: pytest.LogCapture
 
 
 def test_each_scale_has_samples_of_its_own() -> None:
-    search = Gibbs(iterations=30, burn_in=5).search(small_model())
-    sentences, references = [line.split() for line in LINES], [[["the", "house"]]] * 3
-    table = sampled_scale_table(search, MBR(), sentences, references, [0.5, 2.0])
+    model, references = Model(small_model()), ["the house is small", "", "the house"]
+    table = tune_rule(model, references, sources=LINES, scales=[0.5, 2.0], search="gibbs:iterations=30,burn_in=5")
     assert [row.scale for row in table.rows] == [0.5, 2.0]
 
 

@@ -9,14 +9,13 @@ from toledo.api.choose import iter_choose as iter_choose
 from toledo.api.combination import Combination as Combination
 from toledo.api.combination import Combined as Combined
 from toledo.api.combination import combine as combine
-from toledo.api.compare import compare as compare
 from toledo.api.demo import demo as demo
 from toledo.api.documents import DocumentTuning as DocumentTuning
 from toledo.api.documents import oracle as oracle
 from toledo.api.documents import translate_document as translate_document
 from toledo.api.documents import tune_documents as tune_documents
+from toledo.api.evaluate import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
-from toledo.api.example_data import example_data as example_data
 from toledo.api.files import read_forests as read_forests
 from toledo.api.files import read_lists as read_lists
 from toledo.api.files import read_pairs as read_pairs
@@ -78,6 +77,7 @@ from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
+from toledo.sample.corpus import example_data as example_data
 from toledo.search.document.models.semantic import SemanticSpace as SemanticSpace
 from toledo.search.document.settings import DocumentSettings as DocumentSettings
 from toledo.search.document.translation import DocumentTranslation as DocumentTranslation

@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
-BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is no part of the first word
+BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is not part of the first word
 GZIP_MARK = b"\x1f\x8b"
 
 
 def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file as valid UTF-8 bytes without line ends; `-` is standard input, `.gz` is unpacked."""
+    """Yield the lines of a file as valid UTF-8 bytes without line ends; `-` is standard input, `.gz` is unpacked."""
     number = 0
     try:
         with _open_for_reading(path) as stream:
@@ -45,9 +45,9 @@ def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
 def read_blocks(
     path: str | Path, progress: Progress = silent, size: int = BLOCK_BYTES, *, prompt: bool = False
 ) -> Iterator[bytes]:
-    """The file as blocks of whole lines of valid UTF-8, about `size` bytes each, for compiled readers.
+    """Yield blocks of whole lines of valid UTF-8, about `size` bytes each, for compiled readers.
 
-    `prompt` does not wait until a block is full: lines that somebody types or another program writes come at once.
+    With `prompt`, lines from a terminal or a pipe are yielded at once, before a block is full.
     """
     lines = 0
     try:
@@ -66,13 +66,13 @@ def read_blocks(
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without line ends; `-` is standard input, `.gz` is unpacked."""
+    """Yield the lines of a UTF-8 file without line ends; `-` is standard input, `.gz` is unpacked."""
     for line in read_bytes_lines(path):
         yield line.decode("utf-8")
 
 
 def count_lines(path: str | Path) -> int:
-    """How many lines a file has, the last one with or without an end."""
+    """Return the number of lines of a file; the last line may lack its end."""
     lines, last = 0, b"\n"
     for block in read_blocks(path):
         lines, last = lines + block.count(b"\n"), block[-1:]
@@ -87,18 +87,18 @@ def require_readable(*paths: str | Path) -> None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Standard input, a pipe or a terminal: what can be read only once."""
+    """Return whether a path can be read only once: standard input, a pipe or a terminal."""
     if str(path) == STANDARD_STREAM:
         return True
     try:
         mode = Path(path).stat().st_mode
-    except OSError:  # whoever opens it will tell
+    except OSError:  # opening it will raise an error with a remedy
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def read_segment_lines(path: str | Path, segments: int) -> list[str]:
-    """The lines of a file that must have one for each of so many segments."""
+    """Return the lines of a file, which must have one for each segment."""
     lines = list(read_lines(path))
     if len(lines) != segments:
         raise InputError(
@@ -116,13 +116,13 @@ def system_name(path: str | Path) -> str:
 
 
 def display_name(path: str | Path) -> str:
-    """How to name a file to the user."""
+    """Return the name of a file for messages."""
     return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
 
 
 @contextmanager
 def atomic_writer(path: str | Path) -> Iterator[io.TextIOBase]:
-    """A UTF-8 text stream that becomes the file `path` only if the block succeeds; `-` is standard output."""
+    """Open a UTF-8 text stream that becomes the file `path` only if the block succeeds; `-` is standard output."""
     if str(path) == STANDARD_STREAM:
         yield cast(io.TextIOBase, sys.stdout)
         sys.stdout.flush()
@@ -147,14 +147,14 @@ def require_output(path: str | Path) -> None:
 
 
 def require_output_directory(path: str | Path, marker: str, keep: str = "") -> None:
-    """Refuse to replace what is not ours, before any work is done for it; say that an older result will be replaced."""
+    """Refuse to replace other files, before any work is done; warn that an older result will be replaced."""
     _require_ours(Path(path), marker, keep)
     if (Path(path) / marker).exists():
         log.warning("%s is there already: the new one will replace it", path)
 
 
 def _require_ours(target: Path, marker: str, keep: str) -> None:
-    """Only a directory with nothing in it but `keep`, or with a file of the name `marker`, may go."""
+    """Refuse a directory unless it holds nothing but `keep`, or a file named `marker`."""
     _require_parent(target)
     if target.is_dir():
         if any(path.name != keep for path in target.iterdir()) and not (target / marker).exists():
@@ -167,10 +167,9 @@ def _require_ours(target: Path, marker: str, keep: str) -> None:
 
 @contextmanager
 def atomic_directory(path: str | Path, marker: str, keep: str = "") -> Iterator[Path]:
-    """A new directory to fill that takes the place of `path` only if the block succeeds.
+    """Make a new directory to fill, which takes the place of `path` only if the block succeeds.
 
-    An old directory is replaced whole, but only if it is one of the same kind: it has a file `marker`. A folder `keep`
-    in it stays.
+    An old directory is replaced as a whole, but only if it has a file `marker`. A folder `keep` in it stays.
     """
     target = Path(path)
     _require_ours(target, marker, keep)
@@ -184,7 +183,7 @@ def atomic_directory(path: str | Path, marker: str, keep: str = "") -> Iterator[
 
 
 def _replace_directory(new: Path, target: Path, keep: str) -> None:
-    """Rename can replace only an empty directory, so an old one is first moved aside."""
+    """Rename a directory; an old one is first moved aside, since only an empty directory can be replaced."""
     if not target.exists():
         new.rename(target)
         return
@@ -202,7 +201,7 @@ def _replace_directory(new: Path, target: Path, keep: str) -> None:
 
 
 def _whole_lines(stream: BinaryIO, size: int, advance: Advance, prompt: bool) -> Iterator[bytes]:
-    """Cut what is read after its last line end; a line longer than a block is put together first."""
+    """Yield blocks that end with a line end; a line longer than a block is joined first."""
     parts: list[bytes] = []
     position = 0
     read = cast(io.BufferedReader, stream).read1 if prompt else stream.read
@@ -219,7 +218,7 @@ def _whole_lines(stream: BinaryIO, size: int, advance: Advance, prompt: bool) ->
 
 
 def _file_size(path: str | Path) -> int:
-    """What progress counts up to: the bytes on disk, packed or not; 0 where there is no telling."""
+    """Return the bytes on disk, packed or not, for progress; 0 if unknown."""
     return Path(path).stat().st_size if str(path) != STANDARD_STREAM else 0
 
 
@@ -229,7 +228,7 @@ def _position(stream: BinaryIO) -> int:
 
 
 def _not_utf8(path: str | Path, line: int, byte: int, content: bytes) -> InputError:
-    """Guess what it is instead: UTF-16 by its mark, binary files by a zero byte."""
+    """Return an error with a guess: UTF-16 by its mark, a binary file by a zero byte."""
     remedy = "convert the file, for example with: iconv -f latin1 -t utf-8"
     if line == 1 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         remedy = "this is UTF-16: convert the file with: iconv -f utf-16 -t utf-8"
@@ -257,7 +256,7 @@ def _open_for_reading(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def open_to_read(path: str | Path) -> BinaryIO:
-    """The bytes of a file; what stands in the way is an error that names it."""
+    """Open a file for reading bytes; errors name the file."""
     try:
         return Path(path).open("rb")
     except (FileNotFoundError, NotADirectoryError):
@@ -269,8 +268,8 @@ def open_to_read(path: str | Path) -> BinaryIO:
 
 
 def _is_gzip(stream: BinaryIO) -> bool:
-    """By its first bytes, not by its name: a packed file may have any name, and `.gz` may be a lie."""
-    if not hasattr(stream, "peek") or stream.isatty():  # to look ahead would take the end of what is typed
+    """Return whether a stream is gzip, by its first bytes: names may be wrong."""
+    if not hasattr(stream, "peek") or stream.isatty():  # looking ahead would swallow the end of typed input
         return False
     return cast(io.BufferedReader, stream).peek(2)[:2] == GZIP_MARK
 
@@ -312,7 +311,7 @@ def _atomic_path(target: Path) -> Iterator[Path]:
 
 
 def _is_device(target: Path) -> bool:
-    """A pipe, /dev/null, …"""
+    """Return whether a path is a pipe, /dev/null or the like."""
     return target.exists() and not target.is_file()
 
 

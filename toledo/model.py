@@ -38,7 +38,7 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What a search does unless told otherwise; distortion limit None: no limit, table limit 0: all options."""
+    """Default limits of searches; distortion limit None: no limit, table limit 0: all options."""
 
     distortion_limit: int | None = 6
     table_limit: int = 20
@@ -71,22 +71,22 @@ class PhraseModel:
 
     @property
     def source_vocabulary(self) -> Vocabulary:
-        """The words of the source language."""
+        """Return the words of the source language."""
         return self.table.source_vocabulary
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """The words of the target language, in the phrase table and the language models alike."""
+        """Return the words of the target language, in the phrase table and the language models alike."""
         return self.table.target_vocabulary
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The features of a derivation, without sparse ones."""
+        """Return the names of the features, without sparse ones."""
         return feature_names(self.table, len(self.language_models))
 
     @cached_property
     def signature(self) -> str:
-        """What this model is, in one line."""
+        """Return what this model is, in one line."""
         orders = ",".join(str(model.order) for model in self.language_models)
         reordering = "no" if self.table.reordering is None else "msd-bidirectional-fe"
         return "|".join(
@@ -101,11 +101,11 @@ class PhraseModel:
         )
 
     def with_weights(self, weights: Weights) -> PhraseModel:
-        """The same model with other weights."""
+        """Return the same model with other weights."""
         return replace(self, weights=weights)
 
     def save(self, directory: str | Path, keep: str = "") -> None:
-        """Write a directory atomically; one that is there already is replaced whole, but for a folder `keep`."""
+        """Write a directory atomically; an older one is replaced, except for its folder `keep`."""
         content = {
             "format": FORMAT,
             "signature": self.signature,
@@ -133,7 +133,7 @@ class PhraseModel:
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     def _own_target_words(self) -> int:
-        """How many words the model itself has: searches add words that they copy, which are none of its own."""
+        """Return the number of target words of the model, without unknown words that searches have copied."""
         own = [self.table.pairs.targets.words]
         own += [model.ngrams.orders[0].words for model in self.language_models]
         if self.word_lexicons is not None:
@@ -145,7 +145,7 @@ class PhraseModel:
 
     @classmethod
     def load(cls, directory: str | Path) -> PhraseModel:
-        """Map a directory into memory; whatever is missing, damaged or does not fit together is refused."""
+        """Map a directory into memory; missing, damaged or inconsistent files are refused."""
         file = Path(directory) / DESCRIPTION
         if not file.exists():
             remedy = "check the path; make a model with toledo train, or from Moses' files with toledo import"
@@ -166,18 +166,18 @@ class PhraseModel:
 
 
 def feature_names(table: PhraseTable, language_models: int) -> tuple[str, ...]:
-    """The features of a model with this table and so many language models."""
+    """Return the features of a model with this table and this number of language models."""
     models = tuple(lm_feature(i) for i in range(language_models))
     return (*models, *table.all_feature_names, *SEARCH_FEATURES)
 
 
 def lm_feature(number: int) -> str:
-    """The name of a language model's feature: lm, lm.1, lm.2, …"""
+    """Return the name of a language model's feature: lm, lm.1, lm.2, …"""
     return f"lm.{number}" if number else "lm"
 
 
 def default_weights(names: Sequence[str]) -> Weights:
-    """Moses' default weights; the penalty of unknown words is not to be tuned."""
+    """Return Moses' default weights; the penalty of unknown words is frozen."""
     values = {}
     for name in names:
         if name in DEFAULT_WEIGHTS:
@@ -192,7 +192,7 @@ def default_weights(names: Sequence[str]) -> Weights:
 
 
 def _brief(value: object) -> str:
-    """A short name for how a model was trained: the same for the same configuration."""
+    """Return a short digest of a configuration, or any other value as it is."""
     return (
         hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
         if isinstance(value, dict)

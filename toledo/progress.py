@@ -1,4 +1,4 @@
-"""Progress of long work, without knowing who shows it.
+"""Progress of long work, independent of how it is shown.
 
 A function that may take long has a parameter `progress: Progress = silent` and writes
 

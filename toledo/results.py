@@ -47,7 +47,7 @@ class TableResult(Result):
 
 @dataclass(frozen=True)
 class Hypothesis(Result):
-    """One output for a segment and what is known of it; `str` gives its text."""
+    """One output for a segment, with score and features if they are known; `str` gives its text."""
 
     text: str
     score: float | None = None

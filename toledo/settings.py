@@ -18,7 +18,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
@@ -84,12 +83,12 @@ class Registry(Generic[T]):
         return self.get(entry.name) if isinstance(entry, Preset) else _loaded(entry)
 
     def preset(self, name: str) -> Preset | None:
-        """Return what a name is short for, or None if it has a class or function of its own."""
+        """Return what a name is short for, or None if it is not an abbreviation."""
         entry = self._entry(name)
         return entry if isinstance(entry, Preset) else None
 
     def make(self, named: Named[T], **overrides: Any) -> T:
-        """Return the thing that `named` stands for; `overrides` are settings on top of its own."""
+        """Return the thing that `named` stands for; `overrides` are additional settings."""
         if not isinstance(named, str):
             return self._made(named, overrides, self.kind)
         name, settings = parse_named(named)
@@ -125,14 +124,16 @@ class Registry(Generic[T]):
         raise unknown_name(self.kind, name, self.names(), remedy=f"toledo list {self.group.removeprefix('toledo.')}")
 
     def _key(self, name: str) -> str | None:
-        wanted = _plain(name)
+        plain_name = _plain(name)
         self._read_entry_points()
-        return next((key for key in self._entries if _plain(key) == wanted), None)
+        return next((key for key in self._entries if _plain(key) == plain_name), None)
 
     def _read_entry_points(self) -> None:
         if self._complete:
             return
         self._complete = True
+        from importlib.metadata import entry_points  # takes long to import
+
         for point in entry_points(group=self.group):
             if point.name not in self._entries:
                 self._entries[point.name] = point.value
@@ -145,6 +146,14 @@ def unknown_name(kind: str, name: str, known: list[str], remedy: str = "") -> Un
     hint = f": did you mean {close[0]!r}?" if close else ""
     listed = f"choose from {', '.join(known)}" + (f" ({remedy})" if remedy else "")
     return UnknownNameError(f"no {kind} {name!r}{hint}", remedy=listed)
+
+
+def refuse_unused(settings: Any, why: str, *names: str) -> None:
+    """Refuse fields of a settings object that differ from their defaults, since they would change nothing."""
+    default = type(settings)()
+    if given := [f"`{name}`" for name in names if getattr(settings, name) != getattr(default, name)]:
+        remedy = f"leave {' and '.join(given)} out"
+        raise InputError(f"{', '.join(given)}: {why}", argument=given[0].strip("`"), remedy=remedy)
 
 
 def parse_named(text: str) -> tuple[str, dict[str, Any]]:

@@ -25,7 +25,7 @@ GIVEN_ALIGNMENTS, GIVEN_LANGUAGE_MODEL = "alignments", "lm"  # what did not come
 
 @dataclass(frozen=True)
 class Training:
-    """How to train. Pairs with an empty side or a longer sentence than `longest` are not used for the phrase table."""
+    """Settings of training. Pairs with an empty side, or longer than `longest` words, do not enter the phrase table."""
 
     alignment: AlignmentTraining = field(default_factory=AlignmentTraining)
     phrases: PhraseTraining = field(default_factory=PhraseTraining)
@@ -48,9 +48,9 @@ def train(
 ) -> PhraseModel:
     """Train a model on sentence pairs.
 
-    Give `alignments` (one for each pair) to use those instead of our own, with the `word_lexicons` that go with them if
-    there are any; `language_models` (over the corpus's target vocabulary) to use those instead of estimating one, or
-    `language_model_text` to estimate it from another text. `Model.training` tells what was given.
+    Give `alignments` (one for each pair) to use instead of aligning words, with their `word_lexicons` if there
+    are any; `language_models` (over the corpus's target vocabulary) to use those instead of estimating one, or
+    `language_model_text` to estimate it from another text. `PhraseModel.training` records what was given.
     """
     given = [GIVEN_ALIGNMENTS] * (alignments is not None)
     given += [GIVEN_LANGUAGE_MODEL] * (bool(language_models) or language_model_text is not None)
@@ -107,7 +107,7 @@ def _clean(
 
 
 def _as_table(config: Training) -> dict[str, object]:
-    """Without None, which TOML has no word for."""
+    """Return a configuration as a table without None, which TOML cannot express."""
 
     def plain(value: object) -> object:
         if isinstance(value, dict):

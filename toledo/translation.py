@@ -1,7 +1,6 @@
 """Blocks of lines to blocks of translations: by a search, by a decision rule on what it finds, or as given.
 
-What is known of a translation beside its text is in `Translated`, and in `Trace`: its phrases with what each of them
-contributes to the score.
+`Translated` is a translation with its details; `Trace` has its phrases with their contributions to the score.
 """
 
 from __future__ import annotations
@@ -11,15 +10,14 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
 from toledo.compiled.kernels import compiled_kernels
 from toledo.consensus.choice import Choice
-from toledo.consensus.decide import Viterbi, decide
+from toledo.consensus.decide import decide
 from toledo.consensus.rule import Decision, Rule
-from toledo.consensus.scale import ScaleTable, choose_sampled_scale, scales_for
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks
 from toledo.forest.derivations import Derivation, viterbi
@@ -28,11 +26,10 @@ from toledo.formats.hypotheses import to_entry
 from toledo.metrics.metric import Metric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.results import Hypothesis, Result, TableResult, plain
+from toledo.results import Hypothesis, Result, TableResult, plain, table
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
 from toledo.search.gibbs.samples import Samples
-from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.search import Search
 from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
 from toledo.search.weighted_model import EncodedSentence, as_given
@@ -52,7 +49,7 @@ ONE_EACH = "give one translation for each line of the text"
 
 @dataclass(frozen=True)
 class Translated(Result):
-    """A translation and how it came about.
+    """A translation with its derivation or the choice of a rule.
 
     `hypothesis` is its derivation with model score, features and word alignment; `segmentation` has the first and the
     last source word (plus 1) and the target words of each phrase. Where a rule has chosen the text, there is a `choice`
@@ -71,7 +68,7 @@ class Translated(Result):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the text was translated."""
+        """Return how the text was translated."""
         return self.sign
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +85,7 @@ class Translated(Result):
 class Trace(TableResult):
     """The phrases of a translation: their features as they are, their weighted score, and the total so far.
 
-    `reason` says why there is no translation, `counts` how much work it was.
+    `reason` says why there is no translation, `counts` how much work was done.
     """
 
     source: str
@@ -104,7 +101,10 @@ class Trace(TableResult):
 
     def __str__(self) -> str:
         lines = [f"segment {self.segment}: {self.source}"]
-        lines += _aligned(self.rows) if self.rows else [f"  no translation{f': {self.reason}' if self.reason else ''}"]
+        if self.rows:
+            lines += [f"  {line}" for line in table(self.rows, left=range(TEXT_COLUMNS))]
+        else:
+            lines.append(f"  no translation: {self.reason}" if self.reason else "  no translation")
         if self.unknown_words:
             lines.append(f"  unknown: {' '.join(self.unknown_words)}")
         return "\n".join([*lines, "  " + ", ".join(f"{number} {name}" for name, number in self.counts.items())])
@@ -119,7 +119,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
     @cached_property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """The distinct derivations."""
+        """Return the distinct derivations."""
         found, derivations, names = [], self.samples.derivations, self.samples.model.feature_names
         for number, values in enumerate(self.forest.features.tolist()):
             steps = derivations.steps(number)
@@ -131,12 +131,12 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
     @property
     def forest(self) -> Forest:
-        """One edge for each derivation; its distribution at the model's weights is that of the samples."""
+        """Return an edge for each derivation; at the model's weights, the distribution is that of the samples."""
         return self.samples.forest
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """Whether the sampler has run long enough: `r_hat`, `effective_size`, `entropy`, and more."""
+        """Return whether the sampler has run long enough: `r_hat`, `effective_size`, `entropy`, and more."""
         return diagnose(self.samples)
 
     def expected_ngrams(self, order: int = 4) -> dict[str, float]:
@@ -164,7 +164,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
 @dataclass(frozen=True)
 class TranslatedLine:
-    """What is known of one segment: `line` is the result, `steps` are the phrases of the best derivation.
+    """The result for one segment: `line` is the result, `steps` are the phrases of the best derivation.
 
     `decision` is what a rule has chosen, if there is one.
     """
@@ -189,7 +189,7 @@ class TranslatedLine:
         return Trace(source, tuple(_rows(self.source, best, steps, weights)), unknown, self.counts, "", segment)
 
     def result(self, model: PhraseModel, segment: int, choice: Choice | None, sign: str) -> Translated:
-        """Return everything that is known, without the forest."""
+        """Return the result for users, without the forest."""
         if self.decision is not None or self.score == -math.inf:
             return Translated(self.line, None, None, choice, None, None, self.unknown, segment, sign)
         links = word_links(model.table, self.steps)
@@ -252,12 +252,12 @@ class Translator:
 
     @property
     def signature(self) -> str:
-        """How this translates, in one line."""
+        """Return how this translates, in one line."""
         rule = "viterbi" if self.rule is None else f"{self.rule.name}|scale:{self.scale:g}"
         return f"rule:{rule}|{self.model.signature}"
 
     def result(self, found: TranslatedLine, segment: int) -> Translated:
-        """Return everything that is known of a line, without its forest."""
+        """Return the result of a line for users, without its forest."""
         return found.result(self.model, segment, self._choice(found, segment), self.signature)
 
     def _choice(self, found: TranslatedLine, segment: int) -> Choice | None:
@@ -286,7 +286,7 @@ class Translator:
 
     @property
     def diagnostics(self) -> list[Diagnostics]:
-        """What a sampler has noted about its chains."""
+        """Return what a sampler recorded about its chains."""
         return self.search.notes if isinstance(self.search, ObservedGibbs) else []
 
     def _translate(self, sentences: list[EncodedSentence], first: int) -> list[TranslatedLine]:
@@ -383,30 +383,6 @@ class ForcedTranslator(Translator):
         return split_words(line)
 
 
-def sampled_scale_table(
-    search: GibbsSearch,
-    rule: Rule | None,
-    sentences: Sequence[Sequence[str]],
-    references: Sequence[Sequence[Sequence[str]]],
-    scales: Sequence[float] | None = None,
-    metric: Metric | None = None,
-    *,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> ScaleTable:
-    """Score a rule at several scales, with samples of their own for each; by default scales that fit the weights."""
-    numbers = scales_for(search.model.weights, search.model.feature_names) if scales is None else scales
-
-    def translate(scale: float) -> list[Sequence[str]]:
-        log.info("sampling at scale %g", scale)
-        sampler = GibbsSearch(search.model, replace(search.settings, scale=scale), search.seed)
-        translator = Translator(sampler, rule, scale, threads=threads, progress=progress)
-        return [split_words(line) for line in translator.lines(sentences)]
-
-    judge = {} if metric is None else {"metric": metric}
-    return choose_sampled_scale(rule or Viterbi(), translate, numbers, references, threads=threads, **judge)
-
-
 @dataclass(frozen=True)
 class Speed:
     """CPU time from here on, all threads together; unknown if kernels had to be compiled, which is not work."""
@@ -415,7 +391,7 @@ class Speed:
     compiled: int = field(default_factory=compiled_kernels)
 
     def report(self, sentences: int, words: int) -> str:
-        """Return a line about so many sentences and words."""
+        """Return a line about the speed for these numbers of sentences and words."""
         seconds = max(time.process_time() - self.start, 1e-9)
         if compiled_kernels() > self.compiled:
             return f"sentences: {sentences} (no speed: kernels were compiled meanwhile)"
@@ -426,7 +402,7 @@ class Speed:
 def _report_chains(r_hats: Sequence[float], iterations: int) -> None:
     longer = f"try `search=gibbs:iterations={LONGER * iterations}`"
     if any(math.isnan(one) for one in r_hats):
-        log.warning("no R-hat: chains are too short to tell whether they agree; %s", longer)
+        log.warning("no R-hat: chains are too short to compare; %s", longer)
         return
     bad, stuck = (sum(one > limit for one in r_hats) for limit in (SUSPICIOUS, STUCK))
     summary = f"R-hat above {SUSPICIOUS:g}: {bad} of {len(r_hats)} segments"
@@ -472,12 +448,3 @@ def _rows(
 
 def _value(value: float) -> str:
     return f"{round(value, 3) + 0.0:g}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines with text to the left and numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        texts = [text.ljust(size) for text, size in zip(row[:TEXT_COLUMNS], widths, strict=False)]
-        numbers = [text.rjust(size) for text, size in zip(row[TEXT_COLUMNS:], widths[TEXT_COLUMNS:], strict=True)]
-        yield f"  {'  '.join([*texts, *numbers])}".rstrip()

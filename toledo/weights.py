@@ -18,7 +18,7 @@ from toledo.storage import read_toml
 
 @dataclass(frozen=True)
 class Weights(Mapping[str, float]):
-    """One finite number for each feature name. Tuners leave `frozen` ones alone and stay within `bounds`."""
+    """One finite number for each feature name. Tuners keep `frozen` weights and stay within `bounds`."""
 
     values_by_name: Mapping[str, float]
     frozen: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Weights(Mapping[str, float]):
         return len(self.values_by_name)
 
     def array(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """The weights of `names` in that order; a name without a weight is an error."""
+        """Return the weights of `names` in that order; a name without a weight is an error."""
         missing = [name for name in names if name not in self.values_by_name]
         if missing:
             raise InputError(
@@ -65,7 +65,7 @@ class Weights(Mapping[str, float]):
         return sum(abs(self[name]) for name in free or known)
 
     def updated(self, names: Sequence[str], values: NDArray[np.float64]) -> Weights:
-        """New weights for `names`; frozen ones keep theirs, the others are moved into their bounds."""
+        """Return new weights for `names`; frozen ones keep theirs, the others are moved into their bounds."""
         changed = dict(self.values_by_name)
         for name, value in zip(names, values.tolist(), strict=True):
             if name not in self.frozen:
@@ -74,7 +74,7 @@ class Weights(Mapping[str, float]):
         return replace(self, values_by_name=changed)
 
     def to_table(self) -> dict[str, object]:
-        """The content of a weights file."""
+        """Return the content of a weights file."""
         table: dict[str, object] = {"weights": dict(self.values_by_name)}
         if self.frozen:
             table["frozen"] = sorted(self.frozen)
@@ -84,7 +84,7 @@ class Weights(Mapping[str, float]):
 
     @classmethod
     def from_table(cls, table: Mapping[str, object], file: str | Path) -> Weights:
-        """Check and take the content of a weights file."""
+        """Return the weights of the content of a weights file, after checks."""
         values = table.get("weights")
         if not isinstance(values, dict) or not all(_is_number(value) for value in values.values()):
             raise InputError(

@@ -7,7 +7,7 @@ import pytest
 from small_models import small_model
 
 from toledo.api.align import align
-from toledo.api.exchange import import_moses
+from toledo.api.model import Model
 from toledo.api.train import train
 from toledo.errors import InputError
 from toledo.language_model.model import LanguageModel
@@ -137,10 +137,11 @@ def test_a_model_takes_language_models(tmp_path: Path) -> None:
 
 
 def test_imported_models_are_saved(tmp_path: Path) -> None:
-    from toledo.api.exchange import export_moses
+    from toledo.api.files import export_moses
     from toledo.model import PhraseModel
 
     small_model().save(tmp_path / "model")
     export_moses(tmp_path / "model", tmp_path / "moses")
-    model = import_moses(tmp_path / "moses" / "moses.ini", output=tmp_path / "again")
-    assert len(PhraseModel.load(tmp_path / "again").table) == len(model.table)
+    model = Model.from_moses(tmp_path / "moses" / "moses.ini")
+    model.save(tmp_path / "again")
+    assert len(PhraseModel.load(tmp_path / "again").table) == len(model.phrase_model.table)

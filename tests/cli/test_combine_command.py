@@ -203,7 +203,7 @@ def test_what_looks_like_a_mistake_is_told(folder: Path) -> None:
     assert "combo is ready" in told
     assert "tokenized" not in told
     assert "R has a BLEU of 100.0" in warnings(*given, *FILES, "R=ref.en")
-    assert "nothing to resume" in warnings(*given, *FILES, "--resume")
+    assert "nothing to continue" in warnings(*given, *FILES, "--resume")
     for file in FILES:
         (folder / file).write_text((folder / file).read_text().replace(".", " ."))
     assert "look tokenized" in warnings(*given, *FILES)

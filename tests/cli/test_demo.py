@@ -12,7 +12,7 @@ import pytest
 from command_line import fail, run, succeed
 from pages import check_page
 
-from toledo.cli.demo import compiling_ahead
+from toledo.cli.demo import CompilingAhead
 from toledo.model import PhraseModel
 
 STEPS = (
@@ -95,7 +95,7 @@ def test_a_failure_to_compile_ahead_is_reported_after_the_demo(
         return start([sys.executable, "-c", code], **options)
 
     monkeypatch.setattr(subprocess, "Popen", start_another)
-    with compiling_ahead(True) as ahead:
+    with CompilingAhead(True) as ahead:
         ahead.start("combine")
         ahead.processes[0].wait()
         assert not caplog.records
@@ -103,7 +103,7 @@ def test_a_failure_to_compile_ahead_is_reported_after_the_demo(
 
 
 def test_one_thread_compiles_nothing_ahead() -> None:
-    with compiling_ahead(False) as ahead:
+    with CompilingAhead(False) as ahead:
         ahead.start("combine")
         assert not ahead.processes
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from toledo import storage
-from toledo.api.corpora import Pairs, encode_pairs
-from toledo.api.inputs import Texts
+from toledo.api.files import Pairs, encode_pairs
+from toledo.api.inputs import Texts, arguments_of
 from toledo.errors import InputError, ModelError
 from toledo.files import require_output_directory
 from toledo.formats.alignments import alignment_lines
@@ -37,6 +37,29 @@ DESCRIPTION, FORMAT = "aligner.toml", 1
 Link = tuple[int, int]  # positions of a source and a target word, from 0
 
 
+def align(
+    sources: Texts | Pairs,
+    targets: Texts | None = None,
+    *,
+    aligner: Named[IBM1] = "hmm",
+    symmetrize: Symmetrization = "grow-diag-final-and",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Alignments:
+    """Align the words of sentence pairs.
+
+    Words stand between blanks. `aligner` is "hmm", "ibm1" or "eflomal" (an extra), also with settings, such as
+    "hmm:iterations_ibm1=5,iterations_hmm=8". `symmetrize` joins the alignments of both directions. The result keeps the
+    aligner, which can align new sentence pairs.
+    """
+    config = alignment_training(aligner, symmetrize)
+    corpus = encode_pairs(sources, targets)
+    found = align_words(corpus, config, threads=threads, progress=progress)
+    log.info("%d links in %d sentence pairs", len(found.alignments.links), len(corpus))
+    vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+    return Alignments(found.alignments, Aligner(config, vocabularies, found.lexicons, found.models))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Aligner:
     """Trained models of both directions; `lexicons` are those of IBM Model 1, `vocabularies` of source and target."""
@@ -46,21 +69,12 @@ class Aligner:
     lexicons: Lexicons
     models: BothModels
 
-    @classmethod
-    def train(
-        cls,
-        sources: Texts | Pairs,
-        targets: Texts | None = None,
-        *,
-        aligner: Named[IBM1] = "hmm",
-        symmetrize: Symmetrization = "grow-diag-final-and",
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Aligner:
+    @staticmethod
+    @arguments_of(align)
+    def train(*pairs: Any, **how: Any) -> Aligner:
         """Train on sentence pairs; arguments as those of `align`."""
-        require_kept(alignment_training(aligner, symmetrize))
-        found = align(sources, targets, aligner=aligner, symmetrize=symmetrize, threads=threads, progress=progress)
-        return found.aligner
+        require_kept(alignment_training(how.get("aligner", "hmm")))
+        return align(*pairs, **how).aligner
 
     def align(self, sources: Texts | Pairs, targets: Texts | None = None, *, threads: int | None = None) -> Alignments:
         """Align the words of sentence pairs; those of the training text get the links that training gave them."""
@@ -75,7 +89,7 @@ class Aligner:
 
     @property
     def signature(self) -> str:
-        """How links are found."""
+        """Return how words are aligned."""
         defaults = asdict(AlignmentTraining())
         own = {name: value for name, value in asdict(self.config).items() if value != defaults[name]}
         given = ",".join(f"{name}={own[name]}" for name in own if name not in ("model", "symmetrization"))
@@ -152,7 +166,7 @@ class Alignments(Sequence[list[Link]], Result):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the links were found."""
+        """Return how the words were aligned."""
         return self.aligner.signature
 
     def pharaoh_lines(self) -> Iterator[str]:
@@ -168,29 +182,6 @@ class Alignments(Sequence[list[Link]], Result):
         return {"alignments": list(self), "signature": self.signature}
 
 
-def align(
-    sources: Texts | Pairs,
-    targets: Texts | None = None,
-    *,
-    aligner: Named[IBM1] = "hmm",
-    symmetrize: Symmetrization = "grow-diag-final-and",
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Alignments:
-    """Align the words of sentence pairs.
-
-    Words stand between blanks. `aligner` is "hmm", "ibm1" or "eflomal" (an extra), also with settings, such as
-    "hmm:iterations_ibm1=5,iterations_hmm=8". `symmetrize` joins the alignments of both directions. The result keeps the
-    aligner, which can align new sentence pairs.
-    """
-    config = alignment_training(aligner, symmetrize)
-    corpus = encode_pairs(sources, targets)
-    found = align_words(corpus, config, threads=threads, progress=progress)
-    log.info("%d links in %d sentence pairs", len(found.alignments.links), len(corpus))
-    vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
-    return Alignments(found.alignments, Aligner(config, vocabularies, found.lexicons, found.models))
-
-
 def require_kept(config: AlignmentTraining) -> None:
     """Refuse an aligner that cannot align new text."""
     if config.model == "eflomal":
@@ -198,7 +189,7 @@ def require_kept(config: AlignmentTraining) -> None:
         raise InputError("eflomal cannot be kept for new text", argument="aligner", remedy=remedy)
 
 
-def alignment_training(aligner: Named[IBM1], symmetrize: Symmetrization) -> AlignmentTraining:
+def alignment_training(aligner: Named[IBM1], symmetrize: Symmetrization = "grow-diag-final-and") -> AlignmentTraining:
     """Return the settings of an aligner that users name."""
     made = ALIGNERS.make(aligner)
     model: Any = type(made).__name__.lower()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from toledo.api.inputs import Lists, Sample, Texts, read_list_files, read_lists, read_texts
+from toledo.api.inputs import Lists, Sample, Texts, arguments_of, read_list_files, read_lists, read_texts
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
 from toledo.consensus.mbr import MBR
@@ -64,40 +64,6 @@ def choose(
     return next(choose_each(made, [samples], others, [source], [how]))
 
 
-def choose_many(
-    lists: Lists,
-    references: Lists | None = None,
-    *,
-    sources: Texts | None = None,
-    matrices: Iterable[ArrayLike] | None = None,
-    num_samples: int | None = None,
-    metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
-    logprobs: Iterable[ArrayLike] | None = None,
-    weights: Iterable[ArrayLike] | None = None,
-    feature_weights: Mapping[str, float] | None = None,
-    scale: float = 1.0,
-    batch_size: int = BATCH_SIZE,
-    seed: int = 1,
-    threads: int | None = None,
-    output: Path | str | None = None,
-) -> Choices:
-    """Choose for many segments, as `choose` does for one; `output` is a file of JSON lines, written as it goes."""
-    found = iter_choose(
-        lists, references, sources=sources, matrices=matrices, num_samples=num_samples, metric=metric, rule=rule,
-        logprobs=logprobs, weights=weights, feature_weights=feature_weights, scale=scale, batch_size=batch_size,
-        seed=seed, threads=threads,
-    )  # fmt: skip
-    if output is None:
-        return Choices(tuple(found))
-    choices = []
-    with atomic_writer(output) as stream:
-        for choice in found:
-            stream.write(json_line(choice))
-            choices.append(choice)
-    return Choices(tuple(choices))
-
-
 def iter_choose(
     lists: Lists,
     references: Lists | None = None,
@@ -114,8 +80,9 @@ def iter_choose(
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
     threads: int | None = None,
+    output: Path | str | None = None,
 ) -> Iterator[Choice]:
-    """Yield the choice of one segment after the other, for pipes."""
+    """Yield the choice of one segment after the other, as `choose_many` returns them, for pipes."""
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
     made = _rule(rule, metric, matrices is not None, batch_size, seed)
@@ -125,7 +92,21 @@ def iter_choose(
     evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
     texts = None if sources is None else read_texts(sources, "sources")
     others = None if references is None else read_lists(references, "references", num_samples)
-    return choose_each(made, samples, others, texts, evidence, threads)
+    choices = choose_each(made, samples, others, texts, evidence, threads)
+    return choices if output is None else _written(choices, output)
+
+
+@arguments_of(iter_choose)
+def choose_many(*lists: Any, **how: Any) -> Choices:
+    """Choose for many segments, as `choose` does for one; `output` is a file of JSON lines, written as it goes."""
+    return Choices(tuple(iter_choose(*lists, **how)))
+
+
+def _written(choices: Iterator[Choice], output: Path | str) -> Iterator[Choice]:
+    with atomic_writer(output) as stream:
+        for choice in choices:
+            stream.write(json_line(choice))
+            yield choice
 
 
 def _warn_of_raw_text(rule: Rule, lists: Iterator[Sequence[Any]]) -> Iterator[Sequence[Any]]:

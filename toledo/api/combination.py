@@ -20,11 +20,13 @@ from toledo.api.inputs import (
     ReferenceTexts,
     Runs,
     Texts,
+    arguments_of,
     name_systems,
     read_groups,
     read_texts,
     text_file,
 )
+from toledo.api.runs import RUN, begin_run
 from toledo.combination.combiner import DESCRIPTION, RESULT, Combiner
 from toledo.combination.features import Feature
 from toledo.combination.lines import (
@@ -42,7 +44,7 @@ from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
-from toledo.files import require_output_directory, require_readable
+from toledo.files import require_readable
 from toledo.forest.forest import Forest
 from toledo.formats.list_files import side_by_side
 from toledo.language_model.model import LanguageModel
@@ -55,7 +57,6 @@ from toledo.results import DECIMALS, Result, TableResult, table
 from toledo.settings import Named
 from toledo.weights import Weights
 
-RUN = "run"  # folder of finished stages
 BEST_TEXTS = 100  # that a rule looks at
 
 SystemOutputs: TypeAlias = Mapping[str, Texts | Lists] | Sequence[Texts | Lists]
@@ -96,7 +97,7 @@ class Combined(Result):
 
 @dataclass(frozen=True, eq=False)
 class Combination(TableResult):
-    """What each system is worth, and all that is needed to combine other outputs of the same systems."""
+    """The weights of systems, and everything needed to combine other outputs of the same systems."""
 
     combiner: Combiner
 
@@ -123,7 +124,7 @@ class Combination(TableResult):
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Combination:
-        """Find out what each system is worth, on segments with references.
+        """Learn the weight of each system from segments with references.
 
         Systems are texts or lists by name. Texts are raw, of this `language`, or `tokenized`. `lm_text` (a text, or
         files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias` (by
@@ -138,10 +139,11 @@ class Combination(TableResult):
         if RESULT in named:
             raise InputError(f"no system can be called {RESULT}", argument="systems", remedy="give it another name")
         models = ModelSources(language_models, _texts(lm_text, "lm_text"))
-        run = _begin(output, resume, threads, progress)
+        run = TuningRun(begin_run(output, resume, marker=DESCRIPTION), resume, threads, progress)
+        run.require_new()
         require_readable(*(one for one in language_models if isinstance(one, str | Path) and not Path(one).is_dir()))
         segments = list(_segments(named, list(named)))
-        groups = read_groups(references, [""] * len(segments))
+        groups = read_groups(references, len(segments), "systems")
         if sources is not None and (lines := len(read_texts(sources, "sources"))) != len(segments):
             raise length_error("systems", len(segments), "sources", lines)
         combiner = tune_lines(segments, groups, [*named], settings, models, run, functions)
@@ -149,23 +151,6 @@ class Combination(TableResult):
             combiner.save(output, keep=RUN)
             run.remove()
         return cls(combiner)
-
-    def run(
-        self,
-        systems: SystemOutputs,
-        *,
-        rule: Named[Rule] = "viterbi",
-        metric: Named[Metric] | None = None,
-        scale: float = 1.0,
-        size: int = BEST_TEXTS,
-        threads: int | None = None,
-    ) -> list[str]:
-        """Combine the outputs of the systems into one.
-
-        Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
-        found; a rule by name looks at the `size` best texts.
-        """
-        return list(self.iter_run(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads))
 
     def iter_run(
         self,
@@ -178,28 +163,29 @@ class Combination(TableResult):
         threads: int | None = None,
     ) -> Iterator[str]:
         """Combine segment by segment as `run` does, for pipes."""
-        chosen = _rule(rule, metric, scale, size)
-        return (line.text for line in self._lines(systems, chosen, scale, threads))
+        lines = self._lines(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads)
+        return (line.text for line in lines)
 
-    def decode(
-        self,
-        systems: SystemOutputs,
-        *,
-        rule: Named[Rule] = "viterbi",
-        metric: Named[Metric] | None = None,
-        scale: float = 1.0,
-        size: int = BEST_TEXTS,
-        threads: int | None = None,
-    ) -> list[Combined]:
+    @arguments_of(iter_run)
+    def run(self, systems: SystemOutputs, **how: Any) -> list[str]:
+        """Combine the outputs of the systems into one.
+
+        Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
+        found; a rule by name looks at the `size` best texts.
+        """
+        return list(self.iter_run(systems, **how))
+
+    @arguments_of(iter_run)
+    def decode(self, systems: SystemOutputs, **how: Any) -> list[Combined]:
         """Combine as `run` does, with scores, and with the systems that vote for each word."""
-        lines = self._lines(systems, _rule(rule, metric, scale, size), scale, threads)
+        lines = self._lines(systems, **how)
         return [
             Combined(line.text, line.combined.value, self._votes(line), segment) for segment, line in enumerate(lines)
         ]
 
     def forest(self, systems: SystemOutputs, *, threads: int | None = None) -> list[Forest]:
         """Return the lattice of each segment, with votes as base scores; `weights` are for its features."""
-        return [line.combined.forest for line in self._lines(systems, _rule(), 1.0, threads)]
+        return [line.combined.forest for line in self._lines(systems, threads=threads)]
 
     def show(
         self,
@@ -213,7 +199,7 @@ class Combination(TableResult):
         """Draw the confusion networks of some segments; `references` are one text, or several, to show beside them."""
         chosen = sorted(set(segments))
         beside = [read_texts(sources, "sources") if sources is not None else [], *_texts(references, "references")]
-        lines = list(self._lines(systems, _rule(), 1.0, threads, only=chosen))
+        lines = list(self._lines(systems, threads=threads, only=chosen))
         if len(lines) < len(chosen):
             remedy = "segments are counted from 0"
             raise InputError(f"there is no segment {chosen[len(lines)]}", argument="segments", remedy=remedy)
@@ -221,7 +207,7 @@ class Combination(TableResult):
         return network_page("Combined outputs", shown, self.shares, self.weights)
 
     def save(self, path: str | Path) -> None:
-        """Write a directory; one that is there already is replaced whole. Features that are functions are left out."""
+        """Write a directory; an older one is replaced. Features that are functions are left out."""
         self.combiner.save(path)
 
     @classmethod
@@ -231,27 +217,27 @@ class Combination(TableResult):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems."""
+        """Return the names of the systems."""
         return self.combiner.systems
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """What the vote of each system is worth."""
+        """Return the weight of each system's vote."""
         return self.combiner.second.weights.shares
 
     @property
     def weights(self) -> Weights:
-        """The weights of the features."""
+        """Return the weights of the features."""
         return self.combiner.second.weights.features
 
     @property
     def bleu(self) -> Mapping[str, float]:
-        """The BLEU of each system and of their combination on the tuning set."""
+        """Return the BLEU of each system and of their combination on the tuning set."""
         return self.combiner.bleu
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the outputs are combined."""
+        """Return how the outputs are combined."""
         settings = self.combiner.settings
         text = "tokenized" if settings.tokenized else f"language:{settings.language}"
         entropy = ",".join(f"{one:g}" for one in settings.entropy)
@@ -286,14 +272,15 @@ class Combination(TableResult):
     def _lines(
         self,
         systems: SystemOutputs,
-        rule: Rule,
-        scale: float,
-        threads: int | None,
+        *,
         only: Sequence[int] | None = None,
+        threads: int | None = None,
+        scale: float = 1.0,
+        **rule: Any,
     ) -> Iterator[CombinedLine]:
-        given = in_order(_named(systems), self.systems)
+        chosen, given = _rule(scale=scale, **rule), in_order(_named(systems), self.systems)
         segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
-        return combine_texts(self.combiner, segments, rule, scale, only=only, threads=threads)
+        return combine_texts(self.combiner, segments, chosen, scale, only=only, threads=threads)
 
     def _votes(self, line: CombinedLine) -> tuple[tuple[str, tuple[str, ...]], ...]:
         path = self.combiner.path(line.combined)
@@ -323,17 +310,6 @@ def combine(
     """
     combination = Combination.tune(*tune, threads=threads, **settings)
     return combination.run(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads)
-
-
-def _begin(output: str | Path | None, resume: bool, threads: int | None, progress: Progress) -> TuningRun:
-    if output is None:
-        if resume:
-            raise InputError("there is no run to continue", argument="resume", remedy="give `output`")
-        return TuningRun(None, False, threads, progress)
-    require_output_directory(output, DESCRIPTION, RUN)
-    run = TuningRun(Path(output) / RUN, resume, threads, progress)
-    run.require_new()
-    return run
 
 
 def _rule(
@@ -372,7 +348,7 @@ def _outputs(name: str, given: Any) -> Iterator[list[str]]:
     """Yield what a system says to each segment, best first."""
     argument = f"systems[{name!r}]"
     if isinstance(given, Runs):
-        raise InputError(f"{argument} has several runs", argument="systems", remedy="give each run a name of its own")
+        raise InputError(f"{argument} has several runs", argument="systems", remedy="give each run its own name")
     if isinstance(given, str | PathLike):
         yield from read_hypotheses(text_file(given, argument))
         return

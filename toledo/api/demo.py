@@ -5,16 +5,13 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from toledo.api.align import Alignments, align
 from toledo.api.combination import Combination
-from toledo.api.compare import compare
-from toledo.api.evaluate import evaluate
-from toledo.api.example_data import example_data
+from toledo.api.evaluate import compare, evaluate
 from toledo.api.model import Model
 from toledo.api.refine import refine
 from toledo.api.train import train
@@ -38,7 +35,7 @@ from toledo.reports.runs import SECONDS
 from toledo.reports.scores import ScoreTable, score_table
 from toledo.runs.checkpoint import write_json
 from toledo.runs.history import History
-from toledo.sample.corpus import ExampleData
+from toledo.sample.corpus import ExampleData, example_data
 from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.search import default_scale
 
@@ -87,29 +84,15 @@ def run_demo(
     return tour
 
 
-class _Common(TypedDict):
-    threads: int | None
-    progress: Progress
-
-
-@dataclass
 class _Steps:
     """The steps of the demo: each writes files, logs scores, and adds systems to compare."""
 
-    output: Path
-    data: ExampleData
-    threads: int | None
-    progress: Progress
-    systems: dict[str, list[str]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def common(self) -> _Common:
-        return {"threads": self.threads, "progress": self.progress}
-
-    @property
-    def dev(self) -> tuple[list[str], tuple[list[str], ...]]:
-        return self.data.tune.sources, self.data.tune.references
+    def __init__(self, output: Path, data: ExampleData, threads: int | None, progress: Progress) -> None:
+        self.output, self.data, self.threads, self.progress = output, data, threads, progress
+        self.common: dict[str, Any] = {"threads": threads, "progress": progress}
+        self.dev = data.tune.sources, data.tune.references
+        self.systems: dict[str, list[str]] = {}
+        self.seconds: dict[str, float] = {}
 
     def run(self, trained: Callable[[], None]) -> Tour:
         output = self.output
@@ -148,10 +131,9 @@ class _Steps:
         self.systems[what], self.seconds[what] = list(texts), working_seconds() - began
         (self.output / file).parent.mkdir(parents=True, exist_ok=True)
         write_lines(self.output / file, texts)
-        found = evaluate(
-            texts, self.data.test.references, tokenize="none", interval=None, threads=self.threads
-        ).scores.values()
-        log.info("   %s: %s", what, ", ".join(f"{one.name} {one.score:.2f}" for one in found))
+        found = evaluate(texts, self.data.test.references, tokenize="none", interval=None, threads=self.threads)
+        scores = ", ".join(f"{one.name} {one.score:.2f}" for one in found.scores.values())
+        log.info("   %s: %s", what, scores)
         return self.systems[what]
 
     def compare(self, systems: Mapping[str, list[str]], file: str, prefix: str = "") -> ScoreTable:
@@ -212,10 +194,9 @@ class _Steps:
         for number in range(1, SYSTEMS + 1):
             began, name = working_seconds(), f"third {number}"
             part = slice(number - 1, None, SYSTEMS)
-            train(
-                text.sources[part], text.targets[part], output=folder / f"third-{number}", **self.common,
-            )  # fmt: skip
-            model = Model.load(folder / f"third-{number}").with_weights(tuned.weights)
+            directory = folder / f"third-{number}"
+            train(text.sources[part], text.targets[part], output=directory, **self.common)
+            model = Model.load(directory).with_weights(tuned.weights)
             dev[name], test[name] = (self.translate(model, one.sources) for one in (self.data.tune, self.data.test))
             self.note(f"combine, {name} alone", test[name], began, f"combination/third-{number}.out")
         began = working_seconds()
@@ -233,15 +214,10 @@ class _Steps:
         """Translate whole documents, with a model of consistency."""
         began, text, folder = working_seconds(), self.data.test, self.output / "documents"
         folder.mkdir(exist_ok=True)
+        search: dict[str, Any] = {"accept": COOLING, "steps": STEPS, "record": "logarithmic", **self.common}
+        models, ids = {"consistency": CONSISTENCY}, text.document_ids
         found = model.translate_document(
-            text.sources,
-            document_ids=text.document_ids,
-            document_models={"consistency": CONSISTENCY},
-            accept=COOLING,
-            steps=STEPS,
-            record="logarithmic",
-            references=text.references,
-            **self.common,
+            text.sources, document_ids=ids, document_models=models, references=text.references, **search
         )
         found.write_trace(folder / "trace.jsonl")
         self.note("documents, consistency", found.texts, began, "documents/test.out")

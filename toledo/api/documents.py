@@ -278,28 +278,26 @@ def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -
 def _read(sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None) -> DocumentText:
     """Read documents from files in any form, or from texts."""
     files = _reference_files(references)
-    if isinstance(sources, str | PathLike):
-        if files is not None and (document_ids is None or isinstance(document_ids, str | PathLike)):
-            return read_documents(sources, files, document_ids)
-        if is_markup(sources) and document_ids is not None:
-            raise InputError("has documents of its own", file=sources, remedy="leave `document_ids` out")
-    if isinstance(sources, str | PathLike) and is_markup(sources):
-        text = read_documents(sources)
+    file = sources if isinstance(sources, str | Path) else None
+    if file is not None and files is not None and (document_ids is None or isinstance(document_ids, str | PathLike)):
+        return read_documents(file, files, document_ids)
+    if file is not None and is_markup(file):
+        if document_ids is not None:
+            raise InputError("has documents of its own", file=file, remedy="leave `document_ids` out")
+        text = read_documents(file)
     else:
         lines = read_texts(sources, "sources")
         if not lines:
             raise InputError("sources is empty", argument="sources", remedy="give one text or more")
         ids = [""] * len(lines) if document_ids is None else read_texts(document_ids, "document_ids")
         read_ids(ids, len(lines))
-        segments = [
-            Segment(number, tuple(split_words(line)), (), name)
-            for number, (line, name) in enumerate(zip(lines, ids, strict=True))
-        ]
-        text = DocumentText(documents_of(segments))
+        numbered = enumerate(zip(lines, ids, strict=True))
+        parts = [Segment(number, tuple(split_words(line)), (), name) for number, (line, name) in numbered]
+        text = DocumentText(documents_of(parts))
     if references is None:
         return text
-    every = [" ".join(part.words) for document in text.documents for part in document.segments]
-    return with_references(text, read_groups(references, every))
+    segments = sum(len(document.segments) for document in text.documents)
+    return with_references(text, read_groups(references, segments, "sources"))
 
 
 def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | None:
@@ -315,7 +313,7 @@ def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | No
 
 def _read_or_draw(
     path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, seed: int
-) -> DocumentText:  # fmt: skip
+) -> DocumentText:
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
         log.info("%s: taken as the reference", path)
@@ -366,37 +364,24 @@ def _document_models(
     model: PhraseModel, given: DocumentModels, space: Space | None
 ) -> tuple[tuple[Any, ...], dict[str, float]]:
     """Return document models with their weights: those of the model, and those that are given."""
-    known = _sentence_features(model)
-    made = {name: (name, value) for name, value in model.weights.items() if name not in known}
-    for named, value in given.items():
-        name = named.removeprefix(PREFIX) if isinstance(named, str) else named
-        if name == SEMANTIC.removeprefix(PREFIX):
-            made[SEMANTIC] = SEMANTIC, value
-            continue
-        one = MODELS.make(name)
-        made[one.name] = one, value
+    known, names = _sentence_features(model), dict[Any, float]()
+    for named, value in [*((name, one) for name, one in model.weights.items() if name not in known), *given.items()]:
+        names[named.removeprefix(PREFIX) if isinstance(named, str) else named] = value
+    made, semantic = dict[str, tuple[Any, float]](), SEMANTIC.removeprefix(PREFIX)
+    for name, value in names.items():
+        if name == semantic and space is None:
+            raise InputError(
+                "the document model semantic needs word vectors",
+                remedy="train a semantic space (toledo document semantic-space), and give `semantic_space`",
+            )
+        one = SemanticModel(space) if name == semantic else MODELS.make(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            remedy = "every weight must be a finite number"
+            raise InputError(f"the weight of {one.name} is {value!r}", argument="document_models", remedy=remedy)
+        made[one.name] = one, float(value)
     if space is not None and SEMANTIC not in made:
         raise InputError("no document model uses the semantic space", remedy="add the document model semantic")
-    models = []
-    for one, value in made.values():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise InputError(f"the weight of {one if isinstance(one, str) else one.name} is {value!r}",
-                             argument="document_models", remedy="every weight must be a finite number")  # fmt: skip
-        models.append(_with_space(space) if one == SEMANTIC else _by_name(one) if isinstance(one, str) else one)
-    return tuple(models), {name: float(value) for name, (_, value) in made.items()}
-
-
-def _by_name(feature: str) -> Any:
-    return MODELS.make(feature.removeprefix(PREFIX))
-
-
-def _with_space(space: Space | None) -> SemanticModel:
-    if space is None:
-        raise InputError(
-            "the document model semantic needs word vectors",
-            remedy="train a semantic space (toledo document semantic-space), and give `semantic_space`",
-        )
-    return SemanticModel(space)
+    return tuple(one for one, _ in made.values()), {name: value for name, (_, value) in made.items()}
 
 
 def _finish(

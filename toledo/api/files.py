@@ -1,27 +1,37 @@
-"""Read and write sentence pairs, lists, forests and documents."""
+"""Read and write sentence pairs, lists, forests and documents; write models for Moses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+import numpy as np
 
-from toledo.api.inputs import Sample
+from toledo.api.inputs import Sample, Texts
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines, write_lines
+from toledo.files import display_name, read_lines, require_output, require_output_directory, write_lines
 from toledo.forest.forest import Forest
-from toledo.formats import forest_files
+from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
 from toledo.formats.forest_files import Conversion, SegmentForest
 from toledo.formats.hypotheses import Entry, NBestList
 from toledo.formats.list_files import OutputFormat, read_outputs
+from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
+from toledo.language_model.arpa import write_arpa
+from toledo.model import PhraseModel
+from toledo.phrases.pruning import filter_for
+from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.settings import unknown_name
-from toledo.text.vocabulary import split_words
+from toledo.text.corpus import ParallelCorpus, encode_texts, read_parallel
+from toledo.text.vocabulary import Vocabulary, split_words
+
+Pairs: TypeAlias = str | Path | Iterable[tuple[str, str]]
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
@@ -77,6 +87,39 @@ def _translation(line: str) -> dict[str, Any]:
         return {}
     inner = found.get("translation", found) if isinstance(found, dict) else {}
     return inner if isinstance(inner, dict) else {}
+
+
+def encode_pairs(
+    sources: Texts | Pairs, targets: Texts | None, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+) -> ParallelCorpus:
+    """Encode sources and their targets, or pairs if there are no targets; vocabularies given grow by new words."""
+    vocabularies = vocabularies or (Vocabulary(), Vocabulary())
+    if isinstance(sources, str | Path) and isinstance(targets, str | Path):
+        return read_parallel(sources, targets, vocabularies)
+    if targets is None:
+        pairs = read_pairs(sources) if isinstance(sources, str | Path) else list(sources)
+        sources, targets = _columns(pairs)
+    source = encode_texts(sources, vocabularies[0], "sources")  # type: ignore[arg-type]
+    target = encode_texts(targets, vocabularies[1], "targets")
+    if len(source) != len(target):
+        raise InputError(
+            f"sources has {len(source)} segments, targets {len(target)}",
+            argument="targets",
+            remedy="text i of both must belong together",
+        )
+    return ParallelCorpus(source, target, *vocabularies, np.arange(1, len(source) + 1))
+
+
+def _columns(pairs: list[Any]) -> tuple[list[str], list[str]]:
+    for place, pair in enumerate(pairs):
+        if isinstance(pair, str) or len(pair) != 2:
+            raise InputError(
+                f"sources[{place}] is {pair!r}, which is not a pair",
+                argument="sources",
+                segment=place,
+                remedy="give `targets`, or pairs of source and target",
+            )
+    return [source for source, _ in pairs], [target for _, target in pairs]
 
 
 def read_lists(
@@ -157,3 +200,40 @@ def write_documents(
         return
     texts = [[" ".join(segment.words) for segment in document.segments] for document in documents.documents]
     write_translations(path, documents, texts, kind="source")
+
+
+def export_moses(
+    model: str | Path | PhraseModel,
+    output: str | Path | None = None,
+    *,
+    phrase_table: str | Path | None = None,
+    reordering_table: str | Path | None = None,
+    language_model: str | Path | None = None,
+    filter: Texts | None = None,  # noqa: A002
+    progress: Progress = silent,
+) -> None:
+    """Write a model in Moses' formats: as the directory `output` with moses.ini, or single
+
+    With `filter`, only phrase pairs whose source phrase occurs in these texts are written.
+    """
+    files = [path for path in (phrase_table, reordering_table, language_model) if path is not None]
+    if output is None and not files:
+        raise InputError("nothing to export", remedy="give `output`, or name a file to write")
+    if output is not None:
+        require_output_directory(output, moses_model.INI)
+    for path in files:
+        require_output(path)
+    loaded = model if isinstance(model, PhraseModel) else PhraseModel.load(model)
+    if language_model is not None and not loaded.language_models:
+        raise InputError("the model has no language model", remedy="export something else")
+    if filter is not None:
+        text = encode_texts(filter, loaded.source_vocabulary, "filter", grow=False)
+        loaded = replace(loaded, table=filter_for(loaded.table, text), sparse=None)
+    if output is not None:
+        moses_model.export_model(loaded, output, progress)
+    if phrase_table is not None:
+        write_phrase_table(phrase_table, loaded.table, progress)
+    if reordering_table is not None:
+        write_reordering_table(reordering_table, loaded.table, progress)
+    if language_model is not None:
+        write_arpa(language_model, loaded.language_models[0], loaded.target_vocabulary, progress)

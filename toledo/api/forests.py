@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -28,15 +28,16 @@ FeatureWeights = Mapping[str, float] | None
 
 
 @dataclass(frozen=True)
-class _View(Result):
-    """What was found of a segment, and the weights that score its features."""
+class SegmentsView(Result):
+    """A line for each segment; the first segment is the one to draw, with `weights` that score its features."""
 
-    found: SegmentForest
+    first: SegmentForest
     weights: FeatureWeights
+    rows: tuple[tuple[int, Summary], ...]
 
     def draw(self, *, svg: Path | None = None, dot: Path | None = None, prune_below: float = 0.0) -> None:
         """Draw the segment as SVG or for Graphviz, without edges that are less probable than `prune_below`."""
-        found, scores = self.found, score_with(self.found, self.weights)
+        found, scores = self.first, score_with(self.first, self.weights)
         if not 0 <= prune_below <= 1:
             raise InputError(f"prune_below is {prune_below}: expected a probability", argument="prune_below")
         if prune_below:
@@ -47,13 +48,33 @@ class _View(Result):
                 with atomic_writer(path) as stream:
                     stream.write(drawing(found.forest, scores))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return sizes and entropies of all segments, ready for JSON."""
+        return {"segments": [_summary_dict(*row) for row in self.rows]}
+
+    def __str__(self) -> str:
+        rows = [["segment", "nodes", "edges", "derivations", "entropy", "score", "best translation"]]
+        rows += [[str(segment), *_cells(summary)] for segment, summary in self.rows[:ROWS]]
+        summaries, count = [summary for _, summary in self.rows], len(self.rows)
+        edges = sum(summary.edges for summary in summaries) / count
+        entropy = sum(summary.entropy for summary in summaries) / count
+        empty = sum(summary.best is None for summary in summaries)
+        more = f"… and {count - ROWS:,} more. " if count > ROWS else ""
+        without = f", {empty:,} without a derivation" if empty else ""
+        means = f"on average {edges:.1f} edges, {entropy:.2f} nats of entropy."
+        return "\n".join([*table(rows, left=[6]), f"{more}{count:,} segments{without}; {means}"])
+
 
 @dataclass(frozen=True)
-class SegmentView(_View):
+class SegmentView(SegmentsView):
     """One segment with its best derivations."""
 
-    summary: Summary
     nbest: tuple[Derivation, ...]
+
+    @property
+    def summary(self) -> Summary:
+        """Return sizes, entropy and the best derivation."""
+        return self.rows[0][1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return sizes, entropy and derivations, ready for JSON."""
@@ -66,7 +87,7 @@ class SegmentView(_View):
             }
             for one in self.nbest
         ]
-        return {**_summary_dict(self.found.segment, self.summary), "nbest": derivations}
+        return {**_summary_dict(*self.rows[0]), "nbest": derivations}
 
     def __str__(self) -> str:
         parts = [self._overview()]
@@ -75,10 +96,10 @@ class SegmentView(_View):
         return "\n\n".join(parts)
 
     def _overview(self) -> str:
-        forest, summary = self.found.forest, self.summary
+        forest, summary = self.first.forest, self.summary
         sparse = f" and {len(forest.sparse.names)} sparse" if forest.sparse else ""
         return (
-            f"Segment {self.found.segment}: {summary.nodes:,} nodes, {summary.edges:,} edges, "
+            f"Segment {self.first.segment}: {summary.nodes:,} nodes, {summary.edges:,} edges, "
             f"{_count(summary.log10_derivations)} derivations, {len(forest.feature_names)} dense{sparse} features\n"
             f"Scores: {self._score_source()}. Entropy {summary.entropy:.4f} nats, "
             f"log partition {summary.log_partition:.4f}"
@@ -87,11 +108,11 @@ class SegmentView(_View):
     def _score_source(self) -> str:
         if self.weights is not None:
             return "features times the given weights"
-        if self.found.weights:
+        if self.first.weights:
             return "features times the scales of the file"
-        if self.found.weights is not None:
+        if self.first.weights is not None:
             return "model scores of the file"
-        return "all 0, there are no weights" if self.found.forest.base is None else "base scores, there are no weights"
+        return "all 0, there are no weights" if self.first.forest.base is None else "base scores, there are no weights"
 
     def _translations(self) -> str:
         rows = [["", "score", "probability", "translation"]]
@@ -101,7 +122,7 @@ class SegmentView(_View):
         return "\n".join(table(rows, left=[3]))
 
     def _features(self) -> str:
-        chosen = (self.found.weights if self.weights is None else self.weights) or {}
+        chosen = (self.first.weights if self.weights is None else self.weights) or {}
         names = list(dict.fromkeys(name for one in self.nbest for name in one.features))
         rows = [["feature", *(["weight"] if chosen else []), *map(str, range(1, len(self.nbest) + 1))]]
         for name in names[:MOST_FEATURES]:
@@ -111,81 +132,43 @@ class SegmentView(_View):
         return "\n".join([*table(rows, left=[0]), *more])
 
 
-@dataclass(frozen=True)
-class SegmentsView(_View):
-    """A line for each segment; the first one is that to draw."""
+def show_forests(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    weights: FeatureWeights = None,
+    plf_values: Values = "probabilities",
+    segment: int | None = None,
+    nbest: int = 5,
+) -> SegmentsView:
+    """Look at one segment of a file, with its `nbest` derivations, or at all if there are several and none is named.
 
-    rows: tuple[tuple[int, Summary], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return sizes and entropies of all segments, ready for JSON."""
-        return {"segments": [_summary_dict(*row) for row in self.rows]}
-
-    def __str__(self) -> str:
-        rows = [["segment", "nodes", "edges", "derivations", "entropy", "score", "best translation"]]
-        rows += [[str(segment), *_cells(summary)] for segment, summary in self.rows[:ROWS]]
-        return "\n".join([*table(rows, left=[6]), self._totals()])
-
-    def _totals(self) -> str:
-        summaries = [summary for _, summary in self.rows]
-        edges = sum(summary.edges for summary in summaries) / len(summaries)
-        entropy = sum(summary.entropy for summary in summaries) / len(summaries)
-        empty = sum(summary.best is None for summary in summaries)
-        more = f"… and {len(summaries) - ROWS:,} more. " if len(summaries) > ROWS else ""
-        without = f", {empty:,} without a derivation" if empty else ""
-        return (
-            f"{more}{len(summaries):,} segments{without}; on average {edges:.1f} edges, {entropy:.2f} nats of entropy."
-        )
-
-
-@dataclass(frozen=True)
-class ForestFile:
-    """Forests of a file; `weights` score their features, by default what the file says about scores."""
-
-    path: str | Path
-    format: str | None = None
-    weights: FeatureWeights = None
-    plf_values: Values = "probabilities"
-
-    def show(self, segment: int | None = None, nbest: int = 5) -> SegmentView | SegmentsView:
-        """Look at one segment, or at all of them if there are several and none is named."""
-        if nbest < 0:
-            raise InputError(f"nbest is {nbest}: expected int of at least 0", argument="nbest")
-        if segment is not None:
-            return self._view(self.segment(segment), nbest)
-        found = iter(self)
-        first = list(islice(found, 2))
-        if not first:
-            raise self._no_segments()
-        if len(first) == 1:
-            return self._view(first[0], nbest)
-        rows = ((one.segment, summarise(one.forest, score_with(one, self.weights))) for one in chain(first, found))
-        return SegmentsView(first[0], self.weights, tuple(rows))
-
-    def segment(self, segment: int) -> SegmentForest:
-        """Return one segment, counted from 0."""
-        seen = 0
-        for seen, found in enumerate(self, start=1):
-            if seen == segment + 1:
-                return found
-        if not seen:
-            raise self._no_segments()
-        there = f"there are {seen}, from 0 to {seen - 1}" if seen > 1 else "there is only segment 0"
-        raise InputError(f"no segment {segment}: {there}", file=display_name(self.path), remedy="name one of these")
-
-    def __iter__(self) -> Iterator[SegmentForest]:
-        form = guess_format(self.path) if self.format is None else named_format(self.format)
-        scored = self.weights is None
-        return read_forests(self.path, form, model_scores=scored, plf_values=self.plf_values)
-
-    def _view(self, found: SegmentForest, nbest: int) -> SegmentView:
-        scores = score_with(found, self.weights)
-        best = tuple(islice(k_best(found.forest, scores), nbest))
-        return SegmentView(found, self.weights, summarise(found.forest, scores), best)
-
-    def _no_segments(self) -> InputError:
+    `weights` score the features, by default what the file says about scores.
+    """
+    if nbest < 0:
+        raise InputError(f"nbest is {nbest}: expected int of at least 0", argument="nbest")
+    form = guess_format(path) if format is None else named_format(format)
+    found = read_forests(path, form, model_scores=weights is None, plf_values=plf_values)
+    seen, first = 0, list[SegmentForest]()
+    for seen, one in enumerate(found, start=1):
+        if segment is None or seen == segment + 1:
+            first.append(one)
+        if len(first) == (2 if segment is None else 1):
+            break
+    if not seen:
         remedy = "name a file with forests, lattices or lists"
-        return InputError("there are no segments", file=display_name(self.path), remedy=remedy)
+        raise InputError("there are no segments", file=display_name(path), remedy=remedy)
+    if not first:
+        there = f"there are {seen}, from 0 to {seen - 1}" if seen > 1 else "there is only segment 0"
+        remedy = "name one of these"
+        raise InputError(f"no segment {segment}: {there}", file=display_name(path), remedy=remedy)
+    if segment is None and len(first) > 1:
+        rows = ((one.segment, summarise(one.forest, score_with(one, weights))) for one in chain(first, found))
+        return SegmentsView(first[0], weights, tuple(rows))
+    one = first[0]
+    scores = score_with(one, weights)
+    summary, best = summarise(one.forest, scores), tuple(islice(k_best(one.forest, scores), nbest))
+    return SegmentView(one, weights, ((one.segment, summary),), best)
 
 
 def _cells(summary: Summary) -> list[str]:

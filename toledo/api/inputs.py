@@ -1,14 +1,16 @@
 """What functions accept, read in one place: texts, references, systems and lists, from Python or from files.
 
-Errors name the argument and the segment; what is no text at all is a `TypeError` with its place.
+Errors name the argument and the segment; a value that is not a text is a `TypeError` with its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ from toledo.results import Hypothesis
 from toledo.settings import Named, parse_named
 from toledo.text.corpus import as_text, describe_value
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Texts: TypeAlias = Iterable[str] | Path | str
 ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
@@ -43,6 +47,24 @@ class Runs:
 
     def __repr__(self) -> str:
         return f"Runs({len(self.texts)} runs)"
+
+
+def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Give a function the parameters of another one, for its callers, `help` and type checkers alike."""
+
+    def decorate(function: Callable[..., T]) -> Callable[P, T]:
+        result = inspect.signature(function).return_annotation
+        signature = inspect.signature(other).replace(return_annotation=result)
+
+        @wraps(function)
+        def call(*given: P.args, **named: P.kwargs) -> T:
+            signature.bind(*given, **named)  # a TypeError for a misspelt name
+            return function(*given, **named)
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call
+
+    return decorate
 
 
 def read_texts(texts: Texts, argument: str) -> list[str]:
@@ -75,33 +97,41 @@ def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
     return np.array([numbers[one] for one in ids], np.int64)
 
 
-def read_groups(references: ReferenceTexts, hypotheses: Sequence[str]) -> Groups:
-    """Return the references of each segment, from any shape or from files."""
-    segments = len(hypotheses)
-    if isinstance(references, str | PathLike):
-        return read_references(read_texts(references, "references"), segments)
-    if isinstance(references, GivenReferences):
-        return read_references(references, segments)
-    if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable):
+def read_groups(references: ReferenceTexts, segments: int, of: str = "hypotheses") -> Groups:
+    """Return the references of each segment, from any shape or from files; `of` is the argument with the segments."""
+    if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable | PathLike | GivenReferences):
         raise TypeError(f"references is {describe_value(references)}, expected texts")
-    items = list(references)
+    given: Any = references
+    if isinstance(references, str | PathLike):
+        given = read_texts(references, "references")
+    elif not isinstance(references, GivenReferences):
+        given = _without_files(list(references), segments, of)
+    try:
+        return read_references(given, segments)
+    except InputError as error:
+        message = error.message.replace("hypotheses has", f"{of} has")
+        raise InputError(message, argument=error.argument, segment=error.segment, remedy=error.remedy) from None
+
+
+def _without_files(items: list[Any], segments: int, of: str) -> list[Any] | GivenReferences:
+    """Return items of references, or the texts of files that they name."""
     if items and all(isinstance(item, PathLike) for item in items):
-        texts = [read_texts(Path(item), "references") for item in items]  # type: ignore[arg-type]
+        texts = [read_texts(Path(item), "references") for item in items]
         for lines in texts:
             if len(lines) != segments:
-                raise length_error("hypotheses", segments, "references", len(lines))
-        return read_references(GivenReferences.per_set(texts), segments)
+                raise length_error(of, segments, "references", len(lines))
+        return GivenReferences.per_set(texts)
     if len(items) != segments and items and all(isinstance(item, str) and _is_file(item) for item in items):
         listed = ", ".join(f"Path({item!r})" for item in items[:2])
         raise InputError(
-            f"hypotheses has {segments} segments, references {len(items)} texts, which name files",
+            f"{of} has {segments} segments, references {len(items)} texts, which name files",
             argument="references",
             remedy=f"strings in a list are texts; for files pass [{listed}]",
         )
     for place, item in enumerate(items):
         if item is not None and (isinstance(item, bytes | int | float) or not isinstance(item, Iterable)):
             raise TypeError(f"references[{place}] is {describe_value(item)}, expected str")
-    return read_references(items, segments)
+    return items
 
 
 def read_systems(systems: Systems) -> list[SystemTexts]:
@@ -187,9 +217,9 @@ def make_metrics(
         overrides: dict[str, Any] = {}
         if isinstance(one, str) and parse_named(one)[0] in METRICS:
             target, settings = METRICS.get(parse_named(one)[0]), parse_named(one)[1]
-            wanted = {"tokenize": tokenize, "lowercase": lowercase or None}
+            chosen = {"tokenize": tokenize, "lowercase": lowercase or None}
             known = getattr(target, "__dataclass_fields__", {})
-            overrides = {k: v for k, v in wanted.items() if v is not None and k in known and k not in settings}
+            overrides = {k: v for k, v in chosen.items() if v is not None and k in known and k not in settings}
         metric = METRICS.make(one, **overrides)
         key = parse_named(one)[0].lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
         found[key if key not in found else str(one)] = metric

@@ -7,51 +7,90 @@ model.translate(lines, rule="mbr")
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, overload
 
-from toledo.api.decoding import (
-    DEFAULT_RULE,
-    DecodeArguments,
-    Decoding,
-    GivenWeights,
-    OneOrMany,
-    SearchArguments,
-    WeightArguments,
-    make_search,
-    read_many,
-    read_sentences,
-    reweighted,
-)
-from toledo.api.exchange import export_moses, import_docent, import_moses
-from toledo.api.inputs import ReferenceTexts, Texts
+from toledo.api.files import export_moses
+from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
 from toledo.compiled.kernels import map_chunks
-from toledo.consensus.rule import Rule, check_scale, make_rule, rule_text
+from toledo.consensus.rule import Rule, check_scale, make_rule, make_search_rule, rule_text
 from toledo.errors import InputError, ModelError
 from toledo.forest.forest import Forest
 from toledo.forest.pruning import prune_to_density
+from toledo.formats.docent import import_docent, read_docent_config
 from toledo.formats.hypotheses import Entry, nbest_list
+from toledo.formats.moses_model import import_model
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
 from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
+from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.gibbs.search import GibbsSearch
-from toledo.search.settings import Beam, Gibbs, SearchKind
+from toledo.search.itg import log_unused_weights
+from toledo.search.search import Search
+from toledo.search.settings import SEARCHES, Beam, Gibbs, SearchKind
 from toledo.search.weighted_model import as_given
 from toledo.settings import Named
+from toledo.text.vocabulary import split_words
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
+from toledo.tuning.initial import known_features, load_weights, require_known
 from toledo.weights import Weights
 
 if TYPE_CHECKING:
     from toledo.api.documents import OracleOptions, TranslateDocumentOptions
 
+log = logging.getLogger(__name__)
+
 LINES_AT_ONCE = 64  # of an iterator of texts
 SEGMENTS_AT_ONCE = 4
+DEFAULT_RULE = "viterbi"
+SPARSE_REMEDY = "these are sparse features; use the model that was tuned"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+OneOrMany: TypeAlias = str | Path | Iterable[str]
+GivenWeights: TypeAlias = Weights | Mapping[str, float] | Path | str
+
+
+class OneOrManyMethod(Protocol[P, T]):
+    """A method of one text, which gives one result, and of several texts or a file, which give a list."""
+
+    @overload
+    def __call__(self, sources: str, *arguments: P.args, **named: P.kwargs) -> T: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, sources: Path | Iterable[str], *arguments: P.args, **named: P.kwargs) -> list[T]: ...
+
+
+def one_or_many(method: Callable[Concatenate[Any, Any, P], list[T]]) -> OneOrManyMethod[P, T]:
+    """Let a method of a list of texts return one result for one text."""
+
+    @wraps(method)
+    def call(self: Any, sources: OneOrMany, *arguments: P.args, **named: P.kwargs) -> Any:
+        found = method(self, sources, *arguments, **named)
+        return found[0] if isinstance(sources, str) else found
+
+    return cast(OneOrManyMethod[P, T], call)
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a model translates; None stands for the default of the model."""
+
+    rule: Named[Rule] | None = None
+    metric: Named[Metric] | None = None
+    scale: float | None = None
+    search: Named[SearchKind] = "beam"
+    weights: GivenWeights | None = None
+    seed: int = 1
+    threads: int | None = None
+    progress: Progress = silent
 
 
 class Model:
@@ -87,14 +126,11 @@ class Model:
         reordering_table: str | Path | None = None,
         progress: Progress = silent,
     ) -> Model:
-        """Make a model from Moses' files; files given here replace those that a moses.ini names."""
-        read = import_moses(
-            ini,
-            phrase_table=phrase_table,
-            language_models=language_models,
-            reordering_table=reordering_table,
-            progress=progress,
-        )
+        """Make a model from Moses' files; files given here replace those that a moses.ini names.
+
+        Without a moses.ini, weights are Moses' defaults.
+        """
+        read = import_model(phrase_table, language_models, reordering_table, ini, progress)
         return cls(read, Path(ini or phrase_table or "").stem)
 
     @classmethod
@@ -107,22 +143,25 @@ class Model:
         progress: Progress = silent,
     ) -> Model:
         """Make a model from a configuration of Docent."""
-        read = import_docent(config, phrase_table=phrase_table, language_models=language_models, progress=progress)
+        configuration = read_docent_config(config)
+        for note in configuration.notes:
+            log.warning("%s: %s", config, note)
+        read = import_docent(configuration, Path(config).parent, phrase_table, language_models, progress)
         return cls(read, Path(config).stem)
 
     @property
     def weights(self) -> Weights:
-        """The weights of the features."""
+        """Return the weights of the features."""
         return self.phrase_model.weights
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the features, without sparse ones."""
+        """Return the names of the features, without sparse ones."""
         return self.phrase_model.feature_names
 
     @property
     def signature(self) -> str:
-        """What this model is, in one line."""
+        """Return what this model is, in one line."""
         return self.phrase_model.signature
 
     def __repr__(self) -> str:
@@ -144,64 +183,6 @@ class Model:
         hint = ": did you mean translate?" if name in ("predict", "generate") else ""
         raise AttributeError(f"'Model' object has no attribute {name!r}{hint}")
 
-    @overload
-    def translate(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeArguments]
-    ) -> str: ...
-    @overload
-    def translate(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[str]: ...
-
-    def translate(
-        self,
-        sources: OneOrMany,
-        *,
-        rule: Named[Rule] | None = None,
-        metric: Named[Metric] | None = None,
-        scale: float | None = None,
-        search: Named[SearchKind] = "beam",
-        weights: GivenWeights | None = None,
-        seed: int = 1,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> str | list[str]:
-        """Translate texts; unknown words are copied.
-
-        `rule` chooses among what the `search` has found, by default the rule of the model. `scale` is the factor of
-        scores before they become probabilities, `metric` that of the rule.
-        """
-        how = Decoding(rule, metric, scale, search, weights, seed)
-        translator = self.translator(how, threads=threads, progress=progress)
-        lines = translator.lines(read_sentences(sources))
-        translator.report()
-        return lines[0] if isinstance(sources, str) else lines
-
-    @overload
-    def decode(  # type: ignore[overload-overlap]
-        self, sources: str, **how: Unpack[DecodeArguments]
-    ) -> Translated: ...
-    @overload
-    def decode(self, sources: Path | Iterable[str], **how: Unpack[DecodeArguments]) -> list[Translated]: ...
-
-    def decode(
-        self,
-        sources: OneOrMany,
-        *,
-        rule: Named[Rule] | None = None,
-        metric: Named[Metric] | None = None,
-        scale: float | None = None,
-        search: Named[SearchKind] = "beam",
-        weights: GivenWeights | None = None,
-        seed: int = 1,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Translated | list[Translated]:
-        """Translate texts, as `translate` does, and return everything that was decided."""
-        how = Decoding(rule, metric, scale, search, weights, seed)
-        translator = self.translator(how, forests=True, threads=threads, progress=progress)
-        found = list(_results(translator, read_sentences(sources)))
-        translator.report()
-        return found[0] if isinstance(sources, str) else found
-
     def iter_translate(
         self,
         sources: Path | Iterable[str],
@@ -213,9 +194,10 @@ class Model:
         weights: GivenWeights | None = None,
         seed: int = 1,
         threads: int | None = None,
+        progress: Progress = silent,
     ) -> Iterator[str]:
-        """Yield one translation after the other, for texts that need not all be there yet."""
-        translator = self.translator(Decoding(rule, metric, scale, search, weights, seed), threads=threads)
+        """Yield one translation after the other, as `translate` returns them, for texts that come one by one."""
+        translator = self.translator(Decoding(rule, metric, scale, search, weights, seed, threads, progress))
         if isinstance(sources, Path):
             yield from (found.line for block in translator.blocks(str(sources)) for found in block)
         else:
@@ -224,15 +206,29 @@ class Model:
                 yield from translator.lines(read_sentences(block))
         translator.report()
 
-    @overload
-    def nbest(  # type: ignore[overload-overlap]
-        self, sources: str, size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
-    ) -> list[Hypothesis]: ...
-    @overload
-    def nbest(
-        self, sources: Path | Iterable[str], size: int = ..., *, distinct: bool = ..., **how: Unpack[SearchArguments]
-    ) -> list[list[Hypothesis]]: ...
+    @one_or_many
+    @arguments_of(iter_translate)
+    def translate(self, sources: OneOrMany, **how: Any) -> list[str]:
+        """Translate texts; unknown words are copied.
 
+        `rule` chooses among what the `search` has found, by default the rule of the model. `scale` is the factor of
+        scores before they become probabilities, `metric` that of the rule.
+        """
+        translator = self.translator(Decoding(**how))
+        lines = translator.lines(read_sentences(sources))
+        translator.report()
+        return lines
+
+    @one_or_many
+    @arguments_of(iter_translate)
+    def decode(self, sources: OneOrMany, **how: Any) -> list[Translated]:
+        """Translate texts, as `translate` does, and return everything that was decided."""
+        translator = self.translator(Decoding(**how), forests=True)
+        found = list(_results(translator, read_sentences(sources)))
+        translator.report()
+        return found
+
+    @one_or_many
     def nbest(
         self,
         sources: OneOrMany,
@@ -244,8 +240,8 @@ class Model:
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> list[Hypothesis] | list[list[Hypothesis]]:
-        """Return the best derivations of each source, or the best texts if they are to be `distinct`."""
+    ) -> list[list[Hypothesis]]:
+        """Return the best derivations of each source, or the best `distinct` texts."""
         _require_size(size)
         made = self.translator(Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed)).search
         sentences, table = read_sentences(sources), None if isinstance(made, GibbsSearch) else made.model.table
@@ -259,18 +255,9 @@ class Model:
             return [[_hypothesis(entry, words) for entry in some.entries] for some, words in pairs]
 
         parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads)
-        found = [one for part in parts for one in part]
-        return found[0] if isinstance(sources, str) else found
+        return [one for part in parts for one in part]
 
-    @overload
-    def forest(  # type: ignore[overload-overlap]
-        self, sources: str, *, density: float | None = ..., **how: Unpack[SearchArguments]
-    ) -> Forest: ...
-    @overload
-    def forest(
-        self, sources: Path | Iterable[str], *, density: float | None = ..., **how: Unpack[SearchArguments]
-    ) -> list[Forest]: ...
-
+    @one_or_many
     def forest(
         self,
         sources: OneOrMany,
@@ -281,41 +268,16 @@ class Model:
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> Forest | list[Forest]:
+    ) -> list[Forest]:
         """Return all derivations that the search found, pruned to a `density` in edges per word if there is one."""
         made = self.translator(Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed)).search
         found = made.forests(read_sentences(sources), threads, progress)
-        if density is not None:
-            scores = (one.scores(made.model.weights) for one in found)
-            found = [
-                prune_to_density(one, own, density) if one.edges else one
-                for one, own in zip(found, scores, strict=True)
-            ]
-        return found[0] if isinstance(sources, str) else found
+        if density is None:
+            return found
+        weighted = made.model.weights
+        return [prune_to_density(one, one.scores(weighted), density) if one.edges else one for one in found]
 
-    @overload
-    def sample(  # type: ignore[overload-overlap]
-        self,
-        sources: str,
-        size: int = ...,
-        *,
-        chains: int = ...,
-        burn_in: int = ...,
-        scale: float | None = ...,
-        **how: Unpack[WeightArguments],
-    ) -> SampledHypotheses: ...
-    @overload
-    def sample(
-        self,
-        sources: Path | Iterable[str],
-        size: int = ...,
-        *,
-        chains: int = ...,
-        burn_in: int = ...,
-        scale: float | None = ...,
-        **how: Unpack[WeightArguments],
-    ) -> list[SampledHypotheses]: ...
-
+    @one_or_many
     def sample(
         self,
         sources: OneOrMany,
@@ -328,7 +290,7 @@ class Model:
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> SampledHypotheses | list[SampledHypotheses]:
+    ) -> list[SampledHypotheses]:
         """Draw derivations from the model's distribution p ∝ exp(scale · score).
 
         The samples are divided among `chains`. By default the scale is 4 over the norm of the weights.
@@ -337,30 +299,9 @@ class Model:
         kind = Gibbs(chains, -(-size // max(chains, 1)), burn_in, scale=scale)
         sentences = read_sentences(sources)
         found = kind.search(self._weighted(weights), None, seed).samples(sentences, threads, progress)
-        results = [SampledHypotheses(one, words) for one, words in zip(found, sentences, strict=True)]
-        return results[0] if isinstance(sources, str) else results
+        return [SampledHypotheses(one, words) for one, words in zip(found, sentences, strict=True)]
 
-    @overload
-    def score(  # type: ignore[overload-overlap]
-        self,
-        sources: str,
-        targets: str,
-        *,
-        weights: GivenWeights | None = ...,
-        threads: int | None = ...,
-        progress: Progress = ...,
-    ) -> Hypothesis | None: ...
-    @overload
-    def score(
-        self,
-        sources: Path | Iterable[str],
-        targets: Path | Iterable[str],
-        *,
-        weights: GivenWeights | None = ...,
-        threads: int | None = ...,
-        progress: Progress = ...,
-    ) -> list[Hypothesis | None]: ...
-
+    @one_or_many
     def score(
         self,
         sources: OneOrMany,
@@ -369,15 +310,14 @@ class Model:
         weights: GivenWeights | None = None,
         threads: int | None = None,
         progress: Progress = silent,
-    ) -> Hypothesis | list[Hypothesis | None] | None:
+    ) -> list[Hypothesis | None]:
         """Score given translations: the best derivation of each, None where the model cannot produce it."""
         sentences, texts = read_sentences(sources), read_many(targets, "targets")
         if len(sentences) != len(texts):
             raise length_error("sources", len(sentences), "targets", len(texts))
         forced = ForcedTranslator(Beam().search(self._weighted(weights)), texts, threads=threads, progress=progress)
         pairs = zip(_results(forced, sentences), texts, strict=True)
-        found = [None if one.hypothesis is None else replace(one.hypothesis, text=text) for one, text in pairs]
-        return found[0] if isinstance(sources, str) else found
+        return [None if one.hypothesis is None else replace(one.hypothesis, text=text) for one, text in pairs]
 
     def explain(self, source: str, target: str | None = None) -> Trace:
         """Show the phrases of a translation and what each contributes, or why the model cannot produce it."""
@@ -415,7 +355,7 @@ class Model:
         return Model(self.phrase_model, self.name, rule, scale)
 
     def save(self, path: str | Path) -> None:
-        """Write a model directory; one that is there already is replaced whole."""
+        """Write a model directory; an older one is replaced."""
         name = rule_text(self.rule)
         scale = {} if self.scale is None else {"scale": self.scale}
         table = {} if name == DEFAULT_RULE else {"name": name, **scale}
@@ -427,15 +367,7 @@ class Model:
             raise InputError(f"no format {format!r} for models", argument="format", remedy="use moses")
         export_moses(self.phrase_model, path, filter=filter)
 
-    def translator(
-        self,
-        decoding: Decoding,
-        *,
-        forests: bool = False,
-        complete: bool = False,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Translator:
+    def translator(self, decoding: Decoding, *, forests: bool = False, complete: bool = False) -> Translator:
         """Return what translates blocks of lines; `complete` diagnostics are those of a sampler."""
         own = decoding.rule is None
         scale = self.scale if own and decoding.scale is None else decoding.scale
@@ -444,7 +376,7 @@ class Model:
         if decoding.scale is not None and not rule.has_scale and not isinstance(search, GibbsSearch):
             raise InputError(f"rule {rule.name!r} has no scale", argument="scale", remedy="leave `scale` out")
         chosen = None if rule.name == DEFAULT_RULE else rule
-        return Translator(search, chosen, factor, forests=forests, threads=threads, progress=progress)
+        return Translator(search, chosen, factor, forests=forests, threads=how.threads, progress=how.progress)
 
     def _weighted(self, weights: GivenWeights | None) -> PhraseModel:
         return self.phrase_model if weights is None else reweighted(self.phrase_model, weights)
@@ -479,3 +411,47 @@ def _hypothesis(entry: Entry, source: Sequence[str]) -> Hypothesis:
 def _require_size(size: int) -> None:
     if size < 1:
         raise InputError(f"size is {size}, expected int of at least 1", argument="size")
+
+
+def make_search(model: PhraseModel, how: Decoding, complete: bool = False) -> tuple[Search[Any], Rule, float]:
+    """Return the search, the rule and the scale; a sampler records `complete` diagnostics on request."""
+    kind, scale = SEARCHES.make(how.search), how.scale
+    rule = make_search_rule(how.rule or DEFAULT_RULE, how.metric, samples=isinstance(kind, Gibbs))
+    log_unused_weights(model, type(kind).__name__.lower())
+    if isinstance(kind, Gibbs):
+        settings = kind if scale is None else replace(kind, scale=scale)
+        sampler = ObservedGibbs(model, settings, how.seed, complete)
+        if settings.scale is None:
+            log.info("sampling at scale %g: 4 over the norm of the weights", sampler.scale)
+        return sampler, rule, sampler.scale
+    factor = rule.forest_scale if scale is None else scale
+    check_scale(factor)
+    return kind if isinstance(kind, Search) else kind.search(model, None, how.seed), rule, factor
+
+
+def reweighted(model: PhraseModel, weights: GivenWeights) -> PhraseModel:
+    """Return the model with other weights: a mapping, or a weights file; unknown features are refused."""
+    if isinstance(weights, str | Path):
+        return load_weights(model, Path(weights))
+    given = weights if isinstance(weights, Weights) else Weights(weights, model.weights.frozen.intersection(weights))
+    require_known(given, known_features(model), "weights", SPARSE_REMEDY)
+    return model.with_weights(given)
+
+
+def read_many(texts: OneOrMany, argument: str) -> list[str]:
+    """Return one text, or several, each without a line end."""
+    found = [texts] if isinstance(texts, str) else read_texts(texts, argument)
+    for segment, text in enumerate(found):
+        if "\n" in text:
+            raise InputError(
+                f"{argument}[{segment}] contains a line end",
+                argument=argument,
+                segment=segment,
+                remedy="give one segment per text",
+            )
+    return found
+
+
+def read_sentences(sources: OneOrMany) -> list[list[str]]:
+    """Return the words of one text, or of several."""
+    return [split_words(text) for text in read_many(sources, "sources")]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from toledo.api.align import Alignments
-from toledo.api.corpora import encode_pairs
+from toledo.api.files import encode_pairs
 from toledo.api.inputs import Texts
 from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
@@ -26,6 +25,7 @@ from toledo.results import TableResult, plain, table
 from toledo.runs.checkpoint import RUN as HISTORY
 from toledo.runs.checkpoint import read_header
 from toledo.runs.history import History, Round
+from toledo.settings import refuse_unused
 from toledo.tuning.settings import TUNERS
 
 log = logging.getLogger(__name__)
@@ -92,8 +92,8 @@ class Refinement(TableResult):
         settings = self.settings
         own = {"phrase": [settings.tau], "lexicon": [settings.lexicon_tau]}
         taus = dict.fromkeys(own.get(settings.parameters, [settings.tau, settings.lexicon_tau]))
-        told = " and ".join(f"{tau:g}" for tau in taus if tau is not None)
-        lines = [*table(rows, left=[0, 1]), f"* the refined model; τ = {told}, {self.reason}"]
+        shown = " and ".join(f"{tau:g}" for tau in taus if tau is not None)
+        lines = [*table(rows, left=[0, 1]), f"* the refined model; τ = {shown}, {self.reason}"]
         if not self.best:
             lines.append("No iteration is better than the baseline: try another tau, sharpness or method.")
         return "\n".join(lines)
@@ -158,24 +158,19 @@ def _begin(work: Path, output: Path, resume: bool) -> None:
 
 def _refuse_unused(settings: RefineSettings, aligned: bool) -> None:
     """Refuse settings that the others leave nothing to do for."""
-    default = RefineSettings()
-    unused: Mapping[str, tuple[bool, str]] = {
-        "steps": (settings.method != "lbfgs", "only for `method=lbfgs`"),
-        "distance": (settings.method != "lbfgs", "only for `method=lbfgs`"),
-        "nbest": (settings.on != "lists", "only for `on=lists`"),
-        "density": (settings.on != "forests", "only for `on=forests`"),
-        "num_samples": (settings.on != "samples", "only for `on=samples`"),
-        "lexicon_tau": (settings.parameters == "phrase", "`parameters=phrase` trains no lexicons"),
-        "tau": (
-            settings.parameters == "lexicon" and settings.lexicon_tau is not None,
-            "`parameters=lexicon` looks at `lexicon_tau`",
-        ),
-        "rounds": (settings.keep_weights, "with `keep_weights=True` the baseline is not tuned"),
-        "rounds_again": (not settings.tune_every, "with `tune_every=0` weights are not tuned again"),
-    }
-    for name, (useless, why) in unused.items():
-        if useless and getattr(settings, name) != getattr(default, name):
-            raise InputError(f"`{name}`: {why}", argument=name, remedy=f"leave `{name}` out")
+    if settings.method != "lbfgs":
+        refuse_unused(settings, "only for `method=lbfgs`", "steps", "distance")
+    for name, kind in (("nbest", "lists"), ("density", "forests"), ("num_samples", "samples")):
+        if settings.on != kind:
+            refuse_unused(settings, f"only for `on={kind}`", name)
+    if settings.parameters == "phrase":
+        refuse_unused(settings, "`parameters=phrase` trains no lexicons", "lexicon_tau")
+    if settings.parameters == "lexicon" and settings.lexicon_tau is not None:
+        refuse_unused(settings, "`parameters=lexicon` looks at `lexicon_tau`", "tau")
+    if settings.keep_weights:
+        refuse_unused(settings, "with `keep_weights=True` the baseline is not tuned", "rounds")
+    if not settings.tune_every:
+        refuse_unused(settings, "with `tune_every=0` weights are not tuned again", "rounds_again")
     if aligned and settings.folds == 1:
         why = "with `folds=1` no other models are trained"
         raise InputError(f"`alignments`: {why}", argument="alignments", remedy="leave `alignments` out")

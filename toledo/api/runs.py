@@ -38,8 +38,8 @@ def digest_model(model: ModelOrPath) -> str:
     """Return a short digest of a model or of its directory."""
     if isinstance(model, str | Path):
         return model_digest(Path(model))
-    own = as_model(model)
-    return digest([own.signature, digest_arrays(own.table.scores)])
+    loaded = as_model(model)
+    return digest([loaded.signature, digest_arrays(loaded.table.scores)])
 
 
 def read_set(pair: Pair, name: str = "") -> list[Segment]:
@@ -49,12 +49,12 @@ def read_set(pair: Pair, name: str = "") -> list[Segment]:
     if not texts:
         raise InputError(f"{argument} is empty", argument=name or "sources", remedy="give one text or more")
     try:
-        groups = read_groups(pair[1], texts)
+        groups = read_groups(pair[1], len(texts), argument)
     except InputError as error:
-        message = error.message.replace("hypotheses has", f"{argument} has")
-        if name:
-            message = message.replace("references", f"{name} references")
-        raise InputError(message, argument=name or "references", segment=error.segment, remedy=error.remedy) from None
+        if not name:
+            raise
+        message = error.message.replace("references", f"{name} references")
+        raise InputError(message, argument=name, segment=error.segment, remedy=error.remedy) from None
     return [
         Segment(number, tuple(split_words(text)), tuple(tuple(split_words(one)) for one in group))
         for number, (text, group) in enumerate(zip(texts, groups, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toledo.api.align import Alignments, alignment_training
-from toledo.api.corpora import Pairs, encode_pairs
+from toledo.api.files import Pairs, encode_pairs
 from toledo.api.inputs import Texts
 from toledo.api.model import Model
 from toledo.files import require_output_directory, require_readable

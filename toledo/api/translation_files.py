@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from toledo.api.decoding import Decoding
-from toledo.api.model import Model
+from toledo.api.model import Decoding, Model
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import json_line
 from toledo.errors import InputError
@@ -25,10 +24,10 @@ from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans
 from toledo.formats.jsonl import jsonl_writer
 from toledo.formats.nbest import links_text, marked_text, nbest_writer
 from toledo.formats.settings import TranslationFiles
-from toledo.progress import Progress, silent
 from toledo.search.gibbs.diagnostics import Diagnostics
 from toledo.search.settings import SEARCHES, Gibbs
 from toledo.search.steps import word_links
+from toledo.settings import refuse_unused
 from toledo.translation import ForcedTranslator, Speed, TranslatedLine, Translator
 
 log = logging.getLogger(__name__)
@@ -48,8 +47,6 @@ def translate_file(
     decoding: Decoding,
     score_target: str | None = None,
     as_json: bool = False,
-    threads: int | None = None,
-    progress: Progress = silent,
 ) -> list[Diagnostics]:
     """Translate the lines of a file as they come; return what a sampler has noted about its chains.
 
@@ -61,12 +58,12 @@ def translate_file(
         _check_scoring(files, decoding)
         search = model.translator(Decoding("viterbi", weights=decoding.weights)).search
         given = read_lines(score_target)
-        translator: Translator = ForcedTranslator(search, given, name=score_target, threads=threads, progress=progress)
+        translator: Translator = ForcedTranslator(
+            search, given, name=score_target, threads=decoding.threads, progress=decoding.progress
+        )
     else:
         complete = files.write_diagnostics is not None
-        translator = model.translator(
-            decoding, forests=files.forests or as_json, complete=complete, threads=threads, progress=progress
-        )
+        translator = model.translator(decoding, forests=files.forests or as_json, complete=complete)
     if translator.rule is not None and (files.write_alignment or files.mark_phrases):
         raise InputError(
             "a rule chooses a text, which has no phrases",
@@ -99,12 +96,14 @@ def _check(files: TranslationFiles, output: str, *, sampled: bool) -> None:
             require_output_directory(graph, MARKER)
         elif graph is not None:
             require_output(graph)
-    lattice = None if files.write_lattice is None else _lattice_format(files.write_lattice)
-    _refuse(files, "without `write_nbest` there are no lists", files.write_nbest is None, *_OF_LISTS)
-    _refuse(files, "`write_lattice` names no PLF file", lattice != "plf", "plf_values")
-    graphs = files.write_forest or files.write_lattice or files.write_search_graph
-    _refuse(files, "no forests or lattices are written", not graphs, "density")
-    _refuse(files, "only for `search=gibbs`", not sampled, "write_diagnostics")
+    if files.write_nbest is None:
+        refuse_unused(files, "without `write_nbest` there are no lists", "nbest", "distinct", "nbest_alignments")
+    if files.write_lattice is None or _lattice_format(files.write_lattice) != "plf":
+        refuse_unused(files, "`write_lattice` names no PLF file", "plf_values")
+    if not (files.write_forest or files.write_lattice or files.write_search_graph):
+        refuse_unused(files, "no forests or lattices are written", "density")
+    if not sampled:
+        refuse_unused(files, "only for `search=gibbs`", "write_diagnostics")
     if files.write_diagnostics is not None and Path(files.write_diagnostics).suffix not in (".json", ".html"):
         raise InputError("not a name for diagnostics", file=files.write_diagnostics, remedy="name it .json or .html")
     if sampled and (files.write_trace or _with_phrases(files)):
@@ -112,14 +111,6 @@ def _check(files: TranslationFiles, output: str, *, sampled: bool) -> None:
             "lists of samples do not know the phrases of their derivations",
             remedy="leave out `write_trace`, `nbest_alignments` and JSON lists, or use another `search`",
         )
-
-
-_OF_LISTS = ("nbest", "distinct", "nbest_alignments")
-
-
-def _refuse(files: TranslationFiles, why: str, unused: bool, *names: str) -> None:
-    if unused and (given := [f"`{name}`" for name in names if getattr(files, name)]):
-        raise InputError(f"{', '.join(given)}: {why}", remedy=f"leave {' and '.join(given)} out")
 
 
 def _check_scoring(files: TranslationFiles, decoding: Decoding) -> None:
@@ -206,7 +197,7 @@ class _Writers:
 
         def write(first: int, block: Sequence[TranslatedLine]) -> None:
             stream.writelines(line(found, segment) for segment, found in enumerate(block, start=first))
-            stream.flush()  # somebody may wait for it
+            stream.flush()  # a reader may be waiting
 
         return write
 
@@ -264,7 +255,7 @@ class _Writers:
 
 
 def _with_empty_ones(write: WriteForest) -> WriteForest:
-    """Formats for lattices cannot say that there is no translation: an empty one stands for it."""
+    """Return a writer that writes an empty lattice where there is no translation, which formats cannot express."""
 
     def write_any(forest: Forest) -> None:
         write(forest if forest.edges else from_lattice([], 0, [0], forest.feature_names, forest.vocabulary))

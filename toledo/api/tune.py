@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
 from toledo.api.model import Model
 from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
-from toledo.consensus.rule import RULES, Rule, check_scale
+from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
@@ -26,7 +26,7 @@ from toledo.runs.history import History, Round, spread
 from toledo.runs.rounds import ALL_DONE
 from toledo.search.itg import itg_weights
 from toledo.search.settings import ITG, SEARCHES, Gibbs, SearchKind
-from toledo.settings import Named, describe, parse_named
+from toledo.settings import Named, parse_named, refuse_unused
 from toledo.text.corpus import Segment
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.initial import Initial, with_sparse
@@ -50,7 +50,6 @@ log = logging.getLogger(__name__)
 WEIGHTS = "weights.toml"
 ROUNDS, UNTIL_ANNEALED = 10, 1_000_000
 PATIENCE, NBEST, DENSITY, MAX_FEATURES = 4, 100, 50.0, 20_000
-SAMPLED_TEXTS, ALL_TEXTS = 1000, 1_000_000_000
 SEARCH_DEFAULTS = {  # tuning searches often, so it searches less than translation
     "beam": {"pop_limit": 200},
     "itg": {"beam": 50},
@@ -62,7 +61,7 @@ Segments = Sequence[Segment]
 
 @dataclass(frozen=True)
 class Tuning(TableResult):
-    """The weights that were found, and the way there: `rounds` are those of the best run, its start first.
+    """Tuned weights and how they were found: `rounds` are those of the best run, its start first.
 
     `best_round` is the number of the round whose weights these are, `reason` why the run ended. `mean` and `deviation`
     (that of a sample) are those of the best scores of all `runs`. `model` has the weights; lists have none.
@@ -267,10 +266,10 @@ def _search(search: Named[SearchKind]) -> SearchKind:
 
 def _tuner(settings: TuneSettings) -> Tuner:
     """Return the tuner; the search space is one of its settings, the density one of gradient tuners."""
-    wanted: dict[str, Any] = {"on": settings.on}
+    given: dict[str, Any] = {"on": settings.on}
     if TUNERS.is_gradient(settings.objective):
-        wanted["density"] = settings.density
-    return TUNERS.make(settings.objective, **{name: value for name, value in wanted.items() if value is not None})
+        given["density"] = settings.density
+    return TUNERS.make(settings.objective, **{name: value for name, value in given.items() if value is not None})
 
 
 def _loop_settings(settings: TuneSettings, tuner: Tuner | MinimumRisk, threads: int | None) -> LoopSettings:
@@ -281,13 +280,14 @@ def _loop_settings(settings: TuneSettings, tuner: Tuner | MinimumRisk, threads: 
         tuner.check_metric(metric)
     scale = 1.0 if settings.scale is None else settings.scale
     check_scale(scale)
+    nbest = settings.nbest or NBEST
     return LoopSettings(
         settings.rounds or rounds,
-        settings.nbest or NBEST,
+        nbest,
         settings.density or DENSITY,
         patience=settings.patience or PATIENCE,
         metric=metric,
-        rule=_rule(settings, sampled),
+        rule=make_search_rule(settings.rule or ("mbr" if sampled else "viterbi"), samples=sampled, size=nbest),
         scale=scale,
         threads=threads,
     )
@@ -300,43 +300,25 @@ def _metric(metric: Named[Metric]) -> Metric:
     return METRICS.make(metric)
 
 
-def _rule(settings: TuneSettings, sampled: bool) -> Rule:
-    """Return the rule that judges rounds; given by name, it looks at as many texts as lists have, or at all samples."""
-    named: Any = settings.rule or ("mbr" if sampled else "viterbi")
-    if not isinstance(named, str):
-        return RULES.make(named)
-    name, given = parse_named(named)
-    size = given.get("size", SAMPLED_TEXTS if sampled else settings.nbest or NBEST)
-    defaults = {"size": size, "reference_size": ALL_TEXTS if sampled else size, "likeliest": sampled}
-    known = describe(RULES.get(name)) if name in RULES else {}
-    return RULES.make(named, **{key: one for key, one in defaults.items() if key in known and key not in given})
-
-
 def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rule, with_features: bool) -> None:
     """Refuse settings that would change nothing."""
     if isinstance(tuner, MinimumRisk):
-        _refuse(settings, "not for `search=gibbs`", "nbest", "density", "on")
-        _refuse(settings, "weights trained by samples have the scale 1", "scale")
+        refuse_unused(settings, "not for `search=gibbs`", "nbest", "density", "on")
+        refuse_unused(settings, "weights trained by samples have the scale 1", "scale")
         if tuner.annealing:
-            _refuse(settings, "training by samples continues until annealing has finished", "patience")
+            refuse_unused(settings, "training by samples continues until annealing has finished", "patience")
     elif tuner.wants == "lists":
-        _refuse(settings, f"objective {tuner.name!r} looks at lists, not at lattices", "density")
+        refuse_unused(settings, f"objective {tuner.name!r} looks at lists, not at lattices", "density")
     elif not rule.has_scale:
-        _refuse(settings, f"objective {tuner.name!r} looks at lattices, not at lists", "nbest")
+        refuse_unused(settings, f"objective {tuner.name!r} looks at lattices, not at lists", "nbest")
     _refuse_scale(settings, rule)
     if not with_features:
-        _refuse(settings, "there are no `features` to count", "max_features")
+        refuse_unused(settings, "there are no `features` to count", "max_features")
 
 
 def _refuse_scale(settings: TuneSettings, rule: Rule) -> None:
     if not rule.has_scale:
-        _refuse(settings, f"rule {rule.name!r} has no scale", "scale")
-
-
-def _refuse(settings: TuneSettings, why: str, *names: str) -> None:
-    for name in names:
-        if getattr(settings, name) is not None:
-            raise InputError(f"`{name}`: {why}", argument=name, remedy=f"leave `{name}` out")
+        refuse_unused(settings, f"rule {rule.name!r} has no scale", "scale")
 
 
 def _initial(initial: str | Path | Mapping[str, float]) -> str | Path | Weights:
@@ -400,11 +382,7 @@ def _task_of_lists(
         )
     vocabulary = Vocabulary()
     forests = [to_forest(some.entries, names, vocabulary) for some in given]
-    try:
-        groups = read_groups(references, [""] * len(given))
-    except InputError as error:
-        message = error.message.replace("hypotheses has", "lists has")
-        raise InputError(message, argument="references", segment=error.segment, remedy=error.remedy) from None
+    groups = read_groups(references, len(given), "lists")
     texts = [tuple(tuple(split_words(one)) for one in group) for group in groups]
     weights = start.weights(names, None)
     found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from toledo.api.choose import choose_many
-from toledo.api.decoding import Decoding
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, make_metrics, read_groups, read_lists, read_texts
-from toledo.api.model import Model
+from toledo.api.model import Decoding, Model
 from toledo.consensus.rule import Rule, make_rule, make_search_rule, rule_text
-from toledo.consensus.scale import SCALES, Candidate, choose_rule, scales_for
+from toledo.consensus.scale import SCALES, Candidate, decide_candidates, scales_for
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.metrics.metric import METRICS, Metric
@@ -23,15 +23,18 @@ from toledo.metrics.shapes import Groups
 from toledo.progress import Progress, silent
 from toledo.results import Result, TableResult, table
 from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.search import Search
 from toledo.search.settings import SearchKind
 from toledo.settings import Named
 from toledo.text.vocabulary import split_words
-from toledo.translation import sampled_scale_table
+from toledo.translation import Translator
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class RuleRow(Result):
-    """What a rule scored at a scale."""
+    """The score of a rule at a scale."""
 
     rule: str
     scale: float
@@ -53,7 +56,7 @@ class RuleTuning(TableResult):
 
     @property
     def signature(self) -> str:  # type: ignore[override]
-        """How the scores were computed."""
+        """Return how the scores were computed."""
         return self.sign
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,83 +106,72 @@ def tune_rule(
     """
     if not rules:
         raise InputError("nothing to choose from", argument="rules")
-    if isinstance(model_or_lists, Model):
-        if sources is None:
-            raise InputError("a model needs `sources` to translate", argument="sources")
-        for name, value in (("feature_weights", feature_weights), ("num_samples", num_samples)):
-            if value is not None:
-                raise InputError(f"`{name}` is for lists, not for a model", argument=name, remedy=f"leave `{name}` out")
-        texts = read_texts(sources, "sources")
-        groups = read_groups(references, texts)
-        (judge,) = make_metrics([metric], "none", False).values()
-        how = Decoding(search=search or "beam", seed=seed)
-        tuning = _ModelTuning(model_or_lists, texts, groups, judge, how, threads, progress)
-        return tuning.run(rules, scales)
-    if search is not None:
-        raise InputError("lists need no search", argument="search", remedy="leave `search` out")
-    samples = [list(one) for one in read_lists(model_or_lists, "lists", num_samples)]
-    if not samples:
-        raise InputError("nothing to choose from", argument="lists")
-    groups = read_groups(references, [""] * len(samples))
-    given = None if sources is None else read_texts(sources, "sources")
-    judge = METRICS.make(metric)
-    tried = list(scales) if scales is not None else list(_scales(feature_weights))
-    rows = []
-    for named in rules:
-        rule = make_rule(named)
-        for scale in tried if rule.has_scale else [1.0]:
-            found = choose_many(
-                samples, sources=given, rule=rule, scale=scale, feature_weights=feature_weights, threads=threads
-            )
-            statistics = judge.corpus_statistics(found.texts, groups, threads, given).sum(axis=0)
-            rows.append(RuleRow(_label(named), scale, judge.score(statistics)))
-    return _tuning(rows, judge, groups)
+    texts = None if sources is None else read_texts(sources, "sources")
+    if not isinstance(model_or_lists, Model):
+        if search is not None:
+            raise InputError("lists need no search", argument="search", remedy="leave `search` out")
+        samples = [list(one) for one in read_lists(model_or_lists, "lists", num_samples)]
+        if not samples:
+            raise InputError("nothing to choose from", argument="lists")
+        groups, judge = read_groups(references, len(samples), "lists"), METRICS.make(metric)
+        if scales is None:
+            scales = SCALES if feature_weights is None else scales_for(feature_weights, list(feature_weights))
+        tried = _candidates(rules, [make_rule(named) for named in rules], scales)
+        how: dict[str, Any] = {"sources": texts, "feature_weights": feature_weights, "threads": threads}
+        chosen = (choose_many(samples, rule=one.rule, scale=one.scale, **how) for _, one in tried)
+        scores = (judge.corpus_statistics(one.texts, groups, threads, texts).sum(axis=0) for one in chosen)
+        return _tuning(tried, scores, judge, groups)
+    if texts is None:
+        raise InputError("a model needs `sources` to translate", argument="sources")
+    for name, value in (("feature_weights", feature_weights), ("num_samples", num_samples)):
+        if value is not None:
+            raise InputError(f"`{name}` is for lists, not for a model", argument=name, remedy=f"leave `{name}` out")
+    groups = read_groups(references, len(texts), "sources")
+    (judge,) = make_metrics([metric], "none", False).values()
+    made = model_or_lists.translator(Decoding("viterbi", search=search or "beam", seed=seed)).search
+    sampled = isinstance(made, GibbsSearch)
+    numbers = scales or scales_for(made.model.weights, made.model.feature_names)
+    searched = [make_search_rule(named, samples=sampled) for named in rules]
+    tried = _candidates(rules, searched, numbers, every=sampled)
+    words = [[split_words(text) for text in group if text is not None] for group in groups]
+    found = _translations(made, [one for _, one in tried], [split_words(text) for text in texts], threads, progress)
+    statistics = (judge.corpus_statistics(one, words, threads).sum(axis=0) for one in found)
+    tuning = _tuning(tried, statistics, judge, groups)
+    best = rules[[_label(named) for named in rules].index(tuning.best.rule)]
+    return replace(tuning, model=model_or_lists.with_rule(best, tuning.best.scale))
 
 
-@dataclass(frozen=True)
-class _ModelTuning:
-    """A development set for a model, and how the model searches it."""
+def _candidates(
+    named: Sequence[Named[Rule]], rules: Sequence[Rule], scales: Sequence[float], every: bool = False
+) -> list[tuple[str, Candidate]]:
+    """Return all rules and scales with labels; a rule without a scale only once, unless `every` scale matters to it."""
+    return [
+        (_label(name), Candidate(rule, scale))
+        for name, rule in zip(named, rules, strict=True)
+        for scale in (scales if every or rule.has_scale else [1.0])
+    ]
 
-    model: Model
-    texts: Sequence[str]
-    groups: Groups
-    judge: Metric
-    how: Decoding
-    threads: int | None
-    progress: Progress
 
-    def run(self, rules: Sequence[Named[Rule]], scales: Sequence[float] | None) -> RuleTuning:
-        """Score all rules and scales; what does not depend on them is done once, but samples are drawn anew."""
-        search = self.model.translator(replace(self.how, rule="viterbi")).search
-        sentences = [split_words(text) for text in self.texts]
-        references = [[split_words(text) for text in group if text is not None] for group in self.groups]
-        sampled = isinstance(search, GibbsSearch)
-        made = [make_search_rule(named, samples=sampled) for named in rules]
-        tried = scales or scales_for(search.model.weights, search.model.feature_names)
-        labels, rows = [_label(named) for named in rules], []
-        if isinstance(search, GibbsSearch):
-            for label, rule in zip(labels, made, strict=True):
-                chosen = None if rule.name == "viterbi" else rule
-                found = sampled_scale_table(
-                    search, chosen, sentences, references, tried, self.judge, threads=self.threads,
-                    progress=self.progress,
-                )  # fmt: skip
-                rows += [RuleRow(label, row.scale, row.score) for row in found.rows]
-        else:
-            forests = search.forests(sentences, self.threads, self.progress)
-            pairs = [
-                (label, Candidate(rule, scale))
-                for label, rule in zip(labels, made, strict=True)
-                for scale in (tried if rule.has_scale else [1.0])
-            ]
-            candidates = [one for _, one in pairs]
-            found = choose_rule(
-                candidates, forests, search.model.weights, references, self.judge, self.threads, self.progress
-            )
-            rows = [RuleRow(pair[0], row.scale, row.score) for pair, row in zip(pairs, found.rows, strict=True)]
-        tuning = _tuning(rows, self.judge, self.groups)
-        best = rules[labels.index(tuning.best.rule)]
-        return replace(tuning, model=self.model.with_rule(best, tuning.best.scale))
+def _translations(
+    search: Search[Any],
+    candidates: Sequence[Candidate],
+    sentences: Sequence[Sequence[str]],
+    threads: int | None,
+    progress: Progress,
+) -> Iterator[Sequence[Sequence[str]]]:
+    """Yield what each candidate chooses; forests are made once, but a sampler draws other samples at each scale."""
+    if not isinstance(search, GibbsSearch):
+        forests = search.forests(sentences, threads, progress)
+        for decisions in decide_candidates(candidates, forests, search.model.weights, threads, progress):
+            pairs = zip(forests, decisions, strict=True)
+            yield [forest.vocabulary.words(decision.words.tolist()) for forest, decision in pairs]
+        return
+    for rule, scale in ((one.rule, one.scale) for one in candidates):
+        log.info("sampling at scale %g", scale)
+        sampler = GibbsSearch(search.model, replace(search.settings, scale=scale), search.seed)
+        chosen = None if rule.name == "viterbi" else rule
+        translator = Translator(sampler, chosen, scale, threads=threads, progress=progress)
+        yield [split_words(line) for line in translator.lines(sentences)]
 
 
 def _label(rule: Named[Rule]) -> str:
@@ -191,12 +183,13 @@ def _label(rule: Named[Rule]) -> str:
         return make_rule(rule).name
 
 
-def _tuning(rows: Sequence[RuleRow], judge: Metric, groups: Groups) -> RuleTuning:
+def _tuning(
+    candidates: Sequence[tuple[str, Candidate]], statistics: Iterable[Any], judge: Metric, groups: Groups
+) -> RuleTuning:
+    """Return the scores of candidates, from their statistics, and the best."""
     sign = 1.0 if judge.higher_is_better else -1.0
-    best = max(rows, key=lambda row: (sign * row.score, -abs(log(row.scale))))
-    signature = judge.get_signature(max(len(group) for group in groups))
-    return RuleTuning(tuple(rows), judge.name, best, sign=signature)
-
-
-def _scales(feature_weights: Mapping[str, float] | None) -> Sequence[float]:
-    return SCALES if feature_weights is None else scales_for(feature_weights, list(feature_weights))
+    rows = [
+        RuleRow(label, one.scale, judge.score(sums)) for (label, one), sums in zip(candidates, statistics, strict=True)
+    ]
+    best = max(rows, key=lambda row: (sign * row.score, -abs(math.log(row.scale))))
+    return RuleTuning(tuple(rows), judge.name, best, sign=judge.get_signature(max(map(len, groups))))

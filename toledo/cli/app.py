@@ -6,15 +6,16 @@ import errno
 import json
 import os
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Group
 
+import toledo
 from toledo.cli import config, messages, signals
 from toledo.cli.options import RENAMED, Common, arguments_to_options, option_names
 from toledo.errors import InputError, RunError, ToledoError
@@ -36,9 +37,9 @@ OTHER_REMEDY = "check the path, its permissions, and the disk"
 
 COMMANDS: dict[str, dict[str, Any]] = {
     "Use outputs of any system": {
-        "choose": "toledo.cli.choose:choose",
-        "evaluate": "toledo.cli.evaluate:evaluate",
-        "compare": "toledo.cli.evaluate:compare",
+        "choose": "toledo.cli.outputs:choose",
+        "evaluate": "toledo.cli.outputs:evaluate",
+        "compare": "toledo.cli.outputs:compare",
         "combine": {
             "tune": "toledo.cli.combine:tune",
             "run": "toledo.cli.combine:run",
@@ -46,22 +47,22 @@ COMMANDS: dict[str, dict[str, Any]] = {
         },
     },
     "Train and translate": {
-        "train": "toledo.cli.train:train",
+        "train": "toledo.cli.model:train",
         "tune": "toledo.cli.tune:tune",
-        "tune-rule": "toledo.cli.tune_rule:tune_rule",
-        "refine": "toledo.cli.refine:refine",
-        "translate": "toledo.cli.translate:translate",
+        "tune-rule": "toledo.cli.tune:tune_rule",
+        "refine": "toledo.cli.tune:refine",
+        "translate": "toledo.cli.model:translate",
         "document": {
             "translate": "toledo.cli.document:translate",
-            "tune": "toledo.cli.document_tune:tune",
+            "tune": "toledo.cli.document:tune",
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
-        "import": "toledo.cli.exchange:import_model",
-        "export": "toledo.cli.exchange:export_model",
+        "import": "toledo.cli.model:import_model",
+        "export": "toledo.cli.model:export_model",
     },
     "Parts": {
-        "align": "toledo.cli.train:align",
+        "align": "toledo.cli.model:align",
         "lm": {"train": "toledo.cli.lm:train", "score": "toledo.cli.lm:score", "mix": "toledo.cli.lm:mix"},
         "forest": {"show": "toledo.cli.forest:show", "convert": "toledo.cli.forest:convert"},
         "text": {
@@ -96,13 +97,13 @@ GROUP_HELP = {
 
 def make_app(tokens: Sequence[str] = ()) -> App:
     """Return the program with all commands; only the one that is run is imported, or all for an overview."""
+    words = _command(tokens)[1:]
     app = App(
         name="toledo",
-        help="Machine translation by expectation and consensus. `toledo COMMAND --help` has examples.",
-        version=lambda: f"toledo {version('toledo-mt')}",
-        help_format="markdown",
+        help="Machine translation by expectation and consensus. See `toledo COMMAND --help` for examples.",
+        version=lambda: f"toledo {toledo.__version__}",
+        help_format="markdown" if words else "plaintext",  # to import a parser of Markdown takes time
     )
-    words = _command(tokens)[1:]
     for number, (title, commands) in enumerate(COMMANDS.items()):
         _add(app, commands, words, Group(title, sort_key=number))
     return app
@@ -116,7 +117,7 @@ def _add(app: App, commands: dict[str, Any], words: Sequence[str], group: Group 
             run = target if words else getattr(import_module(module), function)
             app.command(run, name=name, group=group, sort_key=number)
         else:
-            part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number, help_format="markdown")
+            part = App(name=name, help=GROUP_HELP[name], group=group, sort_key=number)
             _add(part, target, words[1:] if words[:1] == [name] else ["another"])
             app.command(part)
 
@@ -192,11 +193,12 @@ def _explain(error: CycloptsError) -> str:
 def _fail(error: ToledoError, common: Common, names: Mapping[str, str] = {}) -> int:
     """Print an error, with options in place of arguments, and return the exit code for it."""
     if common.verbose:
-        messages.print_traceback()
+        traceback.print_exc()
     if common.json:
         content = {"type": type(error).__name__, "message": error.message, "remedy": error.remedy}
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         print(json.dumps({"error": {**content, **place}}, ensure_ascii=False), file=sys.stderr)
     else:
-        messages.print_error(f"toledo: error: {arguments_to_options(str(error), names)}")
+        text = f"toledo: error: {arguments_to_options(str(error), names)}"
+        messages.console().print(text, style="red", markup=False, highlight=False, soft_wrap=True)
     return FAILED if isinstance(error, RunError) else BAD_INPUT

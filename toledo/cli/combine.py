@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.messages import json_lines, print_result, progress_for, require_apart
 from toledo.cli.options import (
     COMMON,
     Common,
@@ -21,7 +21,6 @@ from toledo.cli.options import (
     command,
     repeated,
 )
-from toledo.cli.outputs import require_apart
 from toledo.combination.settings import CombinationOptions
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, require_output
@@ -58,7 +57,7 @@ def tune(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Find out what each system is worth, on segments with references.
+    """Learn the weight of each system from segments with references.
 
     A system is named by its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line for each segment, or
     n-best lists (Moses' format or JSONL). Texts are raw; with --tokenized they are words with blanks between. Finished

@@ -8,10 +8,7 @@ it: if it fails, the demo takes longer and says so.
 from __future__ import annotations
 
 import logging
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +19,8 @@ from toledo.cli.messages import print_result, progress_for
 from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, Threads
 
 if TYPE_CHECKING:
+    import subprocess
+
     from toledo.reports.demo import Tour
 
 log = logging.getLogger("toledo.demo")
@@ -54,7 +53,7 @@ def demo(
     from toledo.api.demo import run_demo
     from toledo.compiled.kernels import available_threads, compilation_seconds, compiled_kernels
 
-    with compiling_ahead((threads or available_threads()) > 1) as ahead:
+    with CompilingAhead((threads or available_threads()) > 1) as ahead:
         ahead.start(*FIRST)
         tour = run_demo(
             output, size, seed, threads=threads, progress=progress_for(common),
@@ -73,16 +72,18 @@ def _is_shown(record: logging.LogRecord) -> bool:
 
 
 class CompilingAhead:
-    """Processes that compile kernels; a failed one is reported at the end."""
+    """Processes that compile kernels, if `enabled`; they end with the block, and a failed one is reported."""
 
-    def __init__(self, wanted: bool) -> None:
-        self.wanted = wanted
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
         self.processes: list[subprocess.Popen[bytes]] = []
         self.errors = TemporaryFile()  # noqa: SIM115 (closed at the end)
 
     def start(self, *verbs: str) -> None:
         """Start a process for some verbs."""
-        if self.wanted:
+        import subprocess  # only here: `toledo --help` imports this module
+
+        if self.enabled:
             command = [sys.executable, "-m", "toledo", "warm-up", *verbs, "--quiet"]
             # Ctrl-C is not for the process: it is ended below
             self.processes.append(
@@ -92,7 +93,10 @@ class CompilingAhead:
                 )
             )  # fmt: skip
 
-    def end(self) -> None:
+    def __enter__(self) -> CompilingAhead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End all processes, and log why one has failed."""
         failed = [process.returncode for process in self.processes if process.poll()]
         for process in self.processes:
@@ -104,16 +108,6 @@ class CompilingAhead:
             message = "compiling ahead failed with code %d; the results are right, but took longer:\n%s"
             log.warning(message, failed[0], "\n".join(last) or "(no message)")
         self.errors.close()
-
-
-@contextmanager
-def compiling_ahead(wanted: bool) -> Iterator[CompilingAhead]:
-    """Return what starts processes that compile, if they are `wanted`; they end with the demo."""
-    ahead = CompilingAhead(wanted)
-    try:
-        yield ahead
-    finally:
-        ahead.end()
 
 
 def _print(tour: Tour, report: Path, compilation: float) -> None:

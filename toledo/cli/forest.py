@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import print_result
+from toledo.cli.messages import print_result, require_apart
 from toledo.cli.options import COMMON, Common, flag
-from toledo.cli.outputs import require_apart
 from toledo.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
@@ -49,9 +48,10 @@ def show(
         toledo forest show test.nbest.gz --segment 3 --nbest 10 --weights weights.toml
         toledo forest show lattices.plf --segment 0 --svg lattice.svg --prune-below 0.01
     """
-    from toledo.api.forests import ForestFile
+    from toledo.api.forests import show_forests
 
-    view = ForestFile(file, source, _weights(weights), plf_values).show(segment, nbest)
+    loaded = _weights(weights)
+    view = show_forests(file, format=source, weights=loaded, plf_values=plf_values, segment=segment, nbest=nbest)
     if svg or dot:
         view.draw(svg=svg, dot=dot, prune_below=prune_below)
     print_result("forest show", view, common)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import json_lines, print_result, progress_for
+from toledo.cli.messages import json_lines, print_result, progress_for, require_apart
 from toledo.cli.options import COMMON, Common, Threads, flag, repeated
-from toledo.cli.outputs import require_apart
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 if TYPE_CHECKING:

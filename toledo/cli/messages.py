@@ -7,19 +7,22 @@ import logging
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import toledo
 from toledo.cli.options import arguments_to_options
+from toledo.errors import InputError
+from toledo.files import atomic_writer, is_stream, read_lines
 from toledo.progress import Advance, Progress, silent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from toledo.cli.options import Common
+    from toledo.model import PhraseModel
 
 PARTS = 4  # messages about long work where there is no terminal
 QUIET_SECONDS = 5.0  # between two of them
@@ -56,22 +59,12 @@ def set_up(common: Common, names: Mapping[str, str] = {}) -> None:
     logging.getLogger("toledo").setLevel(level)
 
 
-def print_error(text: str) -> None:
-    """Print an error in red."""
-    console().print(text, style="red", markup=False, highlight=False, soft_wrap=True)
-
-
-def print_traceback() -> None:
-    """Print where the current error was raised."""
-    print(traceback.format_exc(), file=sys.stderr, end="")
-
-
 def print_result(command: str, result: Any, common: Common) -> None:
     """Print a result as a table or text, or with --json as one object."""
     if common.json:
         content = result.to_dict() if hasattr(result, "to_dict") else result
         signature = content.pop("signature", None) if isinstance(content, dict) else None
-        whole = {"command": command, "version": version("toledo-mt"), "signature": signature, "result": content}
+        whole = {"command": command, "version": toledo.__version__, "signature": signature, "result": content}
         print(json.dumps(whole, ensure_ascii=False, indent=2))
     else:
         print(result)
@@ -81,6 +74,33 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield each row as one line of JSON."""
     for row in rows:
         yield json.dumps(row, ensure_ascii=False)
+
+
+def require_apart(output: str | Path | None, *inputs: str | Path | None) -> None:
+    """Refuse an output that is one of the files that are read."""
+    if output is None or not Path(output).is_file():
+        return
+    if any(Path(one).exists() and Path(one).samefile(output) for one in inputs if one is not None):
+        raise InputError("the output is also an input", file=output, remedy="name another file")
+
+
+def change_lines(change: Callable[[str], str], text: str, output: str, common: Common) -> None:
+    """Write each line of a text, changed, as soon as it is read."""
+    lines: Iterable[str] = map(change, read_lines(text))
+    if common.json:
+        lines = json_lines({"segment": segment, "text": line} for segment, line in enumerate(lines))
+    with atomic_writer(output) as stream:
+        for line in lines:
+            stream.write(f"{line}\n")
+            if is_stream(text):
+                stream.flush()
+
+
+def print_model(command: str, output: Path, model: PhraseModel, common: Common) -> None:
+    """Print where a model was saved and how large it is, as JSON; messages have said it otherwise."""
+    if common.json:
+        result = {"output": str(output), "phrase_pairs": len(model.table), "signature": model.signature}
+        print_result(command, result, common)
 
 
 def progress_for(common: Common, otherwise: Progress = silent) -> Progress:

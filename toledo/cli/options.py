@@ -31,7 +31,7 @@ def repeated(help_text: str, *names: str) -> Parameter:
 @Parameter(name="*", group=GENERAL)
 @dataclass(frozen=True)
 class Common:
-    """What every command has."""
+    """Options of every command."""
 
     json: Annotated[bool, flag("Print the result as JSON.")] = False
     config: Annotated[Path | None, Parameter(help="TOML file with a table of options for each command.")] = None

@@ -36,7 +36,7 @@ def report(
         toledo report mert cobleu scores.json trace.jsonl --title "Monday's runs"
         toledo report samples.jsonl --examples 20 --scale 0.5 -o samples.html
     """
-    from toledo.cli.outputs import require_apart
+    from toledo.cli.messages import require_apart
     from toledo.files import require_output
 
     require_apart(output, *runs)
@@ -86,7 +86,7 @@ def example_data(
         toledo example-data sample
         toledo example-data --output sample --train 2000 --seed 7
     """
-    from toledo.api.example_data import example_data
+    from toledo.sample.corpus import example_data
 
     data = example_data(train=train, tune=tune, test=test, seed=seed)
     data.save(output, progress_for(common))

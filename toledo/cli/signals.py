@@ -15,7 +15,7 @@ EXIT_CODES = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM))
 
 
 def listen() -> None:
-    """From now on signals end the command; Ctrl-C not where the shell has it ignored."""
+    """Let signals end the command by an exception; Ctrl-C stays ignored where the shell ignores it."""
     signal.signal(signal.SIGTERM, _stop)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
@@ -25,12 +25,12 @@ def listen() -> None:
 def leave(end: KeyboardInterrupt | SystemExit) -> NoReturn:
     """End the command with the exit code of this exception, after a signal without waiting for threads of kernels.
 
-    What runs or compiles a kernel cannot be told to stop; Python's own way to end would take away under it what it
-    works with, and crash.
+    A thread that runs or compiles a kernel cannot be stopped; a regular exit would free the memory that it uses, and
+    crash.
     """
     code = end.code if isinstance(end, SystemExit) else 128 + signal.SIGINT
     if code in EXIT_CODES and any(thread.name == KERNELS for thread in threading.enumerate()):
-        with suppress(OSError):  # nobody reads any more
+        with suppress(OSError):  # the reader has gone
             sys.stdout.flush()
         os._exit(int(str(code)))
     sys.exit(code)
@@ -39,8 +39,8 @@ def leave(end: KeyboardInterrupt | SystemExit) -> NoReturn:
 def _stop(number: int, frame: FrameType | None) -> None:
     """Raise what ends the command.
 
-    What comes while a kernel runs is noticed in the first Python code after it: that which makes its result a named
-    tuple. Numba does not expect an exception there, and would crash; so it has to wait for the caller's next line.
+    A signal that arrives while a kernel runs is handled in the first Python code after it, which makes the result a
+    named tuple. Numba would crash on an exception there, so it is raised on the caller's next line.
     """
     end: BaseException = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
     if frame is None or frame.f_back is None or not _makes_result(frame):
@@ -54,7 +54,7 @@ def _makes_result(frame: FrameType) -> bool:
 
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    """What is raised where nobody can catch it would be lost: where LLVM calls back, or an object is removed."""
+    """Raise an exception later that was raised where it cannot be caught: in a callback of LLVM, or a destructor."""
     if isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
         _raise_later(lost.exc_value, sys._getframe(1))
     else:
@@ -62,7 +62,7 @@ def _raise_again(lost: sys.UnraisableHookArgs) -> None:
 
 
 def _raise_later(end: BaseException, frame: FrameType) -> None:
-    """On the next line of a frame."""
+    """Raise an exception on the next line of a frame."""
     sys.settrace(lambda *_: None)
     frame.f_trace = lambda *_: _raise(end)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from toledo.cli.messages import change_lines
 from toledo.cli.options import COMMON, Common, Output, Source, Target, command
-from toledo.cli.outputs import change_lines
 from toledo.files import STANDARD_STREAM, atomic_writer, read_lines
 from toledo.text.settings import Cleaning
 
@@ -18,82 +20,54 @@ Language = Annotated[str, Parameter(alias="-l", help="Language code of two lette
 TruecaserFile = Annotated[Path, Parameter(help="File of a truecaser, from `toledo text train-truecaser`.")]
 
 
-def tokenize(
-    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
-) -> None:
-    """Split written text into tokens, as the Moses scripts do.
+def _command(function: str, purpose: str, example: str) -> Callable[..., None]:
+    """Return the command that applies a function of `toledo.text` to each line of a text."""
 
-    **Examples**
+    def run(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
+        change_lines(getattr(import_module("toledo.text.tokens"), function), text, output, common)
 
-        toledo text tokenize -l de < train.raw.de > train.de
-    """
-    from toledo.text import tokenize
-
-    change_lines(partial(tokenize, language=language), text, output, common)
+    run.__doc__ = f"{purpose}\n\n**Examples**\n\n    toledo text {example}"
+    return run
 
 
-def detokenize(
-    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
-) -> None:
-    """Join tokens into written text.
+def _language_command(function: str, purpose: str, example: str) -> Callable[..., None]:
+    """Return the command that applies a function of `toledo.text` and a language to each line of a text."""
 
-    **Examples**
+    def run(
+        text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
+    ) -> None:
+        change = partial(getattr(import_module("toledo.text.tokens"), function), language=language)
+        change_lines(change, text, output, common)
 
-        toledo text detokenize -l en < translation > translation.txt
-    """
-    from toledo.text import detokenize
-
-    change_lines(partial(detokenize, language=language), text, output, common)
-
-
-def normalize(
-    text: Text = STANDARD_STREAM, *, language: Language, output: Output = STANDARD_STREAM, common: Common = COMMON
-) -> None:
-    """Replace quotation marks, dashes and other punctuation by their plain forms, as the Moses scripts do.
-
-    **Examples**
-
-        toledo text normalize -l de < train.raw.de | toledo text tokenize -l de > train.de
-    """
-    from toledo.text import normalize
-
-    change_lines(partial(normalize, language=language), text, output, common)
+    run.__doc__ = f"{purpose}\n\n**Examples**\n\n    toledo text {example}"
+    return run
 
 
-def lowercase(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
-    """Convert text to lower case.
-
-    **Examples**
-
-        toledo text lowercase < train.de > train.lower.de
-    """
-    from toledo.text import lowercase
-
-    change_lines(lowercase, text, output, common)
-
-
-def escape(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
-    """Replace `|`, brackets and reserved words by entities, as the Moses scripts do.
-
-    **Examples**
-
-        toledo text escape < train.de > train.escaped.de
-    """
-    from toledo.text import escape
-
-    change_lines(escape, text, output, common)
-
-
-def unescape(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
-    """Undo `toledo text escape`.
-
-    **Examples**
-
-        toledo text unescape < translation > translation.txt
-    """
-    from toledo.text import unescape
-
-    change_lines(unescape, text, output, common)
+tokenize = _language_command(
+    "tokenize",
+    "Split written text into tokens, as the Moses scripts do.",
+    "tokenize -l de < train.raw.de > train.de",
+)
+detokenize = _language_command(
+    "detokenize", "Join tokens into written text.", "detokenize -l en < translation > translation.txt"
+)
+normalize = _language_command(
+    "normalize",
+    "Replace quotation marks, dashes and other punctuation by their plain forms, as the Moses scripts do.",
+    "normalize -l de < train.raw.de | toledo text tokenize -l de > train.de",
+)
+lowercase = _command("lowercase", "Convert text to lower case.", "lowercase < train.de > train.lower.de")
+escape = _command(
+    "escape",
+    "Replace `|`, brackets and reserved words by entities, as the Moses scripts do.",
+    "escape < train.de > train.escaped.de",
+)
+unescape = _command("unescape", "Undo `toledo text escape`.", "unescape < translation > translation.txt")
+detruecase = _command(
+    "detruecase",
+    "Capitalize the first word of each sentence.",
+    "detruecase < translation > translation.cased",
+)
 
 
 def train_truecaser(text: Text = STANDARD_STREAM, *, truecaser: TruecaserFile, common: Common = COMMON) -> None:
@@ -124,18 +98,6 @@ def truecase(
     from toledo.text import Truecaser
 
     change_lines(Truecaser.load(truecaser).apply, text, output, common)
-
-
-def detruecase(text: Text = STANDARD_STREAM, *, output: Output = STANDARD_STREAM, common: Common = COMMON) -> None:
-    """Capitalize the first word of each sentence.
-
-    **Examples**
-
-        toledo text detruecase < translation > translation.cased
-    """
-    from toledo.text import Truecaser
-
-    change_lines(Truecaser.undo, text, output, common)
 
 
 @command

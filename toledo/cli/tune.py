@@ -1,4 +1,4 @@
-"""`toledo tune`: find the weights with which a model translates best."""
+"""`toledo tune`, `tune-rule` and `refine`: weights, decision rule, and probabilities of a model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,25 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import milestones, print_result, progress_for, resumable
-from toledo.cli.options import COMMON, Common, References, Resume, Seed, Threads, command, repeated
-from toledo.cli.outputs import require_apart
+from toledo.cli.messages import milestones, print_result, progress_for, require_apart, resumable
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    Metric,
+    OutputDirectory,
+    References,
+    Resume,
+    Search,
+    Seed,
+    Threads,
+    command,
+    repeated,
+)
 from toledo.errors import InputError
-from toledo.files import require_output
+from toledo.files import require_output, require_output_directory
 from toledo.progress import silent
+from toledo.refinement.settings import RefineSettings
+from toledo.settings import refuse_unused
 from toledo.tuning.settings import TuneSettings
 
 FOR_LISTS = ("objective", "metric", "rule", "scale", "initial", "on", "runs")
@@ -106,8 +119,130 @@ def _refuse_for_lists(settings: TuneSettings, *others: object) -> None:
         raise InputError(
             "lists of another system are tuned without a model", remedy="give --lists and --reference alone"
         )
-    default = vars(TuneSettings())
-    given = [name for name, value in vars(settings).items() if name not in FOR_LISTS and value != default[name]]
-    if given:
-        named = ", ".join(f"`{name}`" for name in given)
-        raise InputError(f"{named}: nothing is searched for where lists are given", remedy=f"leave {named} out")
+    searching = [name for name in vars(settings) if name not in FOR_LISTS]
+    refuse_unused(settings, "nothing is searched for where lists are given", *searching)
+
+
+def tune_rule(
+    model: Annotated[Path | None, Parameter(help="Model directory, moses.ini, or Docent's XML.")] = None,
+    *,
+    lists: Annotated[
+        Path | None, Parameter(help="Lists of any system instead of a model: JSONL, n-best, text.")
+    ] = None,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Text to translate, one segment per line.")] = None,
+    reference: References = (),
+    rule: Annotated[tuple[str, ...], repeated("Decision rule to try, as NAME or NAME:key=value,….")] = ("mbr",),
+    scale: Annotated[
+        tuple[float, ...], repeated("Scale to try. [default: twelve, by the norm of the weights, or from 0.1 to 10]")
+    ] = (),
+    metric: Metric = "bleu",
+    search: Annotated[Search | None, Parameter(help="Search, as NAME or NAME:key=value,…. [default: beam]")] = None,
+    feature_weights: Annotated[
+        Path | None, Parameter(help="Weights file (TOML) that scores the features of lists.")
+    ] = None,
+    num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment of plain-text lists.")] = None,
+    output: Annotated[
+        Path | None, Parameter(alias="-o", help="Directory for the model with the best rule; for lists a TOML file.")
+    ] = None,
+    seed: Seed = 1,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Find the decision rule and its scale that score best on a development set.
+
+    The result for lists is a file for `toledo choose --config`.
+
+    **Examples**
+
+        toledo tune-rule model -s dev.de -r dev.en --rule lattice-mbr -o model-mbr
+        toledo tune-rule model -s dev.de -r dev.en --rule mbr --rule consensus --scale 0.5 --scale 1 --scale 2
+        toledo tune-rule --lists dev.100best.gz -r dev.en --rule mbr:metric=chrf -o rule.toml
+    """
+    from toledo.api.model import load
+    from toledo.api.tune_rule import tune_rule
+    from toledo.model import DESCRIPTION
+    from toledo.weights import Weights
+
+    if not reference:
+        raise InputError("there are no references to score with", remedy="give --reference FILE")
+    if (model is None) == (lists is None):
+        raise InputError("nothing to tune the rule of", remedy="give MODEL and --source, or --lists")
+    if output is not None:
+        require_apart(output, lists, source, *reference, feature_weights)
+        if model is None:
+            require_output(output)
+        else:
+            require_output_directory(output, DESCRIPTION)
+    given = load(model) if model is not None else lists
+    assert given is not None  # noqa: S101 (one of both was given)
+    tuning = tune_rule(
+        given,
+        list(reference),
+        sources=source,
+        rules=rule,
+        scales=scale or None,
+        metric=metric,
+        search=search,
+        feature_weights=None if feature_weights is None else Weights.load(feature_weights),
+        num_samples=num_samples,
+        seed=seed,
+        threads=threads,
+        progress=progress_for(common, milestones),
+    )
+    if output is not None:
+        tuning.save(output)
+    print_result("tune-rule", tuning, common)
+
+
+@command
+def refine(
+    model: Annotated[Path, Parameter(help="Model directory.")],
+    *,
+    source: Annotated[Path, Parameter(alias="-s", help="Training text of the model, tokenized.")],
+    target: Annotated[Path, Parameter(alias="-t", help="Its translation, line by line.")],
+    tune_source: Annotated[Path, Parameter(help="Text to tune weights on.")],
+    tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of that text.")],
+    dev_source: Annotated[Path, Parameter(help="Text to choose the best iteration by.")],
+    dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of that text.")],
+    output: OutputDirectory,
+    alignment: Annotated[
+        Path | None, Parameter(help="Word alignments of the training text (Pharaoh format), for the models of folds.")
+    ] = None,
+    settings: RefineSettings,
+    resume: Resume = False,
+    seed: Seed = 1,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Train phrase and word probabilities for the highest expected BLEU (He and Deng 2012).
+
+    The training text is translated, fold by fold by models that have not seen it. Probabilities of phrases and words in
+    good translations grow, those in bad ones shrink. After each iteration weights are tuned, and the model with the
+    best score on the development set is written. All steps are kept in OUTPUT/run: --resume continues an interrupted
+    run to the same result, and uses the translations again for another --tau or --method. So it does for other
+    --parameters, if neither or both train lexicons or the model comes from `toledo train --lexical model1`.
+
+    **Examples**
+
+        toledo refine model -s train.de -t train.en --tune-source val.de --tune-reference val.en --dev-source dev.de \
+            --dev-reference dev.en -o refined
+        toledo refine model … --parameters phrase --method growth --tau 5e-5 -o refined
+    """
+    from toledo.api.refine import refine as refine_model
+
+    with resumable():
+        refinement = refine_model(
+            model,
+            source,
+            target,
+            tune=(tune_source, list(tune_reference)),
+            dev=(dev_source, list(dev_reference)),
+            settings=settings,
+            alignments=alignment,
+            output=output,
+            resume=resume,
+            seed=seed,
+            threads=threads,
+            progress=progress_for(common, milestones),
+        )
+    print_result("refine", refinement, common)

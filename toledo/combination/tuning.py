@@ -66,11 +66,7 @@ class TuningRun:
 
     def require_new(self) -> None:
         """Refuse to begin where an interrupted tuning is, before any work is done."""
-        if self.directory is None:
-            return
-        if self.resume and not self.directory.exists():
-            log.warning("nothing to resume in %s: tuning starts from the beginning", self.directory)
-        if self.directory.exists() and not self.resume:
+        if self.directory is not None and self.directory.exists() and not self.resume:
             raise RunError(
                 f"{self.directory}: holds an unfinished run",
                 remedy="continue it with `resume=True`, choose another directory, or remove this one",

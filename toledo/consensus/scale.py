@@ -14,7 +14,7 @@ distribution. Tuners leave norms that are ten times apart, so scales to choose f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -108,24 +108,6 @@ def choose_scale(
         scales = scales_for(weights, forests[0].feature_names if forests else ())
     candidates = [Candidate(rule, scale) for scale in scales]
     return choose_rule(candidates, forests, weights, references, metric, threads, progress)
-
-
-def choose_sampled_scale(
-    rule: Rule,
-    translate: Callable[[float], Sequence[Sequence[str]]],
-    scales: Sequence[float],
-    references: References,
-    metric: Metric = BLEU(smooth_method="none"),  # noqa: B008 (frozen)
-    threads: int | None = None,
-) -> ScaleTable:
-    """Score scales that need samples of their own: `translate` draws them, and gives the texts that the rule chose.
-
-    To weigh samples of one scale anew does not do: what matters at another scale was hardly ever drawn.
-    """
-    if not scales or not references:
-        raise InputError("nothing to choose from", remedy="give at least one scale and one segment")
-    rows = [Row(rule, scale, _score(metric, translate(scale), references, threads)) for scale in scales]
-    return ScaleTable(tuple(rows), metric.higher_is_better)
 
 
 def choose_rule(
