@@ -8,11 +8,9 @@ from beam_twin import Steps, derivations, features_of, score
 
 from toledo.compiled.random import random_state
 from toledo.model import PhraseModel
-from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation
-from toledo.search.chain_resegment import SegmentCandidates, room_for_candidates
+from toledo.search.chain import Chain, Sentence, room_for_answers, room_for_chain, set_derivation
 from toledo.search.gibbs.samples import Visits
-from toledo.search.gibbs.search import NOTHING_KEPT, ChainPlan, GibbsSearch, run
-from toledo.search.phrase_scores import room_for_answers
+from toledo.search.gibbs.search import NOTHING_KEPT, ChainPlan, GibbsSearch, SegmentCandidates, room_for_candidates, run
 from toledo.search.settings import OPERATORS
 
 

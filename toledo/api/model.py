@@ -41,8 +41,8 @@ from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.search import GibbsSearch
+from toledo.search.search import as_given
 from toledo.search.settings import Beam, Gibbs, SearchKind
-from toledo.search.weighted_model import as_given
 from toledo.settings import Named
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.weights import Weights

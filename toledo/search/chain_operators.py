@@ -38,11 +38,12 @@ from toledo.search.chain import (
     refresh,
     replace_phrases,
     ripple,
+    same_states,
+    step,
     to_probabilities,
     trial_row,
 )
 from toledo.search.options import MONOTONE, NONE, after_span, may_follow
-from toledo.search.phrase_scores import same_states, step
 
 
 @inner_kernel

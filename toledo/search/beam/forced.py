@@ -25,8 +25,7 @@ from toledo.search.beam.cubes import EdgeArrays, SearchLattice
 from toledo.search.beam.forced_paths import PathScoring, Placed, find_paths, place_phrases, prefix_scores
 from toledo.search.beam.search import to_forest
 from toledo.search.options import NONE, UNKNOWN_WORD, SentenceOptions
-from toledo.search.search import Sentences
-from toledo.search.weighted_model import EncodedSentence, harmless, weigh
+from toledo.search.search import EncodedSentence, Sentences, harmless, weigh
 from toledo.text.vocabulary import UNKNOWN
 
 log = logging.getLogger(__name__)

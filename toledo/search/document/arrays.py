@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inlined, kernel
 from toledo.compiled.random import RandomState
 from toledo.language_model.automaton import begin_state
-from toledo.search.chain import Chain, Sentence
+from toledo.search.chain import Chain, PhraseScores, Sentence
 from toledo.search.options import NONE, Scoring, SentenceOptions
-from toledo.search.phrase_scores import PhraseScores
 
 STEPS, ACCEPTED, REJECTED = range(3)  # of `State.counters`: rejected ones since the last that was accepted
 SENTENCES, DOCUMENT, USERS, BEST = range(4)  # of `State.totals`: the first three make up the score

@@ -35,6 +35,7 @@ from toledo.search.chain import (
     junction,
     replace_phrases,
     ripple,
+    step,
     to_probabilities,
     total_score,
     trial_row,
@@ -50,7 +51,6 @@ from toledo.search.chain_operators import (
 )
 from toledo.search.document.arrays import SENTENCES, State, Text, chain_at, sentence_at
 from toledo.search.options import after_span
-from toledo.search.phrase_scores import step
 
 
 @inner_kernel

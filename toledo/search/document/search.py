@@ -47,28 +47,25 @@ from toledo.search.document.models.counts import BLEU, FEATURES, build_measures,
 from toledo.search.document.models.model import DocumentModel, Known
 from toledo.search.document.models.user import Change, CompiledModel, Memories, PythonModel, combine, run_with_users
 from toledo.search.document.settings import OPERATIONS, DocumentSettings
-from toledo.search.document.start import (
-    GivenPhrase,
-    beam_phrases,
-    given_phrases,
-    phrases_of_pairs,
-    random_phrases,
-)
 from toledo.search.document.state import (
     ANSWERS_PER_OPTION,
     FEW_ANSWERS,
     DocumentResult,
     DocumentState,
+    GivenPhrase,
     Record,
     Snapshot,
     Tally,
+    beam_phrases,
     build_text,
+    given_phrases,
     new_arrays,
+    phrases_of_pairs,
+    random_phrases,
 )
 from toledo.search.features import Derivations, read_steps
 from toledo.search.options import PreparedTable, SentenceOptions
-from toledo.search.search import Translation
-from toledo.search.weighted_model import EncodedSentence, weigh
+from toledo.search.search import EncodedSentence, Translation, weigh
 from toledo.text.corpus import Document
 from toledo.weights import Weights
 

@@ -38,11 +38,10 @@ from toledo.forest.ngram_index import (
     words_of,
 )
 from toledo.model import PhraseModel
-from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation, to_probabilities
+from toledo.search.chain import Chain, Sentence, room_for_answers, room_for_chain, set_derivation, to_probabilities
 from toledo.search.chain_operators import weigh_options
 from toledo.search.features import Derivations
 from toledo.search.options import SentenceOptions
-from toledo.search.phrase_scores import room_for_answers
 from toledo.search.search import Translation
 
 NEGLIGIBLE = 1e-9
