@@ -97,8 +97,7 @@ class WeightedModel:
             pairs.targets.offsets,
             pairs.targets.words,
             self.pair_scores,
-            self.scoring.models,
-            self.scoring.model_weights,
+            self.scoring,
             self.model.settings.table_limit,
         )
 
@@ -112,8 +111,7 @@ class WeightedModel:
             sentence.source,
             sentence.copies,
             self.copy_score,
-            self.scoring.models,
-            self.scoring.model_weights,
+            self.scoring,
         )
 
     def sentence(self, options: SentenceOptions) -> Sentence:

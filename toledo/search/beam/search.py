@@ -30,19 +30,19 @@ from toledo.model import PhraseModel
 from toledo.search.beam.cubes import (
     CUBE,
     MIX,
+    NODE,
     BeamLimits,
     EdgeArrays,
     Nodes,
     Queue,
     SearchLattice,
+    StackGroups,
     cubes_of_group,
     edges_with_room,
     make_cubes,
     nodes_with_room,
     rank_by_group,
     room_for_edges,
-    room_for_groups,
-    room_for_nodes,
     room_for_queue,
     same_group,
 )
@@ -61,8 +61,13 @@ def search_sentence(
     """Fill the stacks one after the other."""
     length, models, reordering = options.first.shape[0], len(scoring.models), scoring.reordering.shape[0] > 0
     room = 2 + min(limits.pops, 256) * max(length, 1)
-    nodes, edges, ranked = room_for_nodes(room, models), room_for_edges(room, models), np.empty(room, np.int32)
-    cubes, queue, groups = np.empty(256, CUBE), room_for_queue(1024, models), room_for_groups(limits.pops + 1)
+    nodes = Nodes(np.empty(room, NODE), np.empty((room, models), np.int32))
+    edges, ranked = room_for_edges(room, models), np.empty(room, np.int32)
+    cubes, queue, size = np.empty(256, CUBE), room_for_queue(1024, models), limits.pops + 1
+    groups = StackGroups(
+        np.empty(power_of_two(2 * size + 2), np.int32), np.empty(size + 1, np.int32), np.empty(size + 1, np.int32),
+        np.empty(size, np.int32), np.empty(size, np.int32),
+    )  # fmt: skip
     first_cube, cube_count = np.full(length + 1, NONE, np.int32), 0
     slots = np.empty(power_of_two(4 * limits.pops + 4), np.int32)
     _begin(nodes, scoring)
@@ -311,13 +316,7 @@ def _finish(
         edges.heads[:edge_count], edges.tails[:edge_count], edges.options[:edge_count], edges.model_scores[:edge_count]
     )
     records = nodes.records[: goal + 1]
-    return SearchLattice(
-        goal + 1,
-        kept,
-        records["best_edge"].copy(),
-        records["option"].copy(),
-        records[goal]["score"],
-    )
+    return SearchLattice(goal + 1, kept, records["best_edge"].copy(), records["option"].copy(), records[goal]["score"])
 
 
 BeamFound = tuple[SentenceOptions, SearchLattice]

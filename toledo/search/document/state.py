@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
+from toledo.compiled.random import RandomState
 from toledo.errors import InputError
 from toledo.search.beam.search import beam_lattice, best_options
-from toledo.search.chain import ANSWER, NO_STATE, PhraseScores, random_derivation
-from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, Text, chain_at, room_for_state, sentence_at
+from toledo.search.chain import (
+    PhraseScores,
+    Sentence,
+    random_derivation,
+    room_for_answers,
+    room_for_phrases,
+    row_offsets,
+    slots_for_answers,
+)
+from toledo.search.document.arrays import STEPS, State, Text, chain_at, sentence_at
 from toledo.search.document.loop import set_phrases
 from toledo.search.document.models.counts import Measures
 from toledo.search.document.models.model import Known
@@ -139,7 +148,7 @@ def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.
     return Derivations.joined(known.model, options, parts)
 
 
-FEWEST, MOST = 1 << 12, 1 << 22  # answers that are remembered
+MOST_ANSWERS = 1 << 22  # of language models about phrases that are remembered
 
 
 def build_text(
@@ -152,7 +161,6 @@ def build_text(
         options.static[known] = scorer.pair_scores[options.pairs[known]]
         options.static[~known] = scorer.copy_score
     lengths = np.array([sentence.source.size for sentence in encoded], np.int64)
-    widest = int((options.stop - options.first).max(initial=1))
     return Text(
         options,
         scorer.scoring,
@@ -160,7 +168,7 @@ def build_text(
         min(options.first.shape[1], WINDOW),
         offsets_of(lengths),
         offsets_of(lengths + 2),
-        offsets_of(2 * (lengths + 2) + 2 + widest),
+        row_offsets(options, lengths),
         np.repeat(np.arange(lengths.size, dtype=np.int32), lengths),
     )
 
@@ -186,32 +194,6 @@ def _no_options() -> SentenceOptions:
     """Those of a document without sentences."""
     whole, real, spans = np.empty(0, np.int32), np.empty(0), np.empty((0, 1), np.int32)
     return SentenceOptions(whole, whole, whole, real, real, whole, whole, whole, spans, spans)
-
-
-def most_possibilities(text: Text) -> int:
-    """The largest number of possibilities that an operation weighs: one phrase or two for a span."""
-    counts = (text.options.stop - text.options.first).astype(np.int64)
-    most = int(counts.max(initial=1))
-    for n in range(1, text.longest):
-        for k in range(n):
-            if counts.shape[0] > k + 1:
-                pairs = counts[: -(k + 1), k] * counts[k + 1 :, n - k - 1]
-                most = max(most, int((counts[: -(k + 1), n] + pairs).max(initial=0)))
-    return most
-
-
-def slots_for_answers(text: Text, per_option: int) -> int:
-    """For so many answers about each option, if that is not too much; more than there are options in any case."""
-    options = text.options.begin.size
-    wanted = max(min(max(per_option * options, FEWEST), MOST), options + 1)
-    return 1 << (wanted - 1).bit_length()
-
-
-def room_for_answers(text: Text, slots: int) -> PhraseScores:
-    """A memory of what language models said of phrases."""
-    answers = np.zeros((len(text.scoring.models), slots), ANSWER)
-    answers["state"] = NO_STATE
-    return PhraseScores(answers, np.zeros(1, np.int64))
 
 
 ANSWERS_PER_OPTION, FEW_ANSWERS = 16, 1  # of language models, during a search and after it
@@ -258,9 +240,10 @@ class DocumentState:
     def remember(self, answers_per_option: int) -> None:
         """Have room for so many answers of language models; a state that is only kept needs hardly any."""
         text, phrases = self.known.text, self.arrays.phrases
-        slots = slots_for_answers(text, answers_per_option)
+        slots = slots_for_answers(text.options, answers_per_option, MOST_ANSWERS)
         if slots != phrases.known.answers.shape[1]:
-            self.arrays = self.arrays._replace(phrases=phrases._replace(known=room_for_answers(text, slots)))
+            known = room_for_answers(len(text.scoring.models), slots)
+            self.arrays = self.arrays._replace(phrases=phrases._replace(known=known))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that `DocumentSearch.resume` needs, for saving."""
@@ -288,17 +271,26 @@ class DocumentState:
         arrays, phrases = self.arrays, self.arrays.phrases
         return {"counters": arrays.counters, "totals": arrays.totals, "tally": phrases.tally, "random": phrases.random}
 
-    @property
-    def document_score(self) -> float:
-        """The weighted sum of document models and users' models."""
-        return float(self.arrays.totals[DOCUMENT] + self.arrays.totals[USERS])
 
-
-def new_arrays(known: Known, random: NDArray[np.uint64], answers: PhraseScores | None = None) -> State:
-    """A state without phrases, with what the language models have answered already if that is given."""
+def new_arrays(known: Known, random: RandomState, answers: PhraseScores | None = None) -> State:
+    """Return a state without phrases, with previous answers of the language models if there are any."""
     text = known.text
-    given = answers or room_for_answers(text, slots_for_answers(text, ANSWERS_PER_OPTION))
-    return room_for_state(text, given, random, most_possibilities(text), len(OPERATIONS))
+    lengths = np.diff(text.words)
+    if answers is None:
+        slots = slots_for_answers(text.options, ANSWERS_PER_OPTION, MOST_ANSWERS)
+        answers = room_for_answers(len(text.scoring.models), slots)
+    phrases = room_for_phrases(Sentence(*text[:4]), lengths, answers, random, (len(OPERATIONS), 3))
+    return State(
+        phrases=phrases,
+        scores=np.zeros(lengths.size),
+        counters=np.zeros(3, np.int64),
+        totals=np.zeros(4),
+        best_size=np.zeros(lengths.size, np.int64),
+        best_chosen=phrases.chosen.copy(),
+        changed=np.zeros(lengths.size, np.int32),
+        changed_count=np.zeros(1, np.int64),
+        is_changed=np.zeros(lengths.size, np.bool_),
+    )
 
 
 def _copied(arrays: Any) -> Any:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import MULTIPLIER
 from toledo.compiled.heap import grown, power_of_two
-from toledo.compiled.kernels import inner_kernel, kernel
+from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.compiled.random import RandomState, next_uniform, random_state, text_seed
 from toledo.forest.forest import Forest
 from toledo.model import PhraseModel
@@ -54,15 +54,14 @@ from toledo.search.chain import (
     random_derivation,
     replace_phrases,
     ripple,
-    room_for_answers,
     room_for_chain,
     set_derivation,
     step,
     total_score,
     trial_row,
 )
-from toledo.search.chain_operators import merge_split, move, reorder, retrans
-from toledo.search.gibbs.samples import Samples, Visits, collect
+from toledo.search.chain_operators import Proposal, regroup, reorder, reposition, retranslate
+from toledo.search.gibbs.samples import Samples, Visits
 from toledo.search.options import MONOTONE, NONE, SentenceOptions
 from toledo.search.search import Search, SearchResult, Sentences, Translation
 from toledo.search.settings import OPERATORS, Gibbs
@@ -94,7 +93,7 @@ class SegmentCandidates(NamedTuple):
 
 @kernel
 def room_for_candidates(options: SentenceOptions, models: int) -> SegmentCandidates:
-    """Candidates of no span; `spread_candidates` says how likely each option is."""
+    """Return candidates of no span; `spread_candidates` sets how likely each option is."""
     length, longest = options.first.shape
     size, nodes, edges = options.begin.size, NODES_PER_WORD * (length + 1), EDGES_PER_WORD * (length + 1)
     return SegmentCandidates(
@@ -106,7 +105,7 @@ def room_for_candidates(options: SentenceOptions, models: int) -> SegmentCandida
 
 @inner_kernel
 def spread_candidates(options: SentenceOptions, candidates: SegmentCandidates, sharpness: float) -> None:
-    """ρ ∝ exp(sharpness · the estimate of beam search): what an option scores but for its neighbours."""
+    """Set ρ ∝ exp(sharpness · the estimate of beam search): what an option scores without its neighbors."""
     for b in range(options.first.shape[0]):
         for n in range(options.first.shape[1]):
             first, stop, total = options.first[b, n], options.stop[b, n], 0.0
@@ -123,7 +122,7 @@ def spread_candidates(options: SentenceOptions, candidates: SegmentCandidates, s
 def draw_candidates(
     sentence: Sentence, candidates: SegmentCandidates, begin: int, end: int, random: RandomState
 ) -> None:
-    """A candidate for each span of a run."""
+    """Draw a candidate for each span of a run."""
     options = sentence.options
     for b in range(begin, end):
         for n in range(min(sentence.longest, end - b)):
@@ -142,7 +141,7 @@ def draw_candidates(
 def sum_forward(
     sentence: Sentence, chain: Chain, candidates: SegmentCandidates, place: int, stop: int, sharpness: float
 ) -> bool:
-    """Sum over all segmentations of the run at the places from `place` up to `stop`; False if there are too many."""
+    """Sum over all segmentations of the run at the places from `place` up to `stop`; return False if too many."""
     options, scoring, found, trial = sentence.options, sentence.scoring, candidates, trial_row(chain)
     before, after = chain.chosen[place - 1], chain.chosen[stop]
     begin, end = options.begin[chain.chosen[place]], options.end[chain.chosen[stop - 1]]
@@ -176,7 +175,7 @@ def sum_forward(
 
 @inner_kernel
 def _node_with_states(found: SegmentCandidates, rows: NDArray[np.int32], row: int, first: int, stop: int) -> int:
-    """The node of a position with the states of a row, new if need be."""
+    """Return the node of a position with the states of a row, a new one if there is none."""
     for node in range(first, stop):
         same = True
         for m in range(rows.shape[1]):
@@ -190,7 +189,7 @@ def _node_with_states(found: SegmentCandidates, rows: NDArray[np.int32], row: in
 
 @inner_kernel
 def _sum_edges(found: SegmentCandidates, p: int) -> None:
-    """The logarithm of the sum over all edges that lead to each node of a position."""
+    """Compute the logarithm of the sum over all edges that lead to each node of a position."""
     highest = -math.inf
     for edge in range(found.first_edge[p], found.first_edge[p + 1]):
         highest = max(highest, found.weight[edge])
@@ -207,7 +206,7 @@ def _sum_edges(found: SegmentCandidates, p: int) -> None:
 
 @inner_kernel
 def _sum_far_below(found: SegmentCandidates, p: int, node: int) -> float:
-    """The same for a node of a sharp model, too far below the best one of its position for the sum over all."""
+    """Return the same for a node of a sharp model, too far below the best of its position for the common sum."""
     highest, total = -math.inf, 0.0
     for edge in range(found.first_edge[p], found.first_edge[p + 1]):
         if found.head[edge] == node:
@@ -222,7 +221,7 @@ def _sum_far_below(found: SegmentCandidates, p: int, node: int) -> float:
 
 @inner_kernel
 def draw_backward(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, stop: int, sharpness: float) -> int:
-    """Draw a segmentation of the run that ends before the place `stop` into `chain.new`; gives its number of phrases.
+    """Draw a segmentation of the run that ends before the place `stop` into `chain.new`; return its number of phrases.
 
     The phrases stand there in reverse order.
     """
@@ -253,7 +252,7 @@ def draw_backward(sentence: Sentence, chain: Chain, candidates: SegmentCandidate
 
 @inner_kernel
 def _draw_from(logarithms: NDArray[np.float64], first: int, count: int, chain: Chain) -> int:
-    """One of some possibilities by the logarithms of their weights."""
+    """Draw one of several possibilities by the logarithms of their weights."""
     highest, total = -math.inf, 0.0
     for k in range(first, first + count):
         highest = max(highest, logarithms[k])
@@ -272,7 +271,7 @@ def _draw_from(logarithms: NDArray[np.float64], first: int, count: int, chain: C
 
 @inner_kernel
 def resegment(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, place: int, sharpness: float) -> int:
-    """Draw the phrases of the run that begins at a place; gives the place after it."""
+    """Draw the phrases of the run that begins at a place; return the place after it."""
     options, chosen, stop = sentence.options, chain.chosen, place + 1
     while stop <= chain.size[0] and options.begin[chosen[stop]] == options.end[chosen[stop - 1]]:
         stop += 1
@@ -323,7 +322,7 @@ class GibbsSearch(Search[Samples]):
 
     @property
     def scale(self) -> float:
-        """The factor of model scores."""
+        """Return the factor of model scores."""
         return default_scale(self.model) if self.settings.scale is None else self.settings.scale
 
     def samples(self, sentences: Sentences, threads: int | None = None, progress: Progress = silent) -> list[Samples]:
@@ -331,16 +330,16 @@ class GibbsSearch(Search[Samples]):
         return self._run(sentences, threads, progress, lambda found: found)
 
     def _search(self, options: SentenceOptions, words: Sequence[str]) -> Samples:
-        sentence, models = self._weighted.sentence(options), len(self.model.language_models)
-        candidates, known = room_for_candidates(options, models), room_for_answers(options, models)
-        chain = room_for_chain(sentence, known, random_state(text_seed(self.seed, words)))
+        sentence = self._weighted.sentence(options)
+        candidates = room_for_candidates(options, len(self.model.language_models))
+        chain = room_for_chain(sentence, random_state(text_seed(self.seed, words)))
         if self.settings.start == "beam":
             start = best_options(beam_lattice(self._weighted, options, START_POPS))
         else:
             start = random_derivation(sentence, chain)
         set_derivation(sentence, chain, start)
         visits = run(sentence, chain, candidates, plan_chains(self.settings, self.scale))
-        return collect(self.model, sentence, self.scale, visits, chain.tally, int(known.missed[0]))
+        return Samples.from_visits(self.model, sentence, self.scale, visits, chain)
 
     def _translation(self, found: Samples) -> Translation:
         return found.translation(found.best)
@@ -378,34 +377,47 @@ def plan_chains(settings: Gibbs, scale: float) -> ChainPlan:
 def sweep(
     sentence: Sentence, chain: Chain, candidates: SegmentCandidates, operators: NDArray[np.bool_], sharpness: float
 ) -> None:
-    """One iteration: each operator once over the sentence.
+    """Run one iteration: each operator once over the sentence.
 
     Where an operator goes does not depend on what it draws on the way, so each leaves the distribution invariant.
     """
-    length = chain.place.size
+    options, length = sentence.options, chain.place.size
     if operators[RETRANS]:
         for place in range(1, chain.size[0] + 1):
-            retrans(sentence, chain, place, sharpness)
+            begin, end = options.begin[chain.chosen[place]], options.end[chain.chosen[place]]
+            if options.stop[begin, end - begin - 1] > options.first[begin, end - begin - 1] + 1:
+                _make(sentence, chain, RETRANS, retranslate(sentence, chain, place, sharpness))
     if operators[MERGE_SPLIT]:
         for middle in range(1, length):
-            merge_split(sentence, chain, middle, sharpness)
+            _make(sentence, chain, MERGE_SPLIT, regroup(sentence, chain, middle, sharpness))
     if operators[REORDER]:
         for i in range(1, chain.size[0]):
             for j in range(i + 1, chain.size[0] + 1):
                 reorder(sentence, chain, i, j, sharpness)
     if operators[MOVE]:
         for s in range(length):
-            if sentence.options.begin[chain.chosen[chain.place[s]]] == s:
-                move(sentence, chain, chain.place[s], sharpness)
+            if options.begin[chain.chosen[chain.place[s]]] == s:
+                _make(sentence, chain, MOVE, reposition(sentence, chain, chain.place[s], sharpness))
     if operators[RESEGMENT]:
         place = int(np.int64(1))  # not a literal, for which all would be compiled once more
         while place <= chain.size[0]:
             place = resegment(sentence, chain, candidates, place, sharpness)
 
 
+@inlined
+def _make(sentence: Sentence, chain: Chain, operator: int, proposal: Proposal) -> None:
+    """Make the change that an operator has drawn."""
+    first, old, new, _ = proposal
+    if old:
+        chain.tally[operator, OPEN] += 1
+    if new:
+        chain.tally[operator, MOVED] += 1
+        replace_phrases(sentence, chain, first, old, new)
+
+
 @kernel
 def run(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, plan: ChainPlan) -> Visits:
-    """Run all chains one after the other, each from where the last one ended."""
+    """Run all chains one after the other, each from where the last ended."""
     visited, kept = np.empty((plan.chains, plan.samples), np.int32), np.zeros(plan.chains, np.int64)
     offsets, scores, count = np.zeros(visited.size + 1, np.int64), np.empty(visited.size), 0
     options, slots = np.empty(1024, np.int32), np.full(power_of_two(2 * visited.size + 2), NONE, np.int32)
@@ -433,7 +445,7 @@ def run(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, plan: C
 
 @inner_kernel
 def _slot_of(chain: Chain, offsets: NDArray[np.int64], options: NDArray[np.int32], slots: NDArray[np.int32]) -> int:
-    """The slot of the derivation that is equal to the state, or the empty one where it goes."""
+    """Return the slot of the derivation that is equal to the state, or the empty slot for it."""
     size, mixed = chain.size[0], np.uint64(0)
     for i in range(1, size + 1):
         mixed = (mixed ^ np.uint64(chain.chosen[i] + 1)) * MULTIPLIER
