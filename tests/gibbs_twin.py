@@ -9,10 +9,8 @@ from beam_twin import Steps, derivations, features_of, score
 from toledo.compiled.random import random_state
 from toledo.model import PhraseModel
 from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation
-from toledo.search.chain_resegment import SegmentCandidates, room_for_candidates
 from toledo.search.gibbs.samples import Visits
-from toledo.search.gibbs.search import NOTHING_KEPT, ChainPlan, GibbsSearch, run
-from toledo.search.phrase_scores import room_for_answers
+from toledo.search.gibbs.search import NOTHING_KEPT, ChainPlan, GibbsSearch, SegmentCandidates, room_for_candidates, run
 from toledo.search.settings import OPERATORS
 
 
@@ -39,7 +37,7 @@ class Twin:
         encoded = weighted.encode(self.words)
         options, models = weighted.options(weighted.prepare([encoded]), encoded), len(self.model.language_models)
         sentence = weighted.sentence(options)
-        chain = room_for_chain(sentence, room_for_answers(options, models), random_state(1))
+        chain = room_for_chain(sentence, random_state(1))
         return sentence, chain, room_for_candidates(options, models)
 
     def put(self, state: Steps) -> None:

@@ -30,9 +30,8 @@ from toledo.results import Hypothesis, Result, TableResult, plain, table
 from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, ObservedGibbs, diagnose
 from toledo.search.gibbs.samples import Samples
-from toledo.search.search import Search
+from toledo.search.search import EncodedSentence, Search, as_given
 from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
-from toledo.search.weighted_model import EncodedSentence, as_given
 from toledo.text.vocabulary import UNKNOWN, split_words
 
 log = logging.getLogger(__name__)

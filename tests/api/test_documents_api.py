@@ -12,7 +12,7 @@ from toledo.api.documents import oracle, translate_document, tune_documents
 from toledo.api.model import Model
 from toledo.errors import InputError, RunError, UnknownNameError
 from toledo.model import PhraseModel
-from toledo.search.document.runs import Watch
+from toledo.search.document.translation import Watch
 from toledo.weights import Weights
 
 TEXTS = ["das haus ist klein", "klein ist das haus", "ist das haus klein", "das haus"]

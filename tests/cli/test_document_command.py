@@ -20,7 +20,7 @@ from small_models import small_model
 from toledo.api.documents import oracle
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings
-from toledo.search.document.runs import Watch
+from toledo.search.document.translation import Watch
 from toledo.weights import Weights
 
 GOLDEN = Path(__file__).resolve().parent / "golden" / "documents"

@@ -18,7 +18,7 @@ from toledo.search.chain_operators import (
     weigh_places,
     window_at,
 )
-from toledo.search.chain_resegment import draw_backward, draw_candidates, spread_candidates, sum_forward
+from toledo.search.gibbs.search import draw_backward, draw_candidates, spread_candidates, sum_forward
 from toledo.search.options import NONE
 from toledo.search.settings import OPERATORS
 

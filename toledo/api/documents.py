@@ -30,10 +30,17 @@ from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.counts import MODELS
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
-from toledo.search.document.runs import STATES, DocumentRun, space_digest
 from toledo.search.document.search import Derivation, DocumentSearch
 from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings
-from toledo.search.document.translation import PREFIX, DocumentTranslation, Keep, document_translation
+from toledo.search.document.translation import (
+    PREFIX,
+    STATES,
+    DocumentRun,
+    DocumentTranslation,
+    Keep,
+    document_translation,
+    space_digest,
+)
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, documents_of

@@ -34,9 +34,8 @@ from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.diagnostics import ObservedGibbs
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.itg import log_unused_weights
-from toledo.search.search import Search
+from toledo.search.search import Search, as_given
 from toledo.search.settings import SEARCHES, Beam, Gibbs, SearchKind
-from toledo.search.weighted_model import as_given
 from toledo.settings import Named
 from toledo.text.vocabulary import split_words
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator

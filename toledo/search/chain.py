@@ -1,25 +1,106 @@
 """The state of a chain: phrases in target order, with everything that is needed to score a change of some of them.
 
 The score of a derivation is the sum over its phrases of what an option scores by itself, of the junctions between
-neighbours (jump and orientation), and of the language models. A change of some phrases is scored with what is near: the
+neighbors (jump and orientation), and of the language models. A change of some phrases is scored with what is near: the
 models are asked again only until their states are what they were before, which is an n-gram's length away.
 
-Drawing one of several possibilities by their scores.
+A chain asks the same questions again and again: what does this option score after that state? The answers lie in a
+table with one place for each question, where the latest answer stays. All options of a state lie side by side, so those
+of a source span share cache lines, and the place of an answer and its state identify its option: the table is larger
+than the number of options. The end of the sentence is one more option, after all others.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.hashing import HALF, MULTIPLIER
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
+from toledo.compiled.ragged import offsets_of
 from toledo.compiled.random import RandomState, next_uniform
-from toledo.language_model.automaton import begin_state
-from toledo.search.options import DISCONTINUOUS, MONOTONE, NONE, SWAP, Scoring, SentenceOptions, after_span
-from toledo.search.phrase_scores import PhraseScores, same_states, step
+from toledo.language_model.automaton import Automaton, advance, begin_state
+from toledo.search.options import LN10, NONE, Scoring, SentenceOptions, after_span, orientation_of
+from toledo.search.settings import OPERATORS
+from toledo.text.vocabulary import END
+
+ANSWER = np.dtype([("state", np.int32), ("next", np.int32), ("score", np.float64)])  # four in a cache line
+NO_STATE = -1
+FEWEST_ANSWERS = 1 << 12
+ANSWERS_PER_OPTION, MOST_ANSWERS = 512, 1 << 18  # for a single sentence
+
+
+class PhraseScores(NamedTuple):
+    """`answers[m]` are those of model m, natural logarithms without weights; `missed[0]` counts those not found."""
+
+    answers: NDArray[Any]
+    missed: NDArray[np.int64]
+
+
+def slots_for_answers(options: SentenceOptions, per_option: int, most: int) -> int:
+    """Return the size of a table for `per_option` answers about each option, up to `most`; larger than their number."""
+    size = options.begin.size
+    return 1 << (max(min(max(per_option * size, FEWEST_ANSWERS), most), size + 1) - 1).bit_length()
+
+
+def room_for_answers(models: int, slots: int) -> PhraseScores:
+    """Return a table without answers."""
+    answers = np.empty((models, slots), ANSWER)
+    answers["state"] = NO_STATE
+    return PhraseScores(answers, np.zeros(1, np.int64))
+
+
+@inlined
+def step(
+    options: SentenceOptions,
+    scoring: Scoring,
+    known: PhraseScores,
+    rows: NDArray[np.int32],
+    before: int,
+    option: int,
+    after: int,
+) -> float:
+    """The weighted score of an option after the states in row `before`; the next states go to row `after`."""
+    total = 0.0
+    for m in range(len(scoring.models)):
+        state = rows[before, m]
+        first = (np.uint64(state) * MULTIPLIER) >> HALF
+        slot = (first + np.uint64(option)) & np.uint64(known.answers.shape[1] - 1)
+        if known.answers[m, slot]["state"] != state:
+            _ask(options, scoring.models[m], known.answers[m], slot, state, option)
+            known.missed[0] += 1
+        rows[after, m] = known.answers[m, slot]["next"]
+        total += scoring.model_weights[m] * known.answers[m, slot]["score"]
+    return total
+
+
+@inner_kernel
+def _ask(
+    options: SentenceOptions, model: Automaton, answers: NDArray[Any], slot: np.uint64, before: int, option: int
+) -> None:
+    """Ask the model, word by word."""
+    state, total = int(before), 0.0
+    if option == options.begin.size:
+        total, state = advance(model, state, END)
+    else:
+        begin = options.word_begin[option]
+        for i in range(begin, begin + options.lengths[option]):
+            score, state = advance(model, state, options.words[i])
+            total += score
+    answers[slot]["state"], answers[slot]["next"], answers[slot]["score"] = before, state, total * LN10
+
+
+@inlined
+def same_states(rows: NDArray[np.int32], i: int, j: int) -> bool:
+    """Whether no model can tell two rows apart."""
+    same = True
+    for m in range(rows.shape[1]):
+        same = same and rows[i, m] == rows[j, m]
+    return same
+
 
 RETRANS, MERGE_SPLIT, REORDER, MOVE, RESEGMENT = range(5)  # OPERATORS of `toledo.search.settings`
 OPEN, MOVED = 0, 1  # columns of `Chain.tally`
@@ -51,7 +132,7 @@ class Chain(NamedTuple):
     masks: NDArray[np.uint64]
     place: NDArray[np.int64]
     known: PhraseScores
-    random: NDArray[np.uint64]
+    random: RandomState
     tally: NDArray[np.int64]
     weights: NDArray[np.float64]
     new: NDArray[np.int32]
@@ -64,31 +145,61 @@ def trial_row(chain: Chain) -> int:
     return int(chain.chosen.size)
 
 
-@kernel
-def room_for_chain(sentence: Sentence, known: PhraseScores, random: NDArray[np.uint64]) -> Chain:
-    """A chain without a derivation."""
-    length, models = sentence.options.first.shape[0], len(sentence.scoring.models)
-    most = widest = 1
-    for b in range(length):
-        for n in range(sentence.longest):
-            count = sentence.options.stop[b, n] - sentence.options.first[b, n]
-            widest = max(widest, count)
-            for k in range(n if count else 0):
-                left = sentence.options.stop[b, k] - sentence.options.first[b, k]
-                middle = b + k + 1
-                right = sentence.options.stop[middle, n - k - 1] - sentence.options.first[middle, n - k - 1]
-                most = max(most, count + left * right)
-    places = length + 2
+def room_for_chain(sentence: Sentence, random: RandomState) -> Chain:
+    """Return the chain of a sentence, without a derivation."""
+    slots = slots_for_answers(sentence.options, ANSWERS_PER_OPTION, MOST_ANSWERS)
+    known = room_for_answers(len(sentence.scoring.models), slots)
+    return room_for_phrases(sentence, np.array([sentence.options.first.shape[0]]), known, random, (len(OPERATORS), 2))
+
+
+def room_for_phrases(
+    sentences: Sentence,
+    lengths: NDArray[np.int64],
+    known: PhraseScores,
+    random: RandomState,
+    tally: tuple[int, int],
+) -> Chain:
+    """Return chains of sentences side by side, without derivations; `lengths` are their numbers of source words."""
+    rows, places, most = (
+        row_offsets(sentences.options, lengths),
+        int((lengths + 2).sum()),
+        int(lengths.max(initial=0)) + 2,
+    )
     chain = Chain(
-        np.zeros(1, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
-        np.zeros((2 * places + 2 + widest, models), np.int32), np.zeros(places, np.int32),
-        np.zeros(places, np.uint64), np.zeros(length, np.int64), known, random,
-        np.zeros((5, 2), np.int64), np.empty(max(most, widest, places)), np.full(places, NONE, np.int32),
-        np.zeros(places),
-    )  # fmt: skip
-    for m in range(models):
-        chain.rows[0, m] = begin_state(sentence.scoring.models[m])
+        size=np.zeros(lengths.size, np.int64),
+        chosen=np.full(places, NONE, np.int32),
+        model_scores=np.zeros(places),
+        rows=np.zeros((int(rows[-1]), len(sentences.scoring.models)), np.int32),
+        gaps=np.zeros(places, np.int32),
+        masks=np.zeros(places, np.uint64),
+        place=np.zeros(int(lengths.sum()), np.int64),
+        known=known,
+        random=random,
+        tally=np.zeros(tally, np.int64),
+        weights=np.empty(max(most, _most_possibilities(sentences.options, sentences.longest))),
+        new=np.full(most, NONE, np.int32),
+        new_scores=np.zeros(most),
+    )
+    for m, model in enumerate(sentences.scoring.models):
+        chain.rows[rows[:-1], m] = begin_state(model)
     return chain
+
+
+def row_offsets(options: SentenceOptions, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the rows of each sentence begin: two for each place, and some for trying all options of a span."""
+    return offsets_of(2 * (lengths + 2) + 2 + int((options.stop - options.first).max(initial=1)))
+
+
+def _most_possibilities(options: SentenceOptions, longest: int) -> int:
+    """Return the largest number of possibilities that an operator weighs: one phrase or two for a span."""
+    counts = (options.stop - options.first).astype(np.int64)
+    most = int(counts.max(initial=1))
+    for n in range(1, longest):
+        for k in range(n):
+            if counts.shape[0] > k + 1:
+                pairs = counts[: -(k + 1), k] * counts[k + 1 :, n - k - 1]
+                most = max(most, int((counts[: -(k + 1), n] + pairs).max(initial=0)))
+    return most
 
 
 @kernel
@@ -156,11 +267,7 @@ def junction(sentence: Sentence, previous: int, option: int) -> float:
             last_begin, last_end = options.begin[previous], options.end[previous]
         score = -scoring.distortion_weight * abs(begin - last_end)
         if scoring.reordering.shape[0]:
-            orientation = DISCONTINUOUS
-            if begin == last_end:
-                orientation = MONOTONE
-            elif options.end[option] == last_begin:
-                orientation = SWAP
+            orientation = orientation_of(begin, options.end[option], last_begin, last_end)
             score += orientation_score(sentence, option, orientation)
             score += orientation_score(sentence, previous, 3 + orientation)
     return score

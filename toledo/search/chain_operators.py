@@ -1,17 +1,22 @@
-"""RETRANS and MERGE-SPLIT: other translations for a source span, as one phrase or as two (Arun et al. 2009).
+"""Operators that weigh all their possibilities by the sentence model, for the Gibbs sampler and for document search.
 
-Both leave the order of what they do not touch alone, and begin and end of the span in its place: the distortion rule
-has no say in them. All possibilities are weighed together, so the draw is from the exact conditional.
+A proposal is (first, old, new, log ratio): the first `new` options of `chain.new` in place of `old` phrases from the
+place `first` on. `new` is 0 if nothing is to change, and so is `old` if nothing was drawn. The log ratio
+is that of the probabilities to propose the way back and the way there (Hastings 1970). The operators here draw from the
+exact conditional, so that it cancels what the sentence model says of the change, and is left out.
 
-REORDER and MOVE: other target positions for phrases, within the distortion rule.
+RETRANS and MERGE-SPLIT draw other translations for a source span, as one phrase or as two (Arun et al. 2009). Both
+leave the order of the other phrases alone, and begin and end of the span in its place: the distortion rule does not
+restrict them.
 
-REORDER swaps two phrases (Arun et al. 2009). MOVE takes one phrase out and puts it back anywhere; that connects all
-orders that the distortion rule allows: let p be the phrase at the first gap, where all that comes before is in source
-order. If it does not come next, move it there. What came between comes later with a gap that lies further on, so the
-second rule still holds; the jump to the first of it is shorter than the one from before the gap; and the jump over the
-place where p was leads from a phrase that ends after p, not more than the limit after the gap, to one that begins after
-the gap: no further than the limit. So step by step every derivation comes into source order, and the way back is as
-open. (Swaps alone connected all orders of up to six phrases that were tried; a proof is not known.)
+REORDER and MOVE draw other target positions for phrases, within the distortion rule. REORDER swaps two phrases (Arun et
+al. 2009). MOVE takes one phrase out and puts it back anywhere; that connects all orders that the distortion rule
+allows: let p be the phrase at the first gap, where all that comes before is in source order. If it does not come next,
+move it there. What came between comes later with a gap that lies further on, so the second rule still holds; the jump
+to the first of it is shorter than the one from before the gap; and the jump over the place where p was leads from a
+phrase that ends after p, not more than the limit after the gap, to one that begins after the gap: no further than the
+limit. So step by step every derivation comes into source order, and the way back is open, too. (Swaps alone connected
+all orders of up to six phrases that were tried; a proof is not known.)
 """
 
 from __future__ import annotations
@@ -24,25 +29,22 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inlined, inner_kernel
 from toledo.compiled.random import next_uniform
 from toledo.search.chain import (
-    MERGE_SPLIT,
-    MOVE,
     MOVED,
     OPEN,
     REORDER,
-    RETRANS,
     Chain,
     Sentence,
     draw,
     junction,
     orientation_score,
     refresh,
-    replace_phrases,
     ripple,
+    same_states,
+    step,
     to_probabilities,
     trial_row,
 )
 from toledo.search.options import MONOTONE, NONE, after_span, may_follow
-from toledo.search.phrase_scores import same_states, step
 
 
 @inner_kernel
@@ -94,21 +96,30 @@ def weigh_pairs(
     return int(count + width * (right_stop - right))
 
 
+Proposal = tuple[int, int, int, float]
+
+
 @inner_kernel
-def retrans(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> None:
+def pick(chain: Chain, count: int, sharpness: float) -> int:
+    """Draw one of the possibilities whose scores are in `chain.weights`; take the best if the sharpness is infinite."""
+    if sharpness < math.inf:
+        to_probabilities(chain.weights, count, sharpness)
+        return draw(chain.weights, count, chain.random)
+    best = 0
+    for k in range(count):
+        if chain.weights[k] > chain.weights[best]:
+            best = k
+    return best
+
+
+@inner_kernel
+def retranslate(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> Proposal:
     """Draw the translation of the phrase at a place."""
     options, old = sentence.options, chain.chosen[place]
     begin, end = options.begin[old], options.end[old]
     count = weigh_options(sentence, chain, place, place + 1, begin, end)
-    if count < 2:
-        return
-    to_probabilities(chain.weights, count, sharpness)
-    new = options.first[begin, end - begin - 1] + draw(chain.weights, count, chain.random)
-    chain.tally[RETRANS, OPEN] += 1
-    if new != old:
-        chain.tally[RETRANS, MOVED] += 1
-        chain.new[0] = new
-        replace_phrases(sentence, chain, place, 1, 1)
+    chain.new[0] = options.first[begin, end - begin - 1] + pick(chain, count, sharpness)
+    return place, 1, 0 if chain.new[0] == old else 1, 0.0
 
 
 @inlined
@@ -140,22 +151,6 @@ def weigh_merge_split(sentence: Sentence, chain: Chain, middle: int) -> int:
     return weigh_pairs(sentence, chain, place, place + number, begin, middle, end, merged)
 
 
-@inner_kernel
-def merge_split(sentence: Sentence, chain: Chain, middle: int, sharpness: float) -> None:
-    """Draw one phrase or two for the window at a source boundary."""
-    count = weigh_merge_split(sentence, chain, middle)
-    if count < 2:
-        return
-    to_probabilities(chain.weights, count, sharpness)
-    drawn = draw(chain.weights, count, chain.random)
-    place, number, begin, end = window_at(sentence, chain, middle)
-    size = put_window(sentence, chain, begin, middle, end, drawn)
-    chain.tally[MERGE_SPLIT, OPEN] += 1
-    if size != number or chain.new[0] != chain.chosen[place] or (size == 2 and chain.new[1] != chain.chosen[place + 1]):
-        chain.tally[MERGE_SPLIT, MOVED] += 1
-        replace_phrases(sentence, chain, place, number, size)
-
-
 @inlined
 def put_window(sentence: Sentence, chain: Chain, begin: int, middle: int, end: int, drawn: int) -> int:
     """The options of a possibility of MERGE-SPLIT into `chain.new`; gives their number."""
@@ -169,6 +164,20 @@ def put_window(sentence: Sentence, chain: Chain, begin: int, middle: int, end: i
         chain.new[1] = options.first[middle, end - middle - 1] + (drawn - merged) // width
         size = 2
     return size
+
+
+@inner_kernel
+def regroup(sentence: Sentence, chain: Chain, middle: int, sharpness: float) -> Proposal:
+    """Draw one phrase or two for the window at a source boundary."""
+    count = weigh_merge_split(sentence, chain, middle) if middle > 0 else 0
+    if count < 2:
+        return 1, 0, 0, 0.0
+    place, number, begin, end = window_at(sentence, chain, middle)
+    size = put_window(sentence, chain, begin, middle, end, pick(chain, count, sharpness))
+    same = size == number and chain.new[0] == chain.chosen[place]
+    if same and (size == 1 or chain.new[1] == chain.chosen[place + 1]):
+        size = 0
+    return place, number, size, 0.0
 
 
 @inlined
@@ -335,17 +344,13 @@ def _may_insert(sentence: Sentence, chain: Chain, place: int, phrase: int, k: in
 
 
 @inner_kernel
-def move(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> int:
-    """Draw the place of a phrase among the others; gives the new one."""
-    if weigh_places(sentence, chain, place) < 2:
-        return place
+def reposition(sentence: Sentence, chain: Chain, place: int, sharpness: float) -> Proposal:
+    """Draw the place of a phrase among the others of its sentence."""
     size, phrase = chain.size[0], chain.chosen[place]
-    to_probabilities(chain.weights, size, sharpness)
-    new = draw(chain.weights, size, chain.random) + 1
-    chain.tally[MOVE, OPEN] += 1
-    if new != place:
-        chain.tally[MOVE, MOVED] += 1
-        for k in range(min(place, new), max(place, new) + 1):
-            chain.chosen[k] = phrase if k == new else chain.new[k if k < new else k - 1]
-        refresh(sentence, chain, min(place, new), max(place, new) + 1)
-    return new
+    if weigh_places(sentence, chain, place) < 2:
+        return place, 0, 0, 0.0
+    new = pick(chain, size, sharpness) + 1
+    first, last = min(place, new), max(place, new)
+    for k in range(first, last + 1):
+        chain.new[k - first] = phrase if k == new else chain.chosen[k + 1 if new > place else k - 1]
+    return first, last - first + 1, 0 if new == place else last - first + 1, 0.0

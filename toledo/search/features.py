@@ -19,7 +19,7 @@ from toledo.forest.linear import SparseArrays, sparse_rows
 from toledo.language_model.automaton import Automaton, advance, begin_state
 from toledo.model import PhraseModel
 from toledo.phrases.table import REORDERING_FEATURES
-from toledo.search.options import DISCONTINUOUS, LN10, MONOTONE, NONE, OOV, SWAP, UNKNOWN_WORD, SentenceOptions
+from toledo.search.options import LN10, NONE, OOV, UNKNOWN_WORD, SentenceOptions, orientation_of
 from toledo.search.steps import Step
 from toledo.text.vocabulary import END
 
@@ -138,17 +138,13 @@ def _fill_junctions(
         option, before = chosen[i], previous[i]
         if option == NONE:
             continue
-        first = last = np.int32(0)
+        first = last = 0
         if before != NONE:
             first, last = options.begin[before], options.end[before]
         out_features[i, jump] = -abs(options.begin[option] - last)
         if reordering.shape[0] == 0:
             continue
-        orientation = DISCONTINUOUS
-        if options.begin[option] == last:
-            orientation = MONOTONE
-        elif options.end[option] == first:
-            orientation = SWAP
+        orientation = orientation_of(options.begin[option], options.end[option], first, last)
         if options.pairs[option] != UNKNOWN_WORD:
             out_features[i, first_orientation + orientation] = reordering[options.pairs[option], orientation]
         orientation += 3

@@ -87,37 +87,34 @@ class SentenceOptions(NamedTuple):
 
 
 @kernel
-def estimate_words(
-    models: tuple[Automaton, ...], weights: NDArray[np.float64], words: NDArray[np.int32], begin: int, length: int
-) -> float:
-    """The weighted natural log probability of some words that see only each other."""
+def estimate_words(scoring: Scoring, words: NDArray[np.int32], begin: int, length: int) -> float:
+    """Return the weighted natural log probability of words that see only each other."""
     total = 0.0
-    for m in range(len(models)):
+    for m in range(len(scoring.models)):
         state, score = 0, 0.0
         for i in range(begin, begin + length):
-            step, state = advance(models[m], state, words[i])
+            step, state = advance(scoring.models[m], state, words[i])
             score += step
-        total += weights[m] * LN10 * score
+        total += scoring.model_weights[m] * LN10 * score
     return total
 
 
 @kernel
 def prepare_options(
     option_offsets: NDArray[np.int32],
-    wanted: NDArray[np.bool_],
+    occurring: NDArray[np.bool_],
     pair_target: NDArray[np.int32],
     target_offsets: NDArray[np.int64],
     target_words: NDArray[np.int32],
     pair_scores: NDArray[np.float64],
-    models: tuple[Automaton, ...],
-    model_weights: NDArray[np.float64],
+    scoring: Scoring,
     limit: int,
 ) -> PreparedTable:
-    """Rank the options of each wanted source phrase and keep the best `limit` (all if 0)."""
+    """Rank the options of each source phrase that occurs, and keep the best `limit` (all if 0)."""
     phrases = option_offsets.size - 1
     offsets = np.zeros(phrases + 1, np.int64)
     for s in range(phrases):
-        count = option_offsets[s + 1] - option_offsets[s] if wanted[s] else 0
+        count = option_offsets[s + 1] - option_offsets[s] if occurring[s] else 0
         offsets[s + 1] = offsets[s] + (min(count, limit) if limit else count)
     size = offsets[-1]
     pairs, lengths = np.empty(size, np.int32), np.empty(size, np.int32)
@@ -129,9 +126,7 @@ def prepare_options(
         estimates = np.empty(option_offsets[s + 1] - first)
         for i in range(estimates.size):
             begin, end = target_offsets[pair_target[first + i]], target_offsets[pair_target[first + i] + 1]
-            estimates[i] = pair_scores[first + i] + estimate_words(
-                models, model_weights, target_words, begin, end - begin
-            )
+            estimates[i] = pair_scores[first + i] + estimate_words(scoring, target_words, begin, end - begin)
         order = np.argsort(-estimates, kind="mergesort")
         for i in range(count):
             place, pair = offsets[s] + i, first + order[i]
@@ -151,10 +146,9 @@ def sentence_options(
     source: NDArray[np.int32],
     copies: NDArray[np.int32],
     copy_score: float,
-    models: tuple[Automaton, ...],
-    model_weights: NDArray[np.float64],
+    scoring: Scoring,
 ) -> SentenceOptions:
-    """Gather the options of all spans side by side; a word without any of its own is copied (`copies` has its id)."""
+    """Gather the options of all spans side by side; a word without options is copied (`copies` has its id)."""
     length, longest = source.size, max(longest, 1)
     phrase = np.full((length, longest), NO_PHRASE, np.int32)
     count = words = 0
@@ -198,7 +192,7 @@ def sentence_options(
                 found.words[used] = copies[b]
                 found.word_begin[place], found.lengths[place] = used, 1
                 found.static[place] = copy_score
-                found.estimate[place] = copy_score + estimate_words(models, model_weights, found.words, used, 1)
+                found.estimate[place] = copy_score + estimate_words(scoring, found.words, used, 1)
                 used += 1
                 place += 1
             found.stop[b, n] = place
@@ -224,6 +218,17 @@ def future_scores(options: SentenceOptions, reach: int) -> NDArray[np.float64]:
                 future[i, words] = max(future[i, words], estimate + future[i + n, words - n])
             future[i, last] = max(future[i, last], estimate + future[i + n, last])
     return future
+
+
+@inlined
+def orientation_of(begin: int, end: int, last_begin: int, last_end: int) -> int:
+    """Return the orientation of a phrase towards the phrase before it."""
+    orientation = DISCONTINUOUS
+    if begin == last_end:
+        orientation = MONOTONE
+    elif end == last_begin:
+        orientation = SWAP
+    return orientation
 
 
 WINDOW = 63

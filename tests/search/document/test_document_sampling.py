@@ -59,7 +59,7 @@ def visits(
 ) -> np.ndarray:
     """How often each state is seen, every `thinning` steps."""
     state, counts = search.start(document), np.zeros(len(numbers), np.int64)
-    search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
+    search._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for _ in range(samples):
         search.run(state, thinning)
         present = [state.present.steps(s) for s in range(len(state.present))]
@@ -140,10 +140,10 @@ def test_no_operation_changes_the_posterior(name: str) -> None:
         for b, e, p in [[array[option] for array in state.known.text.options[:3]]]
     }
     counts = np.zeros(len(STATES), np.int64)
-    search._runner._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
+    search._result = lambda state, records: state  # type: ignore[method-assign,assignment,return-value]
     for start in starts.tolist():
         parts = [np.array([options[s, *step] for step in steps], np.int32) for s, steps in enumerate(STATES[start])]
-        search._runner.put(state, Derivations.joined(state.known.model, state.known.text.options, parts))
+        search._put(state, Derivations.joined(state.known.model, state.known.text.options, parts))
         search.run(state, 3)
         present = [state.present.steps(s) for s in range(len(state.present))]
         counts[NUMBER[tuple(tuple((one.begin, one.end, one.pair) for one in steps) for steps in present)]] += 1

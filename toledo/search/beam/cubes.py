@@ -10,20 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.heap import ENTRY, grown, power_of_two
+from toledo.compiled.heap import ENTRY, grown
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
-from toledo.search.options import (
-    DISCONTINUOUS,
-    MONOTONE,
-    NONE,
-    ONE,
-    SWAP,
-    WINDOW,
-    Scoring,
-    SentenceOptions,
-    leaves_gap,
-    span_mask,
-)
+from toledo.search.options import NONE, ONE, WINDOW, Scoring, SentenceOptions, leaves_gap, orientation_of, span_mask
 
 MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 
@@ -118,12 +107,6 @@ class SearchLattice(NamedTuple):
 
 
 @kernel
-def room_for_nodes(size: int, models: int) -> Nodes:
-    """Hypotheses not yet made."""
-    return Nodes(np.empty(size, NODE), np.empty((size, models), np.int32))
-
-
-@kernel
 def room_for_edges(size: int, models: int) -> EdgeArrays:
     """Steps not yet made."""
     return EdgeArrays(
@@ -137,15 +120,6 @@ def room_for_queue(size: int, models: int) -> Queue:
     """A queue with room for so many cells in all, those taken included."""
     model_scores, states = np.empty((size, models), np.float32), np.empty((size, models), np.int32)
     return Queue(np.empty(size, CELL), model_scores, states, np.empty(size, ENTRY))
-
-
-@kernel
-def room_for_groups(size: int) -> StackGroups:
-    """Room for so many hypotheses."""
-    return StackGroups(
-        np.empty(power_of_two(2 * size + 2), np.int32), np.empty(size + 1, np.int32), np.empty(size + 1, np.int32),
-        np.empty(size, np.int32), np.empty(size, np.int32),
-    )  # fmt: skip
 
 
 @kernel
@@ -193,20 +167,38 @@ def make_cubes(
     first_cube: NDArray[np.int32],
     stack: int,
 ) -> tuple[int, int]:
-    """Pair each group of a stack with the spans that may come next, as long as there is room for a group's cubes.
+    """Pair each group of a stack with the spans that may come next, while there is room for a group's cubes.
 
-    Gives the number of cubes, and the first hypothesis of the next group.
+    Return the number of cubes, and the first hypothesis of the next group.
     """
+    length, longest = options.first.shape
     reordering = scoring.reordering.shape[0] > 0
     while first < end and count + cubes_of_group(options) <= cubes.size:
-        stop = first + 1
-        while stop < end and same_group(nodes, ranked[first], ranked[stop], reordering):
+        leader, stop = ranked[first], first + 1
+        while stop < end and same_group(nodes, leader, ranked[stop], reordering):
             stop += 1
-        count = _pair_with_spans(
-            options, future, scoring, limits, nodes, ranked[first], first, stop, cubes, count, first_cube, stack
-        )
+        gap, mask, last = nodes.records[leader]["gap"], nodes.records[leader]["mask"], nodes.records[leader]["end"]
+        for b in range(max(gap, last - limits.distortion), min(length, last + limits.distortion + 1, gap + WINDOW)):
+            if (mask >> np.uint64(b - gap)) & ONE:
+                continue
+            for e in range(b + 1, min(b + longest, length, gap + WINDOW) + 1):
+                if (mask >> np.uint64(e - 1 - gap)) & ONE:
+                    break
+                if leaves_gap(gap, b, e, limits.distortion):
+                    break
+                if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
+                    continue
+                cubes[count]["first"], cubes[count]["stop"] = first, stop
+                cubes[count]["option_first"] = options.first[b, e - b - 1]
+                cubes[count]["option_stop"] = options.stop[b, e - b - 1]
+                cubes[count]["orientation"] = orientation_of(b, e, nodes.records[leader]["begin"], last)
+                cubes[count]["added"] = -scoring.distortion_weight * abs(b - last)
+                cubes[count]["future"] = _future_after(future, gap, mask, b, e)
+                cubes[count]["following"] = first_cube[stack + e - b]
+                first_cube[stack + e - b] = count
+                count += 1
         first = stop
-    return count, first
+    return int(count), first
 
 
 @inner_kernel
@@ -214,47 +206,6 @@ def cubes_of_group(options: SentenceOptions) -> int:
     """No group has more cubes."""
     length, longest = options.first.shape
     return int(min(WINDOW, length) * longest)
-
-
-@inlined
-def _pair_with_spans(
-    options: SentenceOptions,
-    future: NDArray[np.float64],
-    scoring: Scoring,
-    limits: BeamLimits,
-    nodes: Nodes,
-    leader: int,
-    first: int,
-    stop: int,
-    cubes: NDArray[Any],
-    count: int,
-    first_cube: NDArray[np.int32],
-    stack: int,
-) -> int:
-    length, longest = options.first.shape
-    gap, mask, last = nodes.records[leader]["gap"], nodes.records[leader]["mask"], nodes.records[leader]["end"]
-    for b in range(max(gap, last - limits.distortion), min(length, last + limits.distortion + 1, gap + WINDOW)):
-        if (mask >> np.uint64(b - gap)) & ONE:
-            continue
-        for e in range(b + 1, min(b + longest, length, gap + WINDOW) + 1):
-            if (mask >> np.uint64(e - 1 - gap)) & ONE:
-                break
-            if leaves_gap(gap, b, e, limits.distortion):
-                break
-            if options.stop[b, e - b - 1] == options.first[b, e - b - 1]:
-                continue
-            cubes[count]["first"], cubes[count]["stop"] = first, stop
-            cubes[count]["option_first"] = options.first[b, e - b - 1]
-            cubes[count]["option_stop"] = options.stop[b, e - b - 1]
-            cubes[count]["orientation"] = (
-                MONOTONE if b == last else SWAP if e == nodes.records[leader]["begin"] else DISCONTINUOUS
-            )
-            cubes[count]["added"] = -scoring.distortion_weight * abs(b - last)
-            cubes[count]["future"] = _future_after(future, gap, mask, b, e)
-            cubes[count]["following"] = first_cube[stack + e - b]
-            first_cube[stack + e - b] = count
-            count += 1
-    return int(count)
 
 
 @inner_kernel

@@ -11,12 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import inlined, kernel
-from toledo.compiled.random import RandomState
-from toledo.language_model.automaton import begin_state
+from toledo.compiled.kernels import inlined
 from toledo.search.chain import Chain, Sentence
-from toledo.search.options import NONE, Scoring, SentenceOptions
-from toledo.search.phrase_scores import PhraseScores
+from toledo.search.options import Scoring, SentenceOptions
 
 STEPS, ACCEPTED, REJECTED = range(3)  # of `State.counters`: rejected ones since the last that was accepted
 SENTENCES, DOCUMENT, USERS, BEST = range(4)  # of `State.totals`: the first three make up the score
@@ -80,27 +77,4 @@ def chain_at(text: Text, state: State, s: int) -> Chain:
         phrases.rows[text.rows[s] : text.rows[s + 1]], phrases.gaps[begin:end], phrases.masks[begin:end],
         phrases.place[text.words[s] : text.words[s + 1]], phrases.known, phrases.random, phrases.tally,
         phrases.weights, phrases.new, phrases.new_scores,
-    )  # fmt: skip
-
-
-@kernel
-def room_for_state(text: Text, known: PhraseScores, random: RandomState, widest: int, operations: int) -> State:
-    """A state without phrases; `widest` possibilities are weighed at once."""
-    sentences, places, models = text.words.size - 1, text.places[-1], len(text.scoring.models)
-    most = 0
-    for s in range(sentences):
-        most = max(most, text.places[s + 1] - text.places[s])
-    phrases = Chain(
-        np.zeros(sentences, np.int64), np.full(places, NONE, np.int32), np.zeros(places),
-        np.zeros((text.rows[-1], models), np.int32), np.zeros(places, np.int32), np.zeros(places, np.uint64),
-        np.zeros(text.words[-1], np.int64), known, random, np.zeros((operations, 3), np.int64),
-        np.empty(max(widest, most)), np.full(most, NONE, np.int32), np.zeros(most),
-    )  # fmt: skip
-    for s in range(sentences):
-        for m in range(models):
-            phrases.rows[text.rows[s], m] = begin_state(text.scoring.models[m])
-    return State(
-        phrases, np.zeros(sentences), np.zeros(3, np.int64), np.zeros(4), np.zeros(sentences, np.int64),
-        np.full(places, NONE, np.int32), np.zeros(sentences, np.int32), np.zeros(1, np.int64),
-        np.zeros(sentences, np.bool_),
     )  # fmt: skip

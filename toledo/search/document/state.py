@@ -1,9 +1,4 @@
-"""A document on its way through a search.
-
-From the sentences of a document to arrays.
-
-What a search found: the best state and the last one, and what was recorded on the way.
-"""
+"""The state of a document during a search: its arrays, how it starts, how it is saved, and the result of a search."""
 
 from __future__ import annotations
 
@@ -11,26 +6,149 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
-from toledo.search.document.arrays import DOCUMENT, STEPS, USERS, State, Text, room_for_state
+from toledo.compiled.random import RandomState
+from toledo.errors import InputError
+from toledo.search.beam.search import beam_lattice, best_options
+from toledo.search.chain import (
+    PhraseScores,
+    Sentence,
+    random_derivation,
+    room_for_answers,
+    room_for_phrases,
+    row_offsets,
+    slots_for_answers,
+)
+from toledo.search.document.arrays import STEPS, State, Text, chain_at, sentence_at
 from toledo.search.document.loop import set_phrases
 from toledo.search.document.models.counts import Measures
 from toledo.search.document.models.model import Known
 from toledo.search.document.models.user import Memories
 from toledo.search.document.settings import OPERATIONS
 from toledo.search.features import Derivations
-from toledo.search.options import WINDOW, SentenceOptions
-from toledo.search.phrase_scores import ANSWER, NO_STATE, PhraseScores
-from toledo.search.search import Translation
-from toledo.search.weighted_model import EncodedSentence, WeightedModel
+from toledo.search.options import WINDOW, SentenceOptions, after_span, may_follow
+from toledo.search.search import EncodedSentence, Translation, WeightedModel
+from toledo.search.settings import Beam
 from toledo.text.corpus import Document
 
-FEWEST, MOST = 1 << 12, 1 << 22  # answers that are remembered
+
+class GivenPhrase(Protocol):
+    """A phrase that translates the source words from `begin` up to `end`; a `Step` is one."""
+
+    @property
+    def begin(self) -> int:
+        """The first source word, from 0."""
+
+    @property
+    def end(self) -> int:
+        """After the last source word."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The target words."""
+
+
+def random_phrases(known: Known, state: State) -> Derivations:
+    """Choose phrases in source order, whatever they score."""
+    parts = [_random_sentence(known.text, state, s) for s in range(len(known.sources))]
+    return Derivations.joined(known.model, known.text.options, parts)
+
+
+@kernel
+def _random_sentence(text: Text, state: State, s: int) -> NDArray[np.int32]:
+    return random_derivation(sentence_at(text, s), chain_at(text, state, s))
+
+
+def beam_phrases(chooser: WeightedModel, parts: Sequence[SentenceOptions], known: Known) -> Derivations:
+    """Choose the best derivation that beam search finds for each sentence, whose options are the parts."""
+    found, first = [], 0
+    for options in parts:
+        if options.begin.size:
+            found.append(best_options(beam_lattice(chooser, options, Beam().pop_limit)) + np.int32(first))
+        else:
+            found.append(np.empty(0, np.int32))
+        first += options.begin.size
+    return Derivations.joined(known.model, known.text.options, found)
+
+
+def given_phrases(known: Known, derivation: Sequence[Sequence[GivenPhrase]]) -> Derivations:
+    """Derivations from outside; they must translate each word once, with options of the model, within the limit."""
+    if len(derivation) != len(known.sources):
+        raise InputError(
+            f"derivations of {len(derivation)} sentences for a document of {len(known.sources)}",
+            remedy="give one derivation for each segment",
+        )
+    parts = [_given_sentence(known, s, phrases) for s, phrases in enumerate(derivation)]
+    return Derivations.joined(known.model, known.text.options, parts)
+
+
+def _given_sentence(known: Known, s: int, phrases: Sequence[GivenPhrase]) -> NDArray[np.int32]:
+    options, model, found = known.text.options, known.model, []
+    for phrase in phrases:
+        ids = model.target_vocabulary.ids(phrase.words).tolist()
+        for option in known.options_of(s):
+            if (options.begin[option], options.end[option]) == (phrase.begin, phrase.end):
+                begin = int(options.word_begin[option])
+                if options.words[begin : begin + int(options.lengths[option])].tolist() == ids:
+                    found.append(option)
+                    break
+        else:
+            source = " ".join(known.sources[s][phrase.begin : phrase.end])
+            raise InputError(
+                f"segment {s + 1}: {' '.join(phrase.words)!r} is no option for {source!r}",
+                remedy="use the model that made the derivation, and a table limit that is not lower",
+            )
+    chosen = np.array(found, np.int32)
+    require_derivation(known, s, chosen)
+    return chosen
+
+
+def require_derivation(known: Known, s: int, chosen: NDArray[np.int32]) -> None:
+    """Refuse options that leave words out, translate them twice, or break the distortion rule."""
+    options, gap, mask, last, done = known.text.options, 0, np.uint64(0), 0, set[int]()
+    for option in chosen.tolist():
+        begin, end = int(options.begin[option]), int(options.end[option])
+        words = set(range(begin, end))
+        if done & words or not may_follow.py_func(gap, last, begin, end, known.text.limit):  # type: ignore[attr-defined]
+            raise InputError(
+                f"segment {s + 1}: words {begin + 1} to {end} cannot come next",
+                remedy="each word is translated once, and jumps are at most as long as the model's distortion limit",
+            )
+        done |= words
+        gap, mask = after_span.py_func(gap, mask, begin, end)  # type: ignore[attr-defined]
+        last = end
+    if len(done) != len(known.sources[s]):
+        raise InputError(f"segment {s + 1}: not all words are translated", remedy="give complete derivations")
+
+
+def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.int32]) -> Derivations:
+    """Phrases from rows of begin, end and pair: what a state was saved as."""
+    options, parts = known.text.options, []
+    if offsets.size != len(known.sources) + 1 or offsets[-1] != rows.shape[0]:
+        raise InputError("a saved state is of another document", remedy="give the document that it was saved for")
+    for s in range(len(known.sources)):
+        mine = known.options_of(s)
+        named = zip(*(array[mine.start : mine.stop].tolist() for array in options[:3]), strict=True)
+        numbers = {name: mine.start + k for k, name in enumerate(named)}
+        try:
+            found = [numbers[tuple(row)] for row in rows[offsets[s] : offsets[s + 1]].tolist()]
+        except KeyError:
+            raise InputError(
+                f"segment {s + 1}: a saved state has a phrase that is no option",
+                remedy="give the document and the model that it was saved for",
+            ) from None
+        parts.append(np.array(found, np.int32))
+        require_derivation(known, s, parts[-1])
+    return Derivations.joined(known.model, options, parts)
+
+
+MOST_ANSWERS = 1 << 22  # of language models about phrases that are remembered
 
 
 def build_text(
@@ -43,7 +161,6 @@ def build_text(
         options.static[known] = scorer.pair_scores[options.pairs[known]]
         options.static[~known] = scorer.copy_score
     lengths = np.array([sentence.source.size for sentence in encoded], np.int64)
-    widest = int((options.stop - options.first).max(initial=1))
     return Text(
         options,
         scorer.scoring,
@@ -51,7 +168,7 @@ def build_text(
         min(options.first.shape[1], WINDOW),
         offsets_of(lengths),
         offsets_of(lengths + 2),
-        offsets_of(2 * (lengths + 2) + 2 + widest),
+        row_offsets(options, lengths),
         np.repeat(np.arange(lengths.size, dtype=np.int32), lengths),
     )
 
@@ -77,32 +194,6 @@ def _no_options() -> SentenceOptions:
     """Those of a document without sentences."""
     whole, real, spans = np.empty(0, np.int32), np.empty(0), np.empty((0, 1), np.int32)
     return SentenceOptions(whole, whole, whole, real, real, whole, whole, whole, spans, spans)
-
-
-def most_possibilities(text: Text) -> int:
-    """The largest number of possibilities that an operation weighs: one phrase or two for a span."""
-    counts = (text.options.stop - text.options.first).astype(np.int64)
-    most = int(counts.max(initial=1))
-    for n in range(1, text.longest):
-        for k in range(n):
-            if counts.shape[0] > k + 1:
-                pairs = counts[: -(k + 1), k] * counts[k + 1 :, n - k - 1]
-                most = max(most, int((counts[: -(k + 1), n] + pairs).max(initial=0)))
-    return most
-
-
-def slots_for_answers(text: Text, per_option: int) -> int:
-    """For so many answers about each option, if that is not too much; more than there are options in any case."""
-    options = text.options.begin.size
-    wanted = max(min(max(per_option * options, FEWEST), MOST), options + 1)
-    return 1 << (wanted - 1).bit_length()
-
-
-def room_for_answers(text: Text, slots: int) -> PhraseScores:
-    """A memory of what language models said of phrases."""
-    answers = np.zeros((len(text.scoring.models), slots), ANSWER)
-    answers["state"] = NO_STATE
-    return PhraseScores(answers, np.zeros(1, np.int64))
 
 
 ANSWERS_PER_OPTION, FEW_ANSWERS = 16, 1  # of language models, during a search and after it
@@ -149,9 +240,10 @@ class DocumentState:
     def remember(self, answers_per_option: int) -> None:
         """Have room for so many answers of language models; a state that is only kept needs hardly any."""
         text, phrases = self.known.text, self.arrays.phrases
-        slots = slots_for_answers(text, answers_per_option)
+        slots = slots_for_answers(text.options, answers_per_option, MOST_ANSWERS)
         if slots != phrases.known.answers.shape[1]:
-            self.arrays = self.arrays._replace(phrases=phrases._replace(known=room_for_answers(text, slots)))
+            known = room_for_answers(len(text.scoring.models), slots)
+            self.arrays = self.arrays._replace(phrases=phrases._replace(known=known))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """All that `DocumentSearch.resume` needs, for saving."""
@@ -179,17 +271,26 @@ class DocumentState:
         arrays, phrases = self.arrays, self.arrays.phrases
         return {"counters": arrays.counters, "totals": arrays.totals, "tally": phrases.tally, "random": phrases.random}
 
-    @property
-    def document_score(self) -> float:
-        """The weighted sum of document models and users' models."""
-        return float(self.arrays.totals[DOCUMENT] + self.arrays.totals[USERS])
 
-
-def new_arrays(known: Known, random: NDArray[np.uint64], answers: PhraseScores | None = None) -> State:
-    """A state without phrases, with what the language models have answered already if that is given."""
+def new_arrays(known: Known, random: RandomState, answers: PhraseScores | None = None) -> State:
+    """Return a state without phrases, with previous answers of the language models if there are any."""
     text = known.text
-    given = answers or room_for_answers(text, slots_for_answers(text, ANSWERS_PER_OPTION))
-    return room_for_state(text, given, random, most_possibilities(text), len(OPERATIONS))
+    lengths = np.diff(text.words)
+    if answers is None:
+        slots = slots_for_answers(text.options, ANSWERS_PER_OPTION, MOST_ANSWERS)
+        answers = room_for_answers(len(text.scoring.models), slots)
+    phrases = room_for_phrases(Sentence(*text[:4]), lengths, answers, random, (len(OPERATIONS), 3))
+    return State(
+        phrases=phrases,
+        scores=np.zeros(lengths.size),
+        counters=np.zeros(3, np.int64),
+        totals=np.zeros(4),
+        best_size=np.zeros(lengths.size, np.int64),
+        best_chosen=phrases.chosen.copy(),
+        changed=np.zeros(lengths.size, np.int32),
+        changed_count=np.zeros(1, np.int64),
+        is_changed=np.zeros(lengths.size, np.bool_),
+    )
 
 
 def _copied(arrays: Any) -> Any:

@@ -1,21 +1,19 @@
-"""What a sampler found for a sentence: distinct derivations with counts, as a forest, and which chain saw what when.
+"""Samples of the derivations of a sentence: distinct ones with counts, as a forest, and expected counts of n-grams.
 
-Expected n-gram counts from samples, by what each phrase could have been (Rao-Blackwell).
-
-The mean over samples x of their counts c(x) estimates E[c]. For each phrase i the translation may be drawn again from
-its conditional distribution: E[c | x without i] − c(x) has the mean 0, and is known exactly. So does the same for the
-counts c_iq of n-grams that reach into phrase i and into q phrases in all. With any factors λ,
+N-grams are counted by what each phrase could have been (Rao-Blackwell). The mean over samples x of their counts c(x)
+estimates E[c]. For each phrase i the translation may be drawn again from its conditional distribution: E[c | x without
+i] − c(x) has the mean 0, and is known exactly. So does the same for the counts c_iq of n-grams that reach into phrase i
+and into q phrases in all. With any factors λ,
 
     c(x) + Σ_i Σ_q λ_q (E[c_iq | x without i] − c_iq(x))
 
 has the same mean as c(x). Take what n-grams of q phrases owe to each set of phrases apart from smaller sets: if phrases
 are drawn independently, the sum multiplies the part of a set S by 1 − λ_q |S|. Here λ_q = min(1, 2/q): what single
-phrases say to n-grams within two of them vanishes, and no part gets larger.
+phrases contribute to n-grams within two of them vanishes, and no part gets larger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -42,7 +40,6 @@ from toledo.search.chain import Chain, Sentence, room_for_chain, set_derivation,
 from toledo.search.chain_operators import weigh_options
 from toledo.search.features import Derivations
 from toledo.search.options import SentenceOptions
-from toledo.search.phrase_scores import room_for_answers
 from toledo.search.search import Translation
 
 NEGLIGIBLE = 1e-9
@@ -57,40 +54,8 @@ class Visits(NamedTuple):
     scores: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedNGrams:
-    """`counts[i]` is the expected count of n-gram i of the index, whose words are those of the target vocabulary."""
-
-    index: NGramIndex
-    counts: NDArray[np.float64]
-
-    def items(self) -> Iterator[tuple[tuple[int, ...], float]]:
-        """The words of each n-gram, and its count."""
-        for number, count in enumerate(self.counts.tolist()):
-            yield words_of(self.index, number), count
-
-
-def count_ngrams(
-    sentence: Sentence,
-    offsets: NDArray[np.int64],
-    chosen: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    order: int,
-    sharpness: float | None,
-) -> ExpectedNGrams:
-    """Counts of n-grams in derivations with shares; without a sharpness plain ones."""
-    if order < 1:
-        raise ValueError("n-grams have at least one word")
-    known = room_for_answers(sentence.options, len(sentence.scoring.models))
-    chain = room_for_chain(sentence, known, random_state(0))
-    plain = sharpness is None
-    return ExpectedNGrams(
-        *_count_all(sentence, chain, offsets, chosen, shares, order, plain, sharpness or 0.0, empty_index())
-    )
-
-
 @kernel
-def _count_all(
+def _count_ngrams(
     sentence: Sentence,
     chain: Chain,
     offsets: NDArray[np.int64],
@@ -101,6 +66,7 @@ def _count_all(
     sharpness: float,
     index: NGramIndex,
 ) -> tuple[NGramIndex, NDArray[np.float64]]:
+    """Count the n-grams of derivations with shares; `plain` counts ignore what each phrase could have been."""
     options, counts = sentence.options, np.zeros(64)
     longest, text, owner = 1, np.empty(64, np.int32), np.empty(64, np.int32)
     for option in range(options.lengths.size):
@@ -153,7 +119,7 @@ def _fill_window(
     window: NDArray[np.int32],
     owners: NDArray[np.int32],
 ) -> int:
-    """An option in place of the words from `begin` up to `end`, with the words around it; gives their number.
+    """Put an option in place of the words from `begin` up to `end`, with the words around it; return their number.
 
     `owner` and `owners` have the number of each word's phrase.
     """
@@ -208,33 +174,48 @@ class Samples:
     tally: NDArray[np.int64]
     asked: int
 
+    @classmethod
+    def from_visits(cls, model: PhraseModel, sentence: Sentence, scale: float, visits: Visits, chain: Chain) -> Samples:
+        """Sort the derivations that a chain visited."""
+        counts = np.bincount(visits.visited.ravel(), minlength=visits.scores.size)
+        order = np.lexsort((-visits.scores, -counts))
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        lengths = np.diff(visits.offsets)[order]
+        offsets = offsets_of(lengths)
+        places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
+        return cls(
+            model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
+            number[visits.visited].astype(np.int32), chain.tally, int(chain.known.missed[0]),
+        )  # fmt: skip
+
     @property
     def options(self) -> SentenceOptions:
-        """The options of the sentence."""
+        """Return the options of the sentence."""
         return self.sentence.options
 
     def __len__(self) -> int:
-        """The number of distinct derivations."""
+        """Return the number of distinct derivations."""
         return self.counts.size
 
     @property
     def size(self) -> int:
-        """The number of samples."""
+        """Return the number of samples."""
         return self.visited.size
 
     @property
     def trace(self) -> NDArray[np.float64]:
-        """The model score of each sample of each chain."""
+        """Return the model score of each sample of each chain."""
         return self.scores[self.visited]
 
     @property
     def best(self) -> int:
-        """The derivation with the highest model score."""
+        """Return the derivation with the highest model score."""
         return int(np.argmax(self.scores))
 
     @property
     def derivations(self) -> Derivations:
-        """The distinct derivations."""
+        """Return the distinct derivations."""
         return Derivations(self.model, self.options, self.offsets, self.chosen)
 
     def translation(self, derivation: int) -> Translation:
@@ -243,7 +224,7 @@ class Samples:
 
     @cached_property
     def forest(self) -> Forest:
-        """One edge for each derivation with its features; scale · score is the logarithm of its count.
+        """Return an edge for each derivation with its features; scale · score is the logarithm of its count.
 
         So the distribution of the forest at the model's weights and the scale of the sampler is that of the samples. At
         other weights derivations count by count · exp(scale · (score − old score)): importance sampling, whose gradient
@@ -256,29 +237,13 @@ class Samples:
         plain = from_edges(given, 0, self.model.feature_names, self.model.target_vocabulary, names)
         return replace(plain, base=np.log(self.counts) / self.scale - plain.scores(self.model.weights, threads=1))
 
-    def expected_ngrams(self, order: int = 4, *, smoothed: bool = True) -> ExpectedNGrams:
-        """Expected counts of n-grams; smoothed ones use all translations that each phrase could have had instead."""
-        shares = self.counts / self.size
-        return count_ngrams(self.sentence, self.offsets, self.chosen, shares, order, self.scale if smoothed else None)
-
-
-def collect(
-    model: PhraseModel,
-    sentence: Sentence,
-    scale: float,
-    visits: Visits,
-    tally: NDArray[np.int64],
-    asked: int,
-) -> Samples:
-    """Sort what chains visited."""
-    counts = np.bincount(visits.visited.ravel(), minlength=visits.scores.size)
-    order = np.lexsort((-visits.scores, -counts))
-    number = np.empty_like(order)
-    number[order] = np.arange(order.size)
-    lengths = np.diff(visits.offsets)[order]
-    offsets = offsets_of(lengths)
-    places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
-    return Samples(
-        model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
-        number[visits.visited].astype(np.int32), tally, asked,
-    )  # fmt: skip
+    def expected_ngrams(self, order: int = 4, *, smoothed: bool = True) -> dict[tuple[int, ...], float]:
+        """Return expected counts of n-grams; smoothed counts use all translations that each phrase could have had."""
+        if order < 1:
+            raise ValueError("n-grams have at least one word")
+        chain, shares = room_for_chain(self.sentence, random_state(0)), self.counts / self.size
+        sharpness = self.scale if smoothed else 0.0
+        index, counts = _count_ngrams(
+            self.sentence, chain, self.offsets, self.chosen, shares, order, not smoothed, sharpness, empty_index()
+        )
+        return {words_of(index, number): count for number, count in enumerate(counts.tolist())}
