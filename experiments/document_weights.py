@@ -27,8 +27,7 @@ from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_
 from toledo.tuning.documents.settings import DocumentPRO
 from toledo.tuning.documents.tune import match_length
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT

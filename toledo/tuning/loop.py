@@ -186,7 +186,8 @@ class TuningLoop(Loop[LoopState]):
     def first(self) -> tuple[History, LoopState]:
         """Search with the initial weights and score what is found."""
         found, start = self._search(self.start), self.start
-        require_free_weights(found.forests[0], start)
+        if found.forests[0].sparse is None:
+            require_free_weights(found.forests[0].feature_names, start)
         best = self._score(found, start)
         one = Round(0, dict(start), best.score, self._held_out_score(start), empty=best.empty)
         return self.settings.first_history(self.tuner.name, start, one, self.tuning.how), found
@@ -293,9 +294,9 @@ def load_found(directory: Path, vocabulary: Vocabulary) -> list[Forest]:
     return [part for part, _, _ in split(own)]
 
 
-def require_free_weights(forest: Forest, start: Weights) -> None:
+def require_free_weights(names: Sequence[str], start: Weights) -> None:
     """Refuse to tune nothing."""
-    if forest.sparse is None and start.frozen.issuperset(forest.feature_names):
+    if start.frozen.issuperset(names):
         raise InputError("all weights are frozen: there is nothing to tune", argument="frozen", remedy="freeze fewer")
 
 

@@ -337,18 +337,3 @@ class DeterministicAnnealing:
     def at(self, step: int) -> float:
         """Return the temperature of one of these steps, counted from 0."""
         return self.falling[step // self.steps]
-
-
-class Cooling:
-    """Base of trainers with an `annealing`."""
-
-    annealing: DeterministicAnnealing | None
-
-    @property
-    def last_step(self) -> int | None:
-        """The number of steps until annealing is finished; None without annealing, which never ends by itself."""
-        return self.annealing.warm_steps if self.annealing else None
-
-    def temperature(self, step: int) -> float:
-        """Return the temperature of a step, counted from 0."""
-        return self.annealing.at(step) if self.annealing else 0.0

@@ -31,8 +31,7 @@ from toledo.tuning.documents.chains import Chains, ChainSettings, Floats
 from toledo.tuning.documents.ranking import rank_documents, tune_by_ranking
 from toledo.tuning.documents.settings import DocumentGradient, DocumentMethod, DocumentPRO
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, last_rounds, train
 from toledo.weights import Weights
 
