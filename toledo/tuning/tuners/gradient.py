@@ -25,7 +25,7 @@ from toledo.metrics.metric import Metric
 from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, match, without_ngrams
 from toledo.objectives.registry import OBJECTIVES
-from toledo.progress import Progress, silent
+from toledo.progress import Progress
 from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples
 from toledo.tuning.maximise import (
@@ -36,7 +36,7 @@ from toledo.tuning.maximise import (
     draw_batches,
     maximize,
 )
-from toledo.tuning.tuner import SearchSpace, Tuned, refuse_metric
+from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem, refuse_metric
 from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights
 
@@ -45,7 +45,7 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 @dataclass(frozen=True)
-class Gradient(Settings):
+class Gradient(Settings, Tuner):
     """Maximize an objective by L-BFGS or by adaptive gradient ascent.
 
     CoBLEU and xBLEU are first maximized with a `gentle` penalty for short texts, and only then as they are: good
@@ -112,17 +112,9 @@ class Gradient(Settings):
         if self.goal.only_metric not in (None, metric.name):
             raise refuse_metric(self.name, metric)
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return weights that maximize the objective on all that was found; only batches are random."""
-        self.check_metric(examples.metric)
+        examples, start, threads = problem.examples, problem.start, problem.threads
         matched = self.prepare(examples, start, threads)
         forest = matched.ngrams.forest
         objective = self.goal.fitted(matched, start, lambda: examples.lists)
