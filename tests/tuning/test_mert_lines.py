@@ -13,8 +13,9 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import make_lists
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, make_lists
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.mert_lines import (
     LineOfLists,

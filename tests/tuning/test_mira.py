@@ -17,8 +17,9 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuners.mira import MIRA, forest_problem, learn_from_forests, worth_of_ngrams
 from toledo.tuning.tuners.mira_lists import StepLimits, average, hope_and_fear, new_learner, pseudo_gain
 from toledo.weights import Weights

@@ -9,8 +9,9 @@ from small_lists import alignment, random_examples
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains, sign
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains, sign
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.mmi import MMI, is_oracle, likelihood_loss
 from toledo.tuning.tuners.simplex import Simplex

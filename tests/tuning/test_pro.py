@@ -16,8 +16,9 @@ from toledo.forest.linear import row_scores, select_rows, weighted_sum
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.pro import PRO, Regression, logistic_loss, sample_pairs
 from toledo.weights import Weights

@@ -15,7 +15,7 @@ from toledo.cli.options import COMMON, Common, OutputDirectory, Resume, Seed, Th
 from toledo.errors import InputError
 from toledo.files import atomic_writer, require_output
 from toledo.settings import describe
-from toledo.tuning.documents.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
+from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
 
 SHARED = ("objective", "seed", "rounds", "l2")  # options of the command itself
 GROUPS = {

@@ -11,8 +11,9 @@ from typing import Literal
 from toledo.errors import InputError
 from toledo.forest.linear import Rows, Vector, row_scores
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import HypothesisLists, corpus_score, sign
 from toledo.progress import Progress, silent
-from toledo.tuning.examples import Examples, HypothesisLists, corpus_score, sign
+from toledo.tuning.examples import Examples
 from toledo.tuning.weight_space import WeightSpace, finite_rows, weight_space
 from toledo.weights import Weights
 

@@ -25,16 +25,16 @@ from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.errors import InputError
 from toledo.forest.linear import Rows, Vector, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import sign, smoothed
 from toledo.settings import converted, parse_named, unknown_name
 from toledo.tuning.documents.chains import DocumentSamples
-from toledo.tuning.examples import Examples, sign
-from toledo.tuning.maximise import DeterministicAnnealing, dot
+from toledo.tuning.examples import Examples
+from toledo.tuning.maximize import DeterministicAnnealing, dot
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
     sentence_advantages,
-    smoothed,
 )
 from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights

@@ -41,7 +41,7 @@ from toledo.tuning.loop import (
     require_finite,
     require_free_weights,
 )
-from toledo.tuning.maximise import draw_batches
+from toledo.tuning.maximize import draw_batches
 from toledo.tuning.minimum_risk.trainer import (
     DocumentBatch,
     Gains,

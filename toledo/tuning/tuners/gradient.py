@@ -28,7 +28,7 @@ from toledo.objectives.registry import OBJECTIVES
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples
-from toledo.tuning.maximise import (
+from toledo.tuning.maximize import (
     DeterministicAnnealing,
     Maximum,
     Optimizer,
@@ -49,8 +49,8 @@ class Gradient(Settings, Tuner):
     """Maximize an objective by L-BFGS or by adaptive gradient ascent.
 
     CoBLEU and xBLEU are first maximized with a `gentle` penalty for short texts, and only then as they are: good
-    weights lie on the edge of the penalty, where gradient methods get stuck (see `objectives.cobleu`). With a `batch`,
-    an objective of a corpus becomes one of many small corpora.
+    weights lie on the edge of the penalty, where gradient methods get stuck (see `CoBLEU`). With a `batch`, an
+    objective of a corpus becomes one of many small corpora.
 
     Penalties are compared with objectives between 0 and 1 (CoBLEU: the logarithm of that). Without any, sharper
     distributions are nearly always better, so weights grow without end and a first step may end on a plateau far away;

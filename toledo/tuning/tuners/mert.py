@@ -23,9 +23,9 @@ from toledo.compiled.kernels import map_chunks
 from toledo.forest.forest import edges_of_sentences
 from toledo.forest.linear import Vector, spread
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import sign
 from toledo.progress import Progress, silent
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import sign
 from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem
 from toledo.tuning.tuners.mert_lines import LinePoint, LineProblem, LineSteps, best_point, forest_lines, list_lines
 

@@ -29,7 +29,8 @@ from toledo.forest.forest import sentences_at_once
 from toledo.forest.linear import Vector, row_scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
-from toledo.tuning.examples import Examples, sign
+from toledo.objectives.lists import sign
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import TuningProblem
 from toledo.tuning.weight_space import WeightSpace
 from toledo.weights import Weights

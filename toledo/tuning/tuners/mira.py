@@ -32,10 +32,11 @@ from toledo.forest.ngrams import localise
 from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import sentence_gains
 from toledo.objectives.objective import match
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import Examples, sentence_gains
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem, refuse_metric
 from toledo.tuning.tuners.mira_lists import (
     Learner,

@@ -28,10 +28,10 @@ from toledo.compiled.heap import new_heap, pop, push
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.random import GAMMA, LOW_BITS, mixed
 from toledo.forest.linear import Rows, Vector, row_scores, select_rows, spread, weighted_sum
+from toledo.objectives.lists import sentence_gains
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import sentence_gains
-from toledo.tuning.maximise import dot, fit
+from toledo.tuning.maximize import dot, fit
 from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 from toledo.tuning.weight_space import WeightSpace
 

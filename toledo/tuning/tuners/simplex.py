@@ -15,7 +15,7 @@ import numpy as np
 from toledo.forest.linear import Vector
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.maximise import Bounds, nelder_mead
+from toledo.tuning.maximize import Bounds, nelder_mead
 from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 
 POINTS_PER_WEIGHT = 40  # evaluations in a descent
