@@ -14,8 +14,7 @@ from toledo.sample.corpus import write_sample
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import read_parallel
 from toledo.training import train
-from toledo.tuning.examples import Examples
-from toledo.tuning.pool import best_lists
+from toledo.tuning.examples import Collecting, Examples
 
 
 def make_model(folder: Path) -> tuple[Path, Path, Path]:
@@ -32,7 +31,7 @@ def make_examples(folder: Path) -> tuple[Examples, PhraseModel]:
     model = PhraseModel.load(path)
     texts = [(folder / "sample" / name).read_text("utf-8").splitlines() for name in ("tune.src", "tune.trg.0")]
     sources, references = ([line.split() for line in lines] for lines in texts)
-    lists = best_lists(BeamSearch(model).forests(sources), model.weights, 100)
+    lists = Collecting("lists", 100, 50.0).keep(BeamSearch(model).forests(sources), model.weights)
     return Examples(lists, [[reference] for reference in references], BLEU(smooth_method="none")), model
 
 

@@ -22,16 +22,15 @@ from on_sample import make_model
 from toledo.forest.assemble import join
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
+from toledo.objectives.lists import make_lists, smoothed
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
-from toledo.tuning.examples import make_lists
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
     draw_lines,
     sentence_advantages,
-    smoothed,
 )
 from toledo.tuning.minimum_risk.trainer import feature_variances
 from toledo.tuning.weight_space import finite_rows

@@ -39,7 +39,7 @@ from toledo.search.beam.search import BeamSearch
 from toledo.search.itg import ITG_FEATURES, ITGSearch, itg_weights
 from toledo.search.settings import ITG, Beam
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.maximise import DeterministicAnnealing
+from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT

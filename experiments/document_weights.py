@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from runs import Run, Runs, file_name
 
 from toledo.model import PhraseModel, default_weights
-from toledo.progress import silent
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.refined import with_word_sums
 from toledo.refinement.settings import RefineSettings
@@ -23,13 +22,18 @@ from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.tuning.documents.chains import Chains, ChainSettings, chain_set
-from toledo.tuning.documents.ranking import RecordedStates, rank_states, search_states, states_of
-from toledo.tuning.documents.settings import DocumentPRO
-from toledo.tuning.documents.tune import match_length
+from toledo.tuning.documents.tune import (
+    DocumentTask,
+    RecordedStates,
+    match_length,
+    rank_states,
+    search_states,
+    states_of,
+)
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
+from toledo.tuning.settings import DocumentPRO
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
@@ -164,8 +168,8 @@ def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
     for number in range(how.rounds):
         key = repr((one.pair, how.decoding, how.record, how.steps, how.start, how.seed + number, dict(weights)))
         if key not in _STATES:
-            documents = one.documents("tune")
-            results = search_states(how, one.model, documents, (), weights, number, one.threads, silent)
+            task = DocumentTask(one.model, one.documents("tune"), threads=one.threads)
+            results = search_states(how, task, weights, number)
             _STATES[key] = states_of(results, one.model.feature_names)
         found = rank_states(how, _STATES[key], one.model.feature_names, weights)
         logging.info("loss %.3f of %d pairs", found.loss, found.pairs)

@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from toledo.forest.assemble import join
+from toledo.objectives.lists import make_lists
 from toledo.progress import Progress
-from toledo.tuning.examples import Examples, make_lists
+from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import Tuned
 from toledo.weights import Weights
 

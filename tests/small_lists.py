@@ -7,8 +7,9 @@ import numpy as np
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import sentence_gains
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains
+from toledo.tuning.examples import Examples
 
 WORDS = [f"w{i}" for i in range(9)]
 BLEU_4 = BLEU(smooth_method="none")

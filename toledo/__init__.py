@@ -57,7 +57,7 @@ _MODULES = {  # module → names
     "search.document.models.semantic": "SemanticSpace",
     "search.document.settings": "DocumentSettings",
     "search.document.translation": "DocumentTranslation TranslatedDocument",
-    "tuning.documents.settings": "DocumentGradient DocumentPRO",
+    "tuning.settings": "DocumentGradient DocumentPRO",
     "translation": "SampledHypotheses Trace Translated",
     "weights": "Weights",
     "progress": "Progress",

@@ -85,8 +85,8 @@ from toledo.search.document.translation import TranslatedDocument as TranslatedD
 from toledo.translation import SampledHypotheses as SampledHypotheses
 from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated
-from toledo.tuning.documents.settings import DocumentGradient as DocumentGradient
-from toledo.tuning.documents.settings import DocumentPRO as DocumentPRO
+from toledo.tuning.settings import DocumentGradient as DocumentGradient
+from toledo.tuning.settings import DocumentPRO as DocumentPRO
 from toledo.weights import Weights as Weights
 
 __version__: str

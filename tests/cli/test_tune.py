@@ -9,7 +9,7 @@ import small_models
 from command_line import fail, run, succeed
 
 from toledo.model import PhraseModel
-from toledo.tuning.maximise import DeterministicAnnealing
+from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 

@@ -19,9 +19,8 @@ from toledo.forest.assemble import split
 from toledo.forest.inside_outside import distribution
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.xbleu import XBLEU
+from toledo.objectives.precision import XBLEU, CoBLEU
 from toledo.text.corpus import sentences_from
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights

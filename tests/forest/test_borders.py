@@ -19,9 +19,8 @@ from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
 from toledo.forest.ngrams import localise
 from toledo.forest.pruning import prune_by_posterior, prune_by_score, prune_to_density
-from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.xbleu import XBLEU
+from toledo.objectives.precision import XBLEU, CoBLEU
 from toledo.text.vocabulary import Vocabulary
 
 READERS = {

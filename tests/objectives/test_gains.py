@@ -15,7 +15,7 @@ from toledo.forest.forest import Forest
 from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
-from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
+from toledo.objectives.lists import ExpectedGain, make_lists
 from toledo.objectives.objective import Regularized, match
 from toledo.text.vocabulary import Vocabulary
 
@@ -32,6 +32,10 @@ def lists() -> Forest:
         ]
         parts.append(from_nbest(entries, ["x", "y"], vocabulary))
     return join(parts)
+
+
+def sentence_bleu_gains(forest: Forest, references: list) -> np.ndarray:
+    return 100.0 * make_lists(forest, references, BLEU()).gains
 
 
 def test_sentence_bleu_of_each_hypothesis() -> None:
@@ -76,7 +80,7 @@ def test_samples_have_the_empirical_mean() -> None:
 
 def test_lattices_and_wrong_numbers_are_refused() -> None:
     lattice = oracle.chain(depth=2, ways=2)
-    with pytest.raises(InputError, match="n-best lists or samples"):
+    with pytest.raises(InputError, match="n-best list is needed"):
         sentence_bleu_gains(lattice, [[["a"]]])
     with pytest.raises(InputError, match="references for 1 segments"):
         sentence_bleu_gains(lists(), REFERENCES[:1])

@@ -14,8 +14,9 @@ from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
+from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel, default_weights
-from toledo.objectives.lists import ExpectedGain, sentence_bleu_gains
+from toledo.objectives.lists import ExpectedGain, make_lists
 from toledo.objectives.objective import without_ngrams
 from toledo.search.gibbs.samples import Samples
 from toledo.search.gibbs.search import GibbsSearch, plan_chains
@@ -172,7 +173,7 @@ def ngrams(texts: list[tuple[str, ...]], weights: np.ndarray, order: int = 4) ->
 
 def gain_gradient(forest: Forest, model: PhraseModel) -> np.ndarray:
     """The gradient of expected sentence BLEU, from the covariance of gains and features."""
-    objective = ExpectedGain(sentence_bleu_gains(forest, [[["x", "z", "x", "y"]]]))
+    objective = ExpectedGain(100.0 * make_lists(forest, [[["x", "z", "x", "y"]]], BLEU()).gains)
     _, gradient = objective.value_and_gradient(without_ngrams(forest), model.weights, threads=1)
     return np.array([gradient[name] for name in model.feature_names])
 

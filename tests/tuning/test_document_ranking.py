@@ -1,5 +1,7 @@
 """PRO on recorded states: pairs by definition, what the classifier learns, and each variant of the thesis."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,10 +9,10 @@ from small_documents import document_of, two_word_model
 
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
-from toledo.progress import silent
 from toledo.search.document.models.readability import LengthParity
 from toledo.search.document.settings import OPERATIONS
-from toledo.tuning.documents.ranking import (
+from toledo.tuning.documents.tune import (
+    DocumentTask,
     RecordedStates,
     fit_states,
     rank_documents,
@@ -18,7 +20,7 @@ from toledo.tuning.documents.ranking import (
     state_pairs,
     states_of,
 )
-from toledo.tuning.documents.settings import DocumentPRO
+from toledo.tuning.settings import DocumentPRO
 from toledo.weights import Weights
 
 SOURCES = [["a", "b", "a", "b", "b"], ["b", "a", "b", "b", "a", "a"]]
@@ -68,7 +70,7 @@ def test_the_classifier_is_logistic_regression_on_pairs_and_their_mirror_images(
 @pytest.mark.parametrize("every", ["logarithmic", 50])
 def test_states_are_what_was_recorded(states, every) -> None:
     model, pro = model_of(), DocumentPRO(decoding=states, record=every, steps=600)
-    results = search_states(pro, model, DOCUMENTS, (), model.weights, 0, None, silent)
+    results = search_states(pro, DocumentTask(model, DOCUMENTS), model.weights)
     found = states_of(results, model.feature_names)
     assert found.offsets.tolist() == ([0, 4, 8] if every == "logarithmic" else [0, 13, 26])  # the last one, too
     last = results[1].last
@@ -89,13 +91,14 @@ def test_rounds(start, pairs, positive) -> None:
     model = model_of()
     weights = Weights({**model.weights, "document.parity": 0.0}, frozenset({"oov"}))
     pro = DocumentPRO(pairs, "bleu", positive, 20, steps=200, start=start)
-    first = rank_documents(pro, model, DOCUMENTS, [LengthParity()], weights)
+    task = DocumentTask(model, DOCUMENTS, [LengthParity()])
+    first = rank_documents(pro, task, weights)
     assert first.pairs > 0
     assert first.states == 22
     assert 0.0 < first.loss < np.log(2)
     assert first.weights["oov"] == weights["oov"]
-    second = rank_documents(pro, model, DOCUMENTS, [LengthParity()], first.weights, 1)
-    again = rank_documents(pro, model, DOCUMENTS, [LengthParity()], first.weights, 1, threads=2)
+    second = rank_documents(pro, task, first.weights, 1)
+    again = rank_documents(pro, replace(task, threads=2), first.weights, 1)
     assert dict(second.weights) == dict(again.weights)
     if positive:
         kept = ("word.penalty", "phrase.penalty", "oov")
@@ -105,7 +108,7 @@ def test_rounds(start, pairs, positive) -> None:
 def test_nothing_to_rank_leaves_the_weights(caplog) -> None:
     model = model_of()
     same = [document_of([["a"]], [[["q"]]])]
-    found = rank_documents(DocumentPRO(steps=10), model, same, (), model.weights)
+    found = rank_documents(DocumentPRO(steps=10), DocumentTask(model, same), model.weights)
     assert found.weights == model.weights
     assert found.pairs == 0
     assert "no two states" in caplog.text

@@ -14,7 +14,7 @@ from toledo.runs.checkpoint import Checkpoint
 from toledo.search.document.models.readability import LengthParity
 from toledo.tuning.documents.chains import Chains, ChainSettings, consensus_texts
 from toledo.tuning.loop import LoopSettings
-from toledo.tuning.maximise import DeterministicAnnealing
+from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.minimum_risk.trainer import DOCUMENT_RISK, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, train
 from toledo.weights import Weights

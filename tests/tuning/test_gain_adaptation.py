@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.tuning.minimum_risk.adaptation import FARTHEST, LEAST_VARIANCE, LONGEST, GainAdaptation, Gains
-from toledo.tuning.minimum_risk.trainer import TrainingState
+from toledo.tuning.minimum_risk.trainer import FARTHEST, LEAST_VARIANCE, LONGEST, GainAdaptation, Gains, TrainingState
 
 
 class Twin:
@@ -82,9 +81,9 @@ def test_noise_alone_makes_gains_smaller_or_leaves_them() -> None:
 def test_gains_belong_to_names() -> None:
     state = TrainingState()
     assert state.gains_of(("a", "b")).first.tolist() == [0.0, 0.0]
-    one = Gains(*(np.array([k + 0.1, k + 0.2]) for k in range(4)))
+    one = Gains(0.0, *(np.array([k + 0.1, k + 0.2]) for k in range(4)))
     state = state.after({}, ("a", "b"), one)
-    two = Gains(*(np.array([k + 0.5, k + 0.6]) for k in range(4)))
+    two = Gains(0.0, *(np.array([k + 0.5, k + 0.6]) for k in range(4)))
     state = state.after({}, ("c", "a"), two)
     assert (state.step, state.names) == (2, ("a", "b", "c"))
     assert state.gains.values.tolist() == [1.6, 1.2, 1.5]

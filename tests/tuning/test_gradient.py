@@ -14,7 +14,7 @@ from toledo.metrics.ter import TER
 from toledo.objectives.linear_bleu import fitted_linear_bleu
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Examples
-from toledo.tuning.maximise import DeterministicAnnealing, draw_batches
+from toledo.tuning.maximize import DeterministicAnnealing, draw_batches
 from toledo.tuning.tuners.gradient import Gradient, at_temperature
 from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toledo.tuning.maximise import Bounds, Vector, ascend, maximize
+from toledo.tuning.maximize import Bounds, Vector, ascend, maximize
 
 TARGET = np.array([1.0, -2.0, 30.0])
 CURVES = np.array([1.0, 50.0, 0.01])

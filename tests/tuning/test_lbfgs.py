@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from toledo.tuning.maximise import lbfgs
+from toledo.tuning.maximize import lbfgs
 
 NO_LIMITS = np.full(4, -np.inf), np.full(4, np.inf)
 

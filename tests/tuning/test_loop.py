@@ -28,9 +28,8 @@ from toledo.runs.rounds import round_seed
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import one_best
+from toledo.tuning.examples import best_list, one_best
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
-from toledo.tuning.pool import best_list
 from toledo.tuning.tuner import Tuned
 from toledo.weights import Weights
 

@@ -6,7 +6,7 @@ from small_lists import random_examples
 
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
-from toledo.tuning.tuner import Tuned, list_problem
+from toledo.tuning.tuner import Tuned, tuning_problem
 from toledo.tuning.tuners.mert import MERT
 from toledo.weights import Weights
 
@@ -15,7 +15,7 @@ PLANTED = np.array([1.0, 2.0, -0.5])
 
 
 def gain(examples, weights: Weights) -> float:
-    problem = list_problem(examples, weights, 1)
+    problem = tuning_problem(examples, weights, 1)
     return problem.gain(problem.space.start)
 
 

@@ -13,9 +13,10 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import make_lists
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, make_lists
-from toledo.tuning.tuner import list_problem
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.mert_lines import (
     LineOfLists,
     LineSteps,
@@ -25,7 +26,6 @@ from toledo.tuning.tuners.mert_lines import (
     statistics_along,
     statistics_at,
 )
-from toledo.tuning.weight_space import weight_space
 from toledo.weights import Weights
 
 NUMBERS = st.integers(-4, 4).map(float) | st.floats(-3, 3).filter(lambda value: abs(value) > 1e-3)
@@ -97,7 +97,7 @@ def test_a_line_of_forests_equals_all_derivations(metric: BLEU, data: st.DataObj
     start, direction = (np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2))) for _ in range(2))
     examples = Examples(forests, REFERENCES, metric)
     weights = Weights({"f0": start[0], "f1": start[1]})
-    lines = forest_lines(examples, weight_space(examples.forest, weights), np.array([0, 1]), threads=1)
+    lines = forest_lines(tuning_problem(examples, weights, 1), np.array([0, 1]))
     steps = lines.from_point(start)(direction)
     everything = [all_derivations(forest, some, metric) for forest, some in zip(forests, REFERENCES, strict=True)]
     best = -math.inf
@@ -138,10 +138,10 @@ def test_lists_and_lists_as_forests_agree(data: st.DataObject) -> None:
     forests = [from_nbest(some, ["f0", "held", "f1"], vocabulary) for some in lists]
     examples = Examples(forests, REFERENCES, BLEU(max_ngram_order=2, smooth_method="none"))
     start = Weights({"f0": 1.0, "f1": -1.0, "held": 0.5}, frozen=frozenset({"held"}))
-    problem, free = list_problem(examples, start, 1), np.array([0, 2])
+    problem, free = tuning_problem(examples, start, 1), np.array([0, 2])
     values, direction = np.array([1.0, -1.0]), np.array(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)))
     one = list_lines(problem, free).from_point(values)(direction)
-    other = forest_lines(examples, problem.space, free, 1).from_point(values)(direction)
+    other = forest_lines(problem, free).from_point(values)(direction)
     for gamma in points(one):
         if np.abs(other.starts - gamma).min() > 1e-6:
             assert statistics_at(one, gamma).tolist() == statistics_at(other, gamma).tolist() or ties(examples, gamma)

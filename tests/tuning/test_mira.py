@@ -17,11 +17,11 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.tuners.margins import StepLimits, average, new_learner, pseudo_gain
-from toledo.tuning.tuners.mira import MIRA, hope_and_fear
-from toledo.tuning.tuners.mira_forests import forest_problem, learn_from_forests, worth_of_ngrams
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuners.mira import MIRA, forest_problem, learn_from_forests, worth_of_ngrams
+from toledo.tuning.tuners.mira_lists import StepLimits, average, hope_and_fear, new_learner, pseudo_gain
 from toledo.weights import Weights
 
 START = Weights({"f0": 0.2, "f1": 0.3, "f2": 0.5})
@@ -130,7 +130,7 @@ def test_an_epoch_on_forests_is_that_of_the_twin(some: list, data: st.DataObject
     learner, background = new_learner(problem.space), np.ones(metric.size)
     limits = StepLimits(problem.space.free, problem.space.low, problem.space.high, 0.01)
     order = np.arange(len(some))
-    learn_from_forests(problem.examples, order, learner, limits, background, 0.999)
+    learn_from_forests(problem.arrays, order, learner, limits, background, 0.999)
     twin = Twin(start.array(["f0", "f1"]), metric.size, np.ones(2, np.bool_), (-math.inf, math.inf))
     for forest, own in zip(some, references, strict=True):
         trees = derivations(forest)

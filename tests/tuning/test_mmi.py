@@ -9,9 +9,10 @@ from small_lists import alignment, random_examples
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains, sign
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains, sign
-from toledo.tuning.tuner import list_problem
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.mmi import MMI, is_oracle, likelihood_loss
 from toledo.tuning.tuners.simplex import Simplex
 from toledo.weights import Weights
@@ -23,7 +24,7 @@ PLANTED = np.array([1.0, -2.0, 0.5])
 
 @pytest.mark.parametrize("sparse", [0, 2])
 def test_likelihood_and_its_gradient(sparse: int) -> None:
-    problem = list_problem(random_examples(1, sparse=sparse, base=True), START, 2)
+    problem = tuning_problem(random_examples(1, sparse=sparse, base=True), START, 2)
     oracles = is_oracle(problem.lists)
     loss, weights = likelihood_loss(problem, oracles), np.array([0.3, -0.7, 0.4])
     value, gradient = loss(weights)
@@ -65,7 +66,7 @@ def test_mmi_finds_planted_weights(sparse: int) -> None:
 @pytest.mark.parametrize("metric", [BLEU(smooth_method="none"), TER()])
 def test_simplex_gets_near_the_best(metric: BLEU | TER) -> None:
     examples = random_examples(4, segments=40, planted=PLANTED, metric=metric)
-    problem = list_problem(examples, START, 1)
+    problem = tuning_problem(examples, START, 1)
     one, two = (Simplex().tune(examples, START, seed=9, threads=threads) for threads in (1, 2))
     assert one == two
     assert one.objective >= problem.gain(START.array(NAMES))

@@ -16,9 +16,10 @@ from toledo.forest.linear import row_scores, select_rows, weighted_sum
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import sentence_gains
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, sentence_gains
-from toledo.tuning.tuner import list_problem
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuner import tuning_problem
 from toledo.tuning.tuners.pro import PRO, Regression, logistic_loss, sample_pairs
 from toledo.weights import Weights
 
@@ -78,7 +79,7 @@ def test_any_number_of_threads_gives_the_same(tuner: PRO | Regression) -> None:
 
 def test_pro_ends_where_the_gradient_is_zero() -> None:
     tuner, examples, start = PRO(**FEW, l2=0.5), random_examples(3, base=True), replace(START, frozen=frozenset({"f1"}))
-    problem = list_problem(examples, start, 1)
+    problem = tuning_problem(examples, start, 1)
     lists, rows = problem.lists, problem.rows
     pairs = sample_pairs(sentence_gains(lists), lists.offsets, (200, 0.05, 20), 5)
     found = tuner.tune(examples, start, seed=5).weights.array(["f0", "f1", "f2"])
@@ -164,7 +165,7 @@ def test_lists_without_a_choice_leave_the_weights_alone(
 
 
 def test_rows_can_be_selected_and_summed() -> None:
-    problem = list_problem(random_examples(9, sparse=2, base=True), START, 1)
+    problem = tuning_problem(random_examples(9, sparse=2, base=True), START, 1)
     rows, weights = problem.rows, np.array([0.3, -0.4, 0.5])
     chosen = np.array([3, 0, 3])
     np.testing.assert_array_equal(row_scores(select_rows(rows, chosen), weights), row_scores(rows, weights)[chosen])

@@ -11,16 +11,15 @@ from gibbs_twin import Twin
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
+from toledo.objectives.lists import make_lists, smoothed
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
-from toledo.tuning.examples import make_lists
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
     draw_lines,
     sentence_advantages,
-    smoothed,
 )
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]

@@ -18,9 +18,8 @@ from toledo.runs.checkpoint import Checkpoint
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet
-from toledo.tuning.maximise import DeterministicAnnealing
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import MinimumRisk
+from toledo.tuning.maximize import DeterministicAnnealing
+from toledo.tuning.minimum_risk.trainer import GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import SegmentSource, mean_weights, train
 from toledo.weights import Weights
 

@@ -45,10 +45,10 @@ from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, documents_of
 from toledo.text.vocabulary import split_words
-from toledo.tuning.documents.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
 from toledo.tuning.initial import Initial, with_frozen, with_sparse
+from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentMethod, DocumentPRO
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)

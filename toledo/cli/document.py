@@ -15,7 +15,7 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
 from toledo.settings import describe
-from toledo.tuning.documents.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
+from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
 
 if TYPE_CHECKING:
     from toledo.model import PhraseModel

@@ -39,8 +39,8 @@ from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
-from toledo.objectives.xbleu import XBLEU
-from toledo.tuning.maximise import Bounds, Maximum, maximize, nelder_mead
+from toledo.objectives.precision import XBLEU
+from toledo.tuning.maximize import Bounds, Maximum, maximize, nelder_mead
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01
 SECANT_STEPS = 5

@@ -26,7 +26,7 @@ from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.forest.linear import EDGES_AT_ONCE, Rows, weighted_sum
 from toledo.objectives.objective import MatchedForest, Objective
-from toledo.tuning.maximise import dot
+from toledo.tuning.maximize import dot
 from toledo.weights import Weights
 
 Vector = NDArray[np.float64]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.forest.forest import Scores, Shape, check_scores, sentences_at_once
 from toledo.forest.inside_outside import edge_advantage, inside, outside
-from toledo.forest.linear import Rows, Vector, add_rows, score_rows, sum_in_order
+from toledo.forest.linear import Vector, add_rows, score_rows, sum_in_order
 from toledo.forest.ngrams import CompletedNGrams, add_expected, add_values
 from toledo.objectives.objective import MatchedForest, Objective, Situation
 
@@ -53,26 +53,6 @@ class ExpectedCounts(Objective):
         value, derivatives = self.value_and_derivatives(situation.matched, expected, situation.threads)
         return value, ngrams.edge_sums(derivatives, situation.threads)
 
-    def value_and_advantage(
-        self, matched: MatchedForest, scores: Scores, threads: int | None = None
-    ) -> tuple[float, Scores]:
-        """Return the value and its derivative by the score of each edge, in two sweeps over pieces of the forest."""
-        forest, completed = matched.ngrams.forest, matched.ngrams.completed
-        shape, pieces = forest.shape, sentences_at_once(forest.shape)
-        check_scores(shape, scores)
-        found = FirstSweep(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
-        map_chunks(
-            lambda first, last: _count(shape, scores, completed, first, last, found),
-            len(forest), chunk=pieces, threads=threads,
-        )  # fmt: skip
-        value, derivatives = self.value_and_derivatives(matched, found.expected, threads)
-        advantage = np.empty(forest.edges)
-        map_chunks(
-            lambda first, last: _gain(shape, completed, first, last, found, derivatives, advantage),
-            len(forest), chunk=pieces, threads=threads,
-        )  # fmt: skip
-        return value, advantage
-
     def collect(self, matched: MatchedForest, expected: NDArray[np.float64], first: int, last: int) -> Any:
         """Return what `settle` wants to know of some segments, found while their expected counts are at hand."""
 
@@ -95,29 +75,60 @@ class ExpectedCounts(Objective):
         own = slice(matched.ngrams.sentences[first], matched.ngrams.sentences[last])
         derivatives[own] = settled[own]
 
+    def value_and_advantage(
+        self, matched: MatchedForest, scores: Scores, threads: int | None = None
+    ) -> tuple[float, Scores]:
+        """Return the value and its derivative by the score of each edge, in two sweeps over pieces of the forest."""
+        check_scores(matched.ngrams.forest.shape, scores)
+        value, parts = self._sweep(matched, lambda edges: scores[edges], lambda _, advantage: advantage, threads)
+        return value, np.concatenate([np.empty(0), *parts])
+
     def value_and_slopes(
         self, matched: MatchedForest, weights: Vector, threads: int | None = None
     ) -> tuple[float, Vector]:
         """Return the value and its derivative by each weight, in two sweeps over pieces of the corpus."""
+        rows = matched.ngrams.forest.rows
+
+        def score(edges: slice) -> Scores:
+            scores = np.empty(edges.stop - edges.start)
+            score_rows(rows, weights, edges.start, edges.stop, scores)
+            if not (scores < np.inf).all():  # NaN too
+                raise ValueError("scores of edges are NaN or +inf: the weights are too large")
+            return scores
+
+        def slopes(edges: slice, advantage: Scores) -> Vector:
+            return add_rows(rows, advantage, edges.start, edges.stop, np.zeros(weights.size))
+
+        value, parts = self._sweep(matched, score, slopes, threads)
+        return value, sum_in_order(parts, weights.size)
+
+    def _sweep(
+        self,
+        matched: MatchedForest,
+        score: Callable[[slice], Scores],
+        finish: Callable[[slice, Scores], Vector],
+        threads: int | None,
+    ) -> tuple[float, list[Vector]]:
+        """Return the value, and for each piece what `finish` makes of the advantages of its edges."""
         forest, completed = matched.ngrams.forest, matched.ngrams.completed
-        shape, rows, pieces = forest.shape, forest.rows, sentences_at_once(forest.shape)
+        shape, pieces = forest.shape, sentences_at_once(forest.shape)
         found = FirstSweep(np.empty(forest.edges), np.zeros(forest.nodes), np.zeros(matched.ngrams.orders.size))
+        derivatives = np.empty(found.expected.size)
+
+        def edges_of(first: int, last: int) -> slice:
+            return slice(*shape.head_edges[shape.sentences[[first, last]]].tolist())
 
         def expect(first: int, last: int) -> Any:
-            if not _expect(shape, rows, weights, completed, first, last, found):
-                raise ValueError("scores of edges are NaN or +inf: the weights are too large")
+            _expect(shape, score(edges_of(first, last)), completed, first, last, found)
             return self.collect(matched, found.expected, first, last)
-
-        parts = map_chunks(expect, len(forest), chunk=pieces, threads=threads)
-        value, settled = self.settle(matched, found.expected, parts, threads)
-        derivatives = np.empty(found.expected.size)
 
         def differentiate(first: int, last: int) -> Vector:
             self.differentiate(matched, found.expected, settled, first, last, derivatives)
-            return _differentiate(shape, rows, completed, first, last, found, derivatives, np.zeros(weights.size))
+            return finish(edges_of(first, last), _advantage(shape, completed, first, last, found, derivatives))
 
-        gradients = map_chunks(differentiate, len(forest), chunk=pieces, threads=threads)
-        return value, sum_in_order(gradients, weights.size)
+        parts = map_chunks(expect, len(forest), chunk=pieces, threads=threads)
+        value, settled = self.settle(matched, found.expected, parts, threads)
+        return value, map_chunks(differentiate, len(forest), chunk=pieces, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -137,73 +148,28 @@ class CountsFunction(ExpectedCounts):
 
 
 @kernel
-def _expect(
-    shape: Shape,
-    rows: Rows,
-    weights: Vector,
-    completed: CompletedNGrams,
-    first: int,
-    last: int,
-    found: FirstSweep,
-) -> bool:
-    """From weights to expected counts for some sentences; whether all scores were useful."""
-    first_node, nodes_end = shape.sentences[first], shape.sentences[last]
-    first_edge, edges_end = shape.head_edges[first_node], shape.head_edges[nodes_end]
-    scores, log_inside = np.empty(edges_end - first_edge), np.empty(nodes_end - first_node)
-    score_rows(rows, weights, first_edge, edges_end, scores)
-    for score in scores:
-        if not score < np.inf:  # NaN too
-            return False
-    inside(shape, first, last, scores, first_edge, log_inside, first_node, found.conditional)
-    posteriors = scores  # in the same place
-    outside(shape, first, last, log_inside, first_node, found.conditional, found.visits, posteriors, first_edge)
-    add_expected(completed, posteriors, first_edge, edges_end, found.expected)
-    return True
-
-
-@kernel
-def _count(shape: Shape, scores: Scores, completed: CompletedNGrams, first: int, last: int, found: FirstSweep) -> None:
-    """From the scores of all edges to expected counts for some sentences."""
+def _expect(shape: Shape, scores: Scores, completed: CompletedNGrams, first: int, last: int, found: FirstSweep) -> None:
+    """From the scores of the edges of some sentences to expected counts."""
     first_node, nodes_end = shape.sentences[first], shape.sentences[last]
     first_edge, edges_end = shape.head_edges[first_node], shape.head_edges[nodes_end]
     posteriors, log_inside = np.empty(edges_end - first_edge), np.empty(nodes_end - first_node)
-    inside(shape, first, last, scores, 0, log_inside, first_node, found.conditional)
+    inside(shape, first, last, scores, first_edge, log_inside, first_node, found.conditional)
     outside(shape, first, last, log_inside, first_node, found.conditional, found.visits, posteriors, first_edge)
     add_expected(completed, posteriors, first_edge, edges_end, found.expected)
 
 
 @kernel
-def _gain(
+def _advantage(
     shape: Shape,
     completed: CompletedNGrams,
     first: int,
     last: int,
     found: FirstSweep,
     derivatives: NDArray[np.float64],
-    advantage: Scores,
-) -> None:
+) -> Scores:
     """From derivatives by expected counts to the advantage of the edges of some sentences."""
     first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]
-    rewards = np.empty(edges_end - first_edge)
+    rewards, advantage = np.empty(edges_end - first_edge), np.empty(edges_end - first_edge)
     add_values(completed, derivatives, first_edge, edges_end, rewards)
-    own = advantage[first_edge:edges_end]
-    edge_advantage(shape, first, last, found.conditional, found.visits, rewards, own, first_edge)
-
-
-@kernel
-def _differentiate(
-    shape: Shape,
-    rows: Rows,
-    completed: CompletedNGrams,
-    first: int,
-    last: int,
-    found: FirstSweep,
-    derivatives: NDArray[np.float64],
-    total: Vector,
-) -> Vector:
-    """From derivatives by expected counts to what some sentences add to the gradient."""
-    first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]
-    rewards, edges = np.empty(edges_end - first_edge), np.empty(edges_end - first_edge)
-    add_values(completed, derivatives, first_edge, edges_end, rewards)
-    edge_advantage(shape, first, last, found.conditional, found.visits, rewards, edges, first_edge)
-    return add_rows(rows, edges, first_edge, edges_end, total)
+    edge_advantage(shape, first, last, found.conditional, found.visits, rewards, advantage, first_edge)
+    return advantage

@@ -18,7 +18,8 @@ from toledo.compiled.ragged import sum_of_products
 from toledo.forest.forest import Scores
 from toledo.forest.inside_outside import distribution
 from toledo.objectives.expected_counts import ExpectedCounts
-from toledo.objectives.objective import MatchedForest, Objective, ScoredLists, Situation, WeightedSum
+from toledo.objectives.lists import HypothesisLists
+from toledo.objectives.objective import MatchedForest, Objective, Situation, WeightedSum
 from toledo.settings import Meta, Settings
 from toledo.weights import Weights
 
@@ -57,7 +58,7 @@ class FittedLinearBLEU(Settings, Objective):
     name, only_metric = "linear-bleu", "BLEU"
     works_on = ("forests", "lists")
 
-    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return linear BLEU over the number of words of the references."""
         words = float(matched.reference_lengths.mean(axis=1).sum())
         return WeightedSum([(1.0 / max(words, 1.0), fitted_linear_bleu(matched, start, self.order))])

@@ -17,24 +17,102 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import row_products, sum_of_products
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.metrics.references import prepare_references
-from toledo.objectives.objective import MatchedForest, Objective, ScoredLists, Situation
+from toledo.metrics.references import References
+from toledo.objectives.objective import MatchedForest, Objective, Situation
 from toledo.weights import Weights
 
-SENTENCE_BLEU = BLEU(smooth_method="add-k", smooth_value=1.0)
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class HypothesisLists:
+    """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
+
+    A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
+    """
+
+    forest: Forest
+    statistics: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    metric: Metric
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return self.offsets.size - 1
+
+    @property
+    def gains(self) -> Scores:
+        """Return how good each hypothesis is alone; see `sentence_gains`."""
+        return sentence_gains(self)
+
+
+def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
+    """Put the statistics of a metric beside the hypotheses of some lists in a row."""
+    if forest.shape.tails.size:
+        raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
+    if len(references) != len(forest):
+        raise InputError(
+            f"references for {len(references)} segments, but {len(forest)} lists", remedy="give one set each"
+        )
+    offsets = edges_of_sentences(forest.shape)
+    segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
+    words, starts = forest.yields.words, forest.yields.offsets.astype(np.int64)
+    statistics = metric.prepare(references, forest.vocabulary).statistics(words, starts, segments)
+    return HypothesisLists(forest, statistics, offsets, metric)
+
+
+def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
+    """Return the metric's score of the best hypotheses."""
+    chosen = best_hypotheses(scores, lists.offsets)
+    return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
+
+
+def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray[np.float64]:
+    """Return how good each hypothesis is alone, from 0 to 1 as a rule: sentence BLEU+1 (Lin and Och 2004).
+
+    BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
+    the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
+    the segment, error rates with a minus sign.
+    """
+    metric, statistics = lists.metric, lists.statistics
+    if isinstance(metric, BLEU):
+        statistics = statistics.copy()
+        statistics[:, 1] += extra_length
+    return sign(metric) * smoothed(metric, 1.0).scores(statistics) / 100.0
+
+
+def smoothed(metric: Metric, value: float) -> Metric:
+    """Return BLEU with a number added to counts of n-grams with n > 1; other metrics are as they are."""
+    if not isinstance(metric, BLEU):
+        return metric
+    return BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="add-k", smooth_value=value)
+
+
+def sign(metric: Metric) -> float:
+    """Return the factor that turns a score into a gain: −1 for error rates."""
+    return 1.0 if metric.higher_is_better else -1.0
+
+
+@kernel
+def best_hypotheses(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
+    best = np.full(offsets.size - 1, NONE, np.int64)
+    for segment in range(best.size):
+        for h in range(offsets[segment], offsets[segment + 1]):
+            if best[segment] == NONE or scores[h] > scores[best[segment]]:
+                best[segment] = h
+    return best
 
 
 @dataclass(frozen=True, eq=False)
 class ExpectedGain(Objective):
-    """Σ_i Σ_e P(e) · gain(e): `gains` has one number per edge of the matched forest.
-
-    `sentence_bleu_gains` gives them for sentence BLEU.
-    """
+    """Σ_i Σ_e P(e) · gain(e): `gains` has one number per edge of the matched forest, such as `sentence_gains`."""
 
     gains: Scores
 
@@ -45,34 +123,6 @@ class ExpectedGain(Objective):
         if self.gains.shape != (forest.edges,):
             raise InputError(f"{self.gains.size} gains for {forest.edges} hypotheses", remedy="give one each")
         return float(sum_of_products(self.gains, situation.distribution.posteriors)), self.gains
-
-
-def sentence_bleu_gains(
-    forest: Forest,
-    references: Sequence[Sequence[Sequence[str]]],
-    metric: BLEU = SENTENCE_BLEU,
-    threads: int | None = None,
-) -> Scores:
-    """Return the sentence BLEU (0 to 100) of each hypothesis of some n-best lists or samples."""
-    _require_lists(forest)
-    if len(references) != len(forest):
-        raise InputError(
-            f"references for {len(references)} segments, but {len(forest)} lists", remedy="give one set each"
-        )
-    vocabulary = forest.vocabulary
-    # A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
-    encoded = [
-        [
-            np.array([vocabulary.id(w) if w in vocabulary else len(vocabulary) for w in reference], np.int32)
-            for reference in some
-        ]
-        for some in references
-    ]
-    segments = np.repeat(np.arange(len(forest)), np.diff(edges_of_sentences(forest.shape)))
-    prepared = prepare_references(metric, encoded)
-    return metric.scores(
-        prepared.statistics(forest.yields.words, forest.yields.offsets.astype(np.int64), segments, threads)
-    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +161,7 @@ class ExpectedStatistics(Objective):
                 f"statistics of shape {self.statistics.shape} for {forest.edges} edges",
                 remedy="give a row of the metric's statistics for each hypothesis of n-best lists",
             )
-        factor = (1.0 if self.metric.higher_is_better else -1.0) / 100.0
+        factor = sign(self.metric) / 100.0
         expected = sum_of_products(situation.distribution.posteriors, self.statistics)
         slopes = factor * self.metric.gradient(expected)
         return factor * self.metric.score(expected), row_products(self.statistics, slopes)
@@ -124,7 +174,7 @@ class ExpectedBLEU(Objective):
     name = "expected-bleu"
     works_on = ("lists",)
 
-    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return the expected gain of the hypotheses of some lists."""
         given = lists()
         return ExpectedGain(given.gains / len(given))
@@ -147,7 +197,7 @@ class CorpusExpectedBLEU(ExpectedBLEU):
 
     name = "corpus-expected-bleu"
 
-    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return the metric of the expected statistics of some lists."""
         given = lists()
         return ExpectedStatistics(given.statistics, given.metric)

@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,11 @@ from toledo.forest.inside_outside import Distribution, advantage, distribution
 from toledo.forest.linear import EDGES_AT_ONCE, Vector, row_scores, weighted_sum
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram
 from toledo.forest.ngrams import NGramForest
-from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
+
+if TYPE_CHECKING:
+    from toledo.objectives.lists import HypothesisLists
 
 References = Sequence[Sequence[str]]
 
@@ -126,29 +128,6 @@ class Situation:
     threads: int | None = None
 
 
-class ScoredLists(Protocol):
-    """N-best lists in a row, a hypothesis per edge: the metric's statistics of each, and its gain from 0 to 1."""
-
-    @property
-    def statistics(self) -> NDArray[np.float64]:
-        """A row for each hypothesis."""
-        ...
-
-    @property
-    def metric(self) -> Metric:
-        """The metric that they belong to."""
-        ...
-
-    @property
-    def gains(self) -> Scores:
-        """How good each hypothesis is alone; more is better."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of segments."""
-        ...
-
-
 class Objective(ABC):
     """A number to maximize.
 
@@ -161,7 +140,7 @@ class Objective(ABC):
     only_metric: ClassVar[str | None] = None
     order: int = 0
 
-    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], ScoredLists]) -> Objective:
+    def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return the objective for these forests, on a scale on which a point of BLEU is about 0.01."""
         return self
 

@@ -39,7 +39,7 @@ from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match
-from toledo.objectives.xbleu import XBLEU
+from toledo.objectives.precision import XBLEU
 from toledo.refinement.phrase_lists import (
     COLUMNS,
     LENGTH,

@@ -15,7 +15,7 @@ from toledo.compiled.kernels import kernel
 from toledo.refinement.distributions import LOWEST_SHARE, ShareGroups, Values, Vector
 from toledo.refinement.growth import RefinementStep
 from toledo.refinement.objective import RefinementObjective, RefinementPoint
-from toledo.tuning.maximise import lbfgs
+from toledo.tuning.maximize import lbfgs
 
 FAR = 100.0  # no logarithm moves further: probabilities below that are as good as 0
 TOLERANCE = 1e-9

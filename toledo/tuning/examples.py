@@ -1,50 +1,38 @@
-"""What a tuner sees: the search spaces of a tuning set beside their references.
+"""Examples for tuners: what the searches of all rounds found, united, beside references; and how good choices are.
 
-Also what a model chooses from lists, how good hypotheses are one by one, and what weights are worth: the score of the
-translations that a search finds with them.
+N-best lists of lattices and forests are forests again: an edge for each text, with features of its derivation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import kernel
+from toledo.compiled.kernels import map_chunks
+from toledo.compiled.ragged import offsets_of
 from toledo.consensus.decide import decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
-from toledo.forest.assemble import join
-from toledo.forest.forest import Forest, edges_of_sentences
-from toledo.metrics.bleu import BLEU
+from toledo.forest.assemble import Edges, from_edges, join
+from toledo.forest.derivations import Derivation
+from toledo.forest.forest import Forest, Yields
+from toledo.forest.kbest import k_best
+from toledo.forest.linear import SparseArrays, SparseFeatures
+from toledo.forest.pruning import prune_to_density
+from toledo.forest.uniting import unite
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
+from toledo.objectives.lists import HypothesisLists, make_lists
+from toledo.progress import Progress, silent
 from toledo.weights import Weights
 
-
-@dataclass(frozen=True, eq=False)
-class HypothesisLists:
-    """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
-
-    A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
-    """
-
-    forest: Forest
-    statistics: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    metric: Metric
-
-    def __len__(self) -> int:
-        """Return the number of segments."""
-        return self.offsets.size - 1
-
-    @property
-    def gains(self) -> NDArray[np.float64]:
-        """How good each hypothesis is alone; see `sentence_gains`."""
-        return sentence_gains(self)
+SEGMENTS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,65 +66,6 @@ class Examples:
         return make_lists(self.forest, self.references, self.metric)
 
 
-def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
-    """Put the statistics of a metric beside the hypotheses of some lists in a row."""
-    if forest.shape.tails.size:
-        raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
-    offsets = edges_of_sentences(forest.shape)
-    segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
-    return HypothesisLists(forest, _statistics(forest, references, metric, segments), offsets, metric)
-
-
-def _statistics(
-    forest: Forest, references: Sequence[References], metric: Metric, segments: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    words, offsets = forest.yields.words, forest.yields.offsets.astype(np.int64)
-    return metric.prepare(references, forest.vocabulary).statistics(words, offsets, segments)
-
-
-NONE = -1
-
-
-def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
-    """Return the metric's score of the best hypotheses."""
-    chosen = best_hypotheses(scores, lists.offsets)
-    return lists.metric.score(lists.statistics[chosen[chosen != NONE]].sum(axis=0))
-
-
-def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray[np.float64]:
-    """Return how good each hypothesis is alone, from 0 to 1 as a rule: sentence BLEU+1 (Lin and Och 2004).
-
-    BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
-    the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
-    the segment, error rates with a minus sign.
-    """
-    metric, statistics = lists.metric, lists.statistics
-    if isinstance(metric, BLEU):
-        statistics = statistics.copy()
-        statistics[:, 1] += extra_length
-        return (
-            BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="add-k", smooth_value=1.0).scores(statistics)
-            / 100.0
-        )
-    return sign(metric) * metric.scores(statistics) / 100.0
-
-
-def sign(metric: Metric) -> float:
-    """Return what turns a score into something to maximize."""
-    return 1.0 if metric.higher_is_better else -1.0
-
-
-@kernel
-def best_hypotheses(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the hypothesis with the highest score of each segment, the first among equals; NONE in an empty list."""
-    best = np.full(offsets.size - 1, NONE, np.int64)
-    for segment in range(best.size):
-        for h in range(offsets[segment], offsets[segment + 1]):
-            if best[segment] == NONE or scores[h] > scores[best[segment]]:
-                best[segment] = h
-    return best
-
-
 @dataclass(frozen=True, eq=False)
 class OneBest:
     """The score of the chosen translations, how many are empty that should not be, and the sum of their statistics."""
@@ -168,3 +97,103 @@ def one_best(
     empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
     statistics = metric.corpus_statistics(texts, references, threads).sum(axis=0)
     return OneBest(metric.score(statistics), empty, statistics)
+
+
+def best_list(forest: Forest, weights: Weights, size: int) -> Forest:
+    """Return the best derivations of the `size` best texts of a segment; what is a list already stays as it is."""
+    if not forest.shape.tails.size:
+        return forest
+    found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), size))
+    words = [derivation.word_ids for derivation in found]
+    edges = Edges(
+        heads=np.zeros(len(found), np.int32),
+        tail_offsets=np.zeros(len(found) + 1, np.int32),
+        tails=np.empty(0, np.int32),
+        yields=Yields(offsets_of(map(len, words)).astype(np.int32), np.concatenate([np.empty(0, np.int32), *words])),
+        features=_dense(forest, found),
+        base=None if forest.base is None else np.array([derivation.base for derivation in found]),
+        sparse=_sparse(forest, found),
+    )
+    names = forest.sparse.names if forest.sparse else ()
+    return from_edges(edges, 0, forest.feature_names, forest.vocabulary, names)
+
+
+def _dense(forest: Forest, found: Sequence[Derivation]) -> NDArray[np.float32]:
+    """Return sums over edges in double precision, each in the order of its edges: equal derivations, equal features."""
+    totals = np.zeros((len(found), len(forest.feature_names)))
+    for row, derivation in enumerate(found):
+        totals[row] = forest.features[derivation.edges].sum(axis=0, dtype=np.float64)
+    return totals.astype(np.float32)
+
+
+def _sparse(forest: Forest, found: Sequence[Derivation]) -> SparseArrays | None:
+    """Return the same for sparse features: each name once, in the order of the names."""
+    if forest.sparse is None:
+        return None
+    offsets, ids, values = forest.sparse.arrays
+    rows = []
+    for derivation in found:
+        places = np.concatenate([np.arange(offsets[edge], offsets[edge + 1]) for edge in derivation.edges.tolist()])
+        own, numbers = np.unique(ids[places], return_inverse=True)
+        rows.append((own, np.bincount(numbers, values[places], own.size)))
+    return SparseArrays(
+        offsets_of(own.size for own, _ in rows).astype(np.int32),
+        np.concatenate([np.empty(0, np.int32), *(own for own, _ in rows)]),
+        np.concatenate([np.empty(0), *(totals for _, totals in rows)]).astype(np.float32),
+    )
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """What to keep of a search: the `n_best` texts of each segment, or lattices of `density` edges per word."""
+
+    wants: Literal["lists", "forests"]
+    n_best: int
+    density: float
+    threads: int | None = None
+    progress: Progress = silent
+
+    def keep(self, found: Sequence[Forest], weights: Weights) -> list[Forest]:
+        """Return what a tuner may see of the forests of a search."""
+        if self.wants == "lists":
+            kept = self._each(lambda place: best_list(found[place], weights, self.n_best), len(found), "n-best lists")
+        else:
+            kept = self._each(lambda place: self._pruned(found[place], weights), len(found), "pruning")
+        return [in_order_of_names(forest) for forest in kept]
+
+    def add(self, pool: Sequence[Forest], kept: Sequence[Forest]) -> list[Forest]:
+        """Return the union, segment by segment, without duplicates."""
+        parts = [pool, kept] if pool else [kept]
+        return self._each(lambda place: unite([part[place] for part in parts]), len(kept), "uniting")
+
+    def _pruned(self, forest: Forest, weights: Weights) -> Forest:
+        if not forest.shape.tails.size:
+            return forest
+        return prune_to_density(forest, forest.scores(weights, threads=1), self.density)
+
+    def _each(self, work: Callable[[int], Forest], total: int, label: str) -> list[Forest]:
+        parts = map_chunks(
+            lambda begin, end: [work(place) for place in range(begin, end)],
+            total,
+            chunk=SEGMENTS_AT_ONCE,
+            threads=self.threads,
+            progress=self.progress,
+            label=label,
+        )
+        return [forest for part in parts for forest in part]
+
+
+def in_order_of_names(forest: Forest) -> Forest:
+    """Return the forest with only those sparse features that occur, numbered in the order of their names.
+
+    So it does not matter whether a forest comes from a search or from a file that it shared with others.
+    """
+    if forest.sparse is None:
+        return forest
+    old, (offsets, ids, values) = forest.sparse.names, forest.sparse.arrays
+    ordered = sorted(np.unique(ids).tolist(), key=lambda number: old[number])
+    numbers = np.zeros(len(old), np.int32)
+    numbers[ordered] = np.arange(len(ordered), dtype=np.int32)
+    names = tuple(old[number] for number in ordered)
+    renumbered = numbers[ids] if ids.size else ids
+    return replace(forest, sparse=SparseFeatures(names, SparseArrays(offsets, renumbered, values)))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,26 +36,16 @@ from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import AGAIN, Checkpoint, digest, plain
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, dev_text, no_better, round_seed, run
+from toledo.search.search import Search
 from toledo.text.corpus import Segment
 from toledo.text.vocabulary import Vocabulary
-from toledo.tuning.examples import Examples, OneBest, one_best, want_words
-from toledo.tuning.pool import Collecting, in_order_of_names
+from toledo.tuning.examples import Collecting, Examples, OneBest, in_order_of_names, one_best, want_words
 from toledo.tuning.tuner import Tuned, Tuner
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 OTHER_START = "start from other weights (initial='default')"
-
-
-class ForestSearch(Protocol):
-    """A search of a model with its weights."""
-
-    def forests(
-        self, sentences: Sequence[Sequence[str]], threads: int | None = None, progress: Progress = ...
-    ) -> Sequence[Forest]:
-        """Return the search spaces of sentences."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +63,7 @@ class TuningSet:
     def searched(
         cls,
         segments: Sequence[Segment],
-        search: Callable[[Weights], ForestSearch],
+        search: Callable[[Weights], Search[Any]],
         how: str = "",
         threads: int | None = None,
         progress: Progress = silent,
@@ -186,7 +176,8 @@ class TuningLoop(Loop[LoopState]):
     def first(self) -> tuple[History, LoopState]:
         """Search with the initial weights and score what is found."""
         found, start = self._search(self.start), self.start
-        require_free_weights(found.forests[0], start)
+        if found.forests[0].sparse is None:
+            require_free_weights(found.forests[0].feature_names, start)
         best = self._score(found, start)
         one = Round(0, dict(start), best.score, self._held_out_score(start), empty=best.empty)
         return self.settings.first_history(self.tuner.name, start, one, self.tuning.how), found
@@ -293,9 +284,9 @@ def load_found(directory: Path, vocabulary: Vocabulary) -> list[Forest]:
     return [part for part, _, _ in split(own)]
 
 
-def require_free_weights(forest: Forest, start: Weights) -> None:
+def require_free_weights(names: Sequence[str], start: Weights) -> None:
     """Refuse to tune nothing."""
-    if forest.sparse is None and start.frozen.issuperset(forest.feature_names):
+    if start.frozen.issuperset(names):
         raise InputError("all weights are frozen: there is nothing to tune", argument="frozen", remedy="freeze fewer")
 
 

@@ -1,20 +1,19 @@
-"""What a tuner is: from tuning examples and weights to better weights.
-
-Tuners on lists begin with the same problem: lists, their features as rows, and the weights to find.
-"""
+"""Tuners and their problem: from tuning examples and weights to better weights."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from functools import cached_property
+from typing import Literal
 
 from toledo.errors import InputError
 from toledo.forest.linear import Rows, Vector, row_scores
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import HypothesisLists, corpus_score, sign
 from toledo.progress import Progress, silent
-from toledo.tuning.examples import Examples, HypothesisLists, corpus_score, sign
+from toledo.tuning.examples import Examples
 from toledo.tuning.weight_space import WeightSpace, finite_rows, weight_space
 from toledo.weights import Weights
 
@@ -23,37 +22,15 @@ SearchSpace = Literal["lists", "forests"]
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tuner found: weights, and what it maximized there.
+    """The weights that a tuner found, and the value of what it maximized.
 
-    `details` are further figures for the history, `path` is the objective after each step of those who make steps.
+    `details` are further figures for the history, `path` is the objective after each step of gradient methods.
     """
 
     weights: Weights
     objective: float
     details: Mapping[str, float] = field(default_factory=dict)
     path: tuple[float, ...] = ()
-
-
-class Tuner(Protocol):
-    """A way to find weights. `wants` says which search spaces the loop must collect for it."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it is registered."""
-        ...
-
-    @property
-    def wants(self) -> SearchSpace:
-        """N-best lists, or whole lattices and forests."""
-        ...
-
-    def check_metric(self, metric: Metric) -> None:
-        """Refuse a metric that it cannot tune for."""
-        ...
-
-    def tune(self, examples: Examples, start: Weights, *, seed: int, threads: int | None, progress: Progress) -> Tuned:
-        """Find better weights for all that the search has found so far; the same seed gives the same weights."""
-        ...
 
 
 def refuse_metric(objective: str, metric: Metric) -> InputError:
@@ -65,17 +42,32 @@ def refuse_metric(objective: str, metric: Metric) -> InputError:
 
 
 @dataclass(frozen=True, eq=False)
-class TuningProblem(ABC):
-    """The weights to find, and how good they are: by the metric of the hypotheses that they choose."""
+class TuningProblem:
+    """Examples and the weights to find, which are as good as the hypotheses that they choose are by the metric."""
 
+    examples: Examples
     start: Weights
     space: WeightSpace
-    metric: Metric
     threads: int | None
 
-    @abstractmethod
+    @property
+    def metric(self) -> Metric:
+        """Return the metric to tune for."""
+        return self.examples.metric
+
+    @property
+    def lists(self) -> HypothesisLists:
+        """Return the examples as lists with statistics; refuse lattices and forests."""
+        return self.examples.lists
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Return the features of all hypotheses or edges."""
+        return finite_rows(self.examples.forest)
+
     def score(self, values: Vector) -> float:
-        """Return the metric's score of the best hypotheses."""
+        """Return the metric's score of the best hypotheses; here of lists."""
+        return corpus_score(self.lists, row_scores(self.rows, values, self.threads))
 
     def gain(self, values: Vector) -> float:
         """Return the score with a minus sign for an error rate."""
@@ -95,33 +87,26 @@ class TuningProblem(ABC):
         return Tuned(weights, gain, {self.metric.name: score, **(details or {})})
 
 
-@dataclass(frozen=True, eq=False)
-class ListProblem(TuningProblem):
-    """Lists, and their features as rows."""
-
-    lists: HypothesisLists
-    rows: Rows
-
-    def score(self, values: Vector) -> float:
-        """Return the metric's score of the best hypotheses."""
-        return corpus_score(self.lists, row_scores(self.rows, values, self.threads))
+def tuning_problem(examples: Examples, start: Weights, threads: int | None = None) -> TuningProblem:
+    """Put examples beside the weights to begin with."""
+    return TuningProblem(examples, start, weight_space(examples.forest, start), threads)
 
 
-def list_problem(examples: Examples, start: Weights, threads: int | None) -> ListProblem:
-    """Put the lists of some examples beside the weights to begin with."""
-    lists = examples.lists
-    space, rows = weight_space(lists.forest, start), finite_rows(lists.forest)
-    return ListProblem(start, space, lists.metric, threads, lists, rows)
+class Tuner(ABC):
+    """Base of tuners: a subclass has a name and solves problems."""
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Return the name under which the tuner is registered."""
 
-class ListTuner(ABC):
-    """A tuner that works on lists alone, with any metric: it says how to solve a problem."""
+    @property
+    def wants(self) -> SearchSpace:
+        """Return which search spaces the loop must collect: n-best lists, or whole lattices and forests."""
+        return "lists"
 
-    name: ClassVar[str]
-    wants: ClassVar[Literal["lists"]] = "lists"
-
-    def check_metric(self, metric: Metric) -> None:  # noqa: B027 (nothing to check)
-        """Accept any metric."""
+    def check_metric(self, metric: Metric) -> None:  # noqa: B027 (most accept any metric)
+        """Refuse a metric that the tuner cannot tune for."""
 
     def tune(
         self,
@@ -133,8 +118,13 @@ class ListTuner(ABC):
         progress: Progress = silent,
     ) -> Tuned:
         """Find better weights for all that the search has found so far; the same seed gives the same weights."""
-        return self.solve(list_problem(examples, start, threads), seed, progress)
+        self.check_metric(examples.metric)
+        return self.solve(tuning_problem(examples, start, threads), seed, progress)
 
     @abstractmethod
-    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
-        """Return the weights for these lists."""
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
+        """Return the weights for a problem."""
+
+
+class ListTuner(Tuner):
+    """Base of tuners that work on lists alone, with any metric."""

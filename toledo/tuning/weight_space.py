@@ -20,7 +20,7 @@ from toledo.errors import InputError
 from toledo.forest.forest import Forest
 from toledo.forest.linear import Rows, Vector
 from toledo.objectives.objective import MatchedForest, Objective
-from toledo.tuning.maximise import Bounds, dot
+from toledo.tuning.maximize import Bounds, dot
 from toledo.weights import Weights
 
 

@@ -30,7 +30,7 @@ from toledo.consensus.mbr import mbr
 from toledo.consensus.rule import GAINS
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.linear import Rows, SparseArrays
+from toledo.forest.linear import Rows, SparseArrays, dense_rows
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.model import PhraseModel
@@ -60,7 +60,7 @@ def sentence_rows(derivations: Derivations, first_sparse: int) -> Rows:
     model, offsets = derivations.model, derivations.offsets
     dense = derivations.features().astype(np.float32)
     if model.sparse is None:
-        return Rows(np.empty(0), dense, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+        return dense_rows(dense)
     starts, ids, values = model.sparse.rows(derivations.options.pairs[derivations.chosen].astype(np.int64))
     return Rows(np.empty(0), dense, starts[offsets], ids + np.int32(first_sparse), values)
 

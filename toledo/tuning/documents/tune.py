@@ -1,5 +1,9 @@
 """Tuning of whole documents in one call: by ranking recorded states, or for expected BLEU, and then the length.
 
+PRO on recorded states of document searches (Smith 2015, chapter 4): a search that climbs from a bad translation to a
+good one passes states on its way. Of two states of a document, the one with the higher BLEU is the better one; a
+logistic classifier without a constant learns from the differences of their features (`toledo.tuning.tuners.pro`).
+
 Weights that are trained for expectations give samples of the right length. The best translations of the same
 distribution are shorter as a rule: long ones are many, and each has a small probability. BLEU penalizes that, so the
 word penalty is adjusted at the end until what a search finds is as long as the references.
@@ -9,31 +13,39 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
+from toledo.errors import InputError
+from toledo.forest.linear import dense_rows
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.runs.checkpoint import Checkpoint, digest, plain
-from toledo.runs.history import History
-from toledo.search.document.models.bleu import BLEUModel
+from toledo.runs.history import History, Round
+from toledo.runs.rounds import Loop, all_done, change, run
+from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.models.model import DocumentModel
 from toledo.search.document.search import DocumentSearch
-from toledo.search.document.settings import DocumentSettings, HillClimbing
+from toledo.search.document.settings import DocumentSettings, HillClimbing, bleu_settings
+from toledo.search.document.state import DocumentResult, Record, Snapshot
 from toledo.text.corpus import Document
 from toledo.tuning.documents.chains import Chains, ChainSettings, Floats
-from toledo.tuning.documents.ranking import rank_documents, tune_by_ranking
-from toledo.tuning.documents.settings import DocumentGradient, DocumentMethod, DocumentPRO
-from toledo.tuning.loop import LoopSettings
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation
-from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, MinimumRisk
+from toledo.tuning.loop import LoopSettings, digest_segments
+from toledo.tuning.minimum_risk.trainer import COOLING, DOCUMENT_RISK, GainAdaptation, MinimumRisk
 from toledo.tuning.minimum_risk.training import DocumentSource, last_rounds, train
+from toledo.tuning.settings import DocumentGradient, DocumentMethod, DocumentPRO, Which
+from toledo.tuning.tuners.pro import Pairs, fit_pairs, logistic_loss
+from toledo.tuning.weight_space import WeightSpace
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
@@ -44,6 +56,7 @@ JUDGING_STEPS = 30_000
 LENGTH = "word.penalty"
 FIRST_CHANGE, MOST_CHANGE = 0.1, 0.5  # of the weight, as a part of it
 CLOSE = 0.001  # to the length of the references, as a part of it
+MAY_BE_NEGATIVE = (LENGTH, "phrase.penalty")
 
 Decode = Callable[[Weights], Floats]
 
@@ -150,11 +163,156 @@ class DocumentTask:
 
 def _digests(documents: Sequence[Document], prefix: str = "") -> dict[str, str]:
     segments = [part for document in documents for part in document.segments]
-    return {
-        f"{prefix}sources": digest([part.words for part in segments]),
-        f"{prefix}document_ids": digest([[one.identifier, len(one.segments)] for one in documents]),
-        f"{prefix}references": digest([part.references for part in segments]),
-    }
+    ids = digest([[one.identifier, len(one.segments)] for one in documents])
+    return {**digest_segments(segments, prefix), f"{prefix}document_ids": ids}
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedStates:
+    """Document i has the states `offsets[i]:offsets[i + 1]` in the order of their steps, with features and BLEU."""
+
+    offsets: NDArray[np.int64]
+    features: Floats
+    gains: Floats
+
+
+@dataclass(frozen=True)
+class RankingRound:
+    """What a round found and saw: weights, the numbers of states and pairs, and the mean loss."""
+
+    weights: Weights
+    states: int
+    pairs: int
+    loss: float
+
+
+def rank_documents(
+    pro: DocumentPRO, task: DocumentTask, weights: Weights, number: int = 0, progress: Progress = silent
+) -> RankingRound:
+    """Search with some weights and fit others to the recorded states; `number` counts rounds from 0."""
+    names = (*task.model.feature_names, *(one.name for one in task.models))
+    return rank_states(pro, states_of(search_states(pro, task, weights, number, progress), names), names, weights)
+
+
+def rank_states(pro: DocumentPRO, states: RecordedStates, names: Sequence[str], weights: Weights) -> RankingRound:
+    """Fit weights to states; frozen weights stay as they were."""
+    pairs = state_pairs(states, pro.pairs)
+    if not pairs.better.size:
+        log.warning("PRO: no two states of a document differ in BLEU: the weights stay as they are")
+        return RankingRound(weights, states.gains.size, 0, 0.0)
+    fitted, loss = fit_states(states, pairs, names, weights, pro.l2)
+    if pro.positive:
+        kept = [name in MAY_BE_NEGATIVE or name in weights.frozen for name in names]
+        fitted = np.where(kept, fitted, np.maximum(fitted, 0.0))
+    if not fitted[[name not in weights.frozen for name in names]].any():
+        raise InputError("PRO: all weights are 0", remedy="leave negative weights as they are, or record more states")
+    found = weights.updated(names, fitted)
+    return RankingRound(found, states.gains.size, pairs.better.size, loss / pairs.better.size)
+
+
+def search_states(
+    pro: DocumentPRO, task: DocumentTask, weights: Weights, number: int = 0, progress: Progress = silent
+) -> list[DocumentResult]:
+    """Search with records: by weights, or for BLEU alone."""
+    settings = DocumentSettings(
+        HillClimbing(), steps=pro.steps, start=pro.start, seed=pro.seed + number, record=pro.record
+    )
+    scorer = Weights({**weights, BLEUModel.name: 0.0})
+    if pro.decoding == "bleu":
+        settings, scorer = bleu_settings(settings), bleu_weights(scorer)
+    search = DocumentSearch(task.model.with_weights(weights), settings, (*task.models, BLEUModel()), scorer)
+    return search.search(task.documents, None, task.threads, progress)
+
+
+def states_of(results: Sequence[DocumentResult], names: Sequence[str]) -> RecordedStates:
+    """Return the records of all documents, with the last state where it was not recorded."""
+    rows, gains, sizes, metric = [], [], [], BLEU(smooth_method="none")
+    for result in results:
+        records: list[Record | Snapshot] = list(result.records)
+        if not result.records or result.records[-1].step != result.steps:
+            records.append(result.last)
+        for one in records:
+            rows.append([one.features.get(name, 0.0) for name in names])
+            assert one.bleu is not None  # noqa: S101 (there is a BLEU model)
+            gains.append(metric.score(one.bleu.astype(np.float64)))
+        sizes.append(len(records))
+    offsets = offsets_of(sizes)
+    return RecordedStates(offsets, np.array(rows).reshape(len(rows), len(names)), np.array(gains))
+
+
+def state_pairs(states: RecordedStates, which: Which) -> Pairs:
+    """Return pairs of states of the same document with different BLEU."""
+    first, second = list[int](), list[int]()
+    for begin, end in zip(states.offsets[:-1].tolist(), states.offsets[1:].tolist(), strict=True):
+        for state in range(begin, end):
+            later = range(state + 1, end if which == "all" else min(state + 2, end))
+            first += [state] * len(later)
+            second += later
+    a, b = np.array(first, np.int64), np.array(second, np.int64)
+    differ = states.gains[a] != states.gains[b]
+    a, b = a[differ], b[differ]
+    rising = states.gains[b] > states.gains[a]
+    better, worse = np.where(rising, b, a), np.where(rising, a, b)
+    return Pairs(better, worse, states.gains[better] - states.gains[worse])
+
+
+def fit_states(
+    states: RecordedStates, pairs: Pairs, names: Sequence[str], weights: Weights, l2: float
+) -> tuple[Floats, float]:
+    """Return the weights of the classifier and its loss; frozen weights stay as they were."""
+    size = len(names)
+    frozen = np.array([name in weights.frozen for name in names])
+    dense = np.where(frozen, 0.0, states.features).astype(np.float32)
+    unlimited = np.full(size, np.inf)
+    parameters = WeightSpace(tuple(names), np.zeros(size), ~frozen, -unlimited, unlimited, size)
+    fitted, loss = fit_pairs(logistic_loss, pairs, dense_rows(dense), parameters, np.zeros(size), l2)
+    return np.where(frozen, weights.array(names), fitted), loss
+
+
+@dataclass(eq=False)
+class RankingLoop(Loop[None]):
+    """Rounds of searching, fitting and scoring (Smith 2015, section 4.7); a run is resumed from its history alone."""
+
+    pro: DocumentPRO
+    task: DocumentTask
+    start: Weights
+    progress: Progress
+
+    def first(self) -> tuple[History, None]:
+        """Score the initial weights."""
+        one = self._judged(self.start)
+        return History("tuning", "document pro", "BLEU", True, self.pro.seed, one).from_weights(self.start), None
+
+    def round(self, history: History, state: None) -> tuple[History, None]:
+        """Search with the weights so far, fit, and score."""
+        number, began = len(history.rounds), time.process_time()
+        weights = history.weights(number)
+        found = rank_documents(self.pro, self.task, weights, number, self.progress)
+        searched = time.process_time()
+        done = replace(
+            self._judged(found.weights),
+            number=number + 1,
+            objective=-found.loss,
+            hypotheses=found.states,
+            new=found.states,
+            change=change(weights, found.weights),
+            search_seconds=time.process_time() - searched,
+            tuning_seconds=searched - began,
+            details={"pairs": float(found.pairs), "states": float(found.states)},
+        )
+        return history.with_round(done), None
+
+    def stop(self, history: History) -> str:
+        """Return whether all rounds are done."""
+        return all_done(history, self.pro.rounds)
+
+    def restore(self, history: History, place: Callable[[int], Path]) -> None:
+        """Need nothing but the history."""
+
+    def _judged(self, weights: Weights) -> Round:
+        task = self.task
+        dev_score = None if task.dev is None else task.score(task.dev, weights)
+        return Round(0, dict(weights), task.score(task.documents, weights), dev_score)
 
 
 @dataclass(frozen=True)
@@ -181,14 +339,11 @@ def tune_documents(
     """Tune the weights of a model and of document models."""
     dev = None if task.dev is None else partial(task.score, task.dev)
     if isinstance(method, DocumentPRO):
-        model = task.model.with_weights(start)
-
-        def ranking(weights: Weights, number: int) -> Any:
-            return rank_documents(method, model, task.documents, task.models, weights, number, task.threads, progress)
-
-        ranked = tune_by_ranking(method, start, ranking, partial(task.score, task.documents), dev, checkpoint)
-        best = ranked.history.best
-        return TunedDocuments(ranked.weights, ranked.history, range(best, best + 1), by_score=True)
+        history, _ = run(RankingLoop(method, task, start, progress), checkpoint)
+        best = history.best
+        if not best:
+            log.warning("document pro: no round is better than the start, whose weights are kept")
+        return TunedDocuments(history.weights(best), history, range(best, best + 1), by_score=True)
     source = DocumentSource(Chains(task.model, task.documents, task.models, chain_settings(method, task.seed)), dev)
     rounds = UNTIL_ANNEALED if method.annealing else method.rounds
     settings = LoopSettings(rounds, seed=task.seed, threads=task.threads)

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import row_products, sum_of_products
 from toledo.errors import InputError
-from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.tuning.examples import sign
+from toledo.objectives.lists import sign, smoothed
 
 Vector = NDArray[np.float64]
 
@@ -121,15 +120,6 @@ def draw_lines(batch: SampledBatch, lines: int, random: np.random.Generator) -> 
         found = np.searchsorted(np.cumsum(batch.counts[begin:end]), samples * random.random(lines), side="right")
         drawn[segment] = np.minimum(begin + found, end - 1)
     return drawn
-
-
-def smoothed(metric: Metric, value: float) -> Metric:
-    """BLEU with a number added to counts of n-grams with n > 1; other metrics are as they are."""
-    return (
-        BLEU(max_ngram_order=metric.max_ngram_order, smooth_method="add-k", smooth_value=value)
-        if isinstance(metric, BLEU)
-        else metric
-    )
 
 
 def _of_lines(batch: SampledBatch, drawn: NDArray[np.int64], gains: Vector) -> Vector:

@@ -14,31 +14,27 @@ features: exact, and noisy.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.errors import InputError
-from toledo.forest.forest import Forest
 from toledo.forest.linear import Rows, Vector, row_scores, weighted_sum
 from toledo.metrics.metric import Metric
-from toledo.metrics.references import References
+from toledo.objectives.lists import sign, smoothed
 from toledo.settings import converted, parse_named, unknown_name
 from toledo.tuning.documents.chains import DocumentSamples
-from toledo.tuning.examples import Examples, sign
-from toledo.tuning.maximise import Cooling, DeterministicAnnealing, dot
-from toledo.tuning.minimum_risk.adaptation import GainAdaptation, Gains
+from toledo.tuning.examples import Examples
+from toledo.tuning.maximize import DeterministicAnnealing, dot
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
     corpus_advantages,
     sentence_advantages,
-    smoothed,
 )
 from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
@@ -47,7 +43,81 @@ RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
 RISK_SETTINGS = ("batch", "steps", "annealing", "l2", "smoothing", "lines")  # for segments
 
 COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
-FIELDS = ("first", "values", "means", "squares")
+
+FARTHEST = 100.0  # from the first gain, as a factor
+LONGEST = 0.5  # standard deviations of w · h
+LEAST_VARIANCE = 0.1  # of features that hardly vary, such as rare sparse ones
+
+
+class Gains(NamedTuple):
+    """r for all weights; for each its first gain (0: not seen yet), the gain, and the running means of g and g²."""
+
+    steepness: float
+    first: Vector
+    values: Vector
+    means: Vector
+    squares: Vector
+
+    @classmethod
+    def none(cls, size: int) -> Gains:
+        """Return the gains before the first step."""
+        return cls(0.0, *np.zeros((4, size)))
+
+
+@dataclass(frozen=True)
+class GainAdaptation:
+    """Stochastic gradient ascent with a gain for each weight (Schraudolph 1999, Arun et al. 2010).
+
+    With the derivative g of a weight w in this step and the running means m of g and v of g² over earlier ones,
+
+        v ← λ v + (1 − λ) g²
+        η ← η · max(ρ, 1 + μ · g · m / v)         the gain grows while derivatives agree, and shrinks when they turn
+        w ← w + η · g                             then into its bounds
+        m ← λ m + (1 − λ) g
+
+    max(ρ, 1 + x) stands for eˣ: it costs less and bounds the fall of one step. Dividing by v makes μ a number without a
+    unit. The first step has v = g² and m = 0. μ is `rate`, ρ is `least`, λ is `memory`.
+
+    Features have very different spreads, and objectives very different slopes. So gains begin at step / (σ² · r), with
+    the variance σ² of a feature within a segment and the root mean square r of all g / σ in the first batch. Then w · h
+    of a feature moves by `step` standard deviations at first, on average over features, whatever the unit of either. A
+    gain stays within a factor of 100 of its first value, and no step moves w · h by more than half a standard
+    deviation: BLEU near 0 has small derivatives, which become large once there are matches.
+    """
+
+    step: float = 0.1
+    rate: float = 0.1
+    least: float = 0.5
+    memory: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not (self.step > 0.0 and self.rate >= 0.0 and 0.0 < self.least <= 1.0 and 0.0 <= self.memory < 1.0):
+            raise ValueError("gain adaptation needs step > 0, rate ≥ 0, 0 < least ≤ 1 and 0 ≤ memory < 1")
+
+    def move(self, gains: Gains, gradient: Vector, variances: Vector) -> tuple[Vector, Gains]:
+        """Return how far each weight goes, and the gains after that; weights without a derivative keep theirs."""
+        seen, variances = gradient != 0.0, np.maximum(variances, LEAST_VARIANCE)
+        steepness, first, values, means, squares = self._begun(gains, gradient, variances)
+        new_squares = self.memory * squares + (1.0 - self.memory) * gradient**2
+        agreement = np.divide(gradient * means, new_squares, out=np.zeros(gradient.size), where=seen)
+        factors = np.maximum(self.least, 1.0 + self.rate * agreement)
+        new_values = np.clip(values * factors, first / FARTHEST, first * FARTHEST)
+        new_means = self.memory * means + (1.0 - self.memory) * gradient
+        pairs = (new_values, values), (new_means, means), (new_squares, squares)
+        moved = Gains(steepness, first, *(np.where(seen, new, old) for new, old in pairs))
+        longest = LONGEST / np.sqrt(variances)
+        return np.clip(moved.values * gradient, -longest, longest), moved
+
+    def _begun(self, gains: Gains, gradient: Vector, variances: Vector) -> Gains:
+        """Return first gains for features that have not been seen before."""
+        seen = gradient != 0.0
+        new = (gains.first == 0.0) & seen
+        if not new.any():
+            return gains
+        steepness = gains.steepness or float(np.sqrt((gradient[seen] ** 2 / variances[seen]).mean()))
+        first = np.where(new, self.step / (variances * steepness), gains.first)
+        values, squares = np.where(new, first, gains.values), np.where(new, gradient**2, gains.squares)
+        return Gains(steepness, first, values, gains.means, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +135,17 @@ class TrainingState:
             return self.gains
         place = {name: number for number, name in enumerate(self.names)}
         places = np.array([place.get(name, len(self.names)) for name in names], np.int64)
-        return self.gains.mapped(lambda array: np.append(array, 0.0)[places])
+        return Gains(self.gains.steepness, *(np.append(array, 0.0)[places] for array in self.gains[1:]))
 
     def after(self, weights: Mapping[str, float], names: tuple[str, ...], gains: Gains) -> TrainingState:
         """Return the state after one more step, with new gains of some weights."""
-        if names == self.names or not self.names:
-            return TrainingState(self.step + 1, weights, names, gains)
-        known = set(self.names)
-        everything = (*self.names, *(name for name in names if name not in known))
-        own = replace(self.gains_of(everything).mapped(np.copy), steepness=gains.steepness)
+        everything = tuple(dict.fromkeys((*self.names, *names)))
         place = {name: number for number, name in enumerate(everything)}
         places = np.array([place[name] for name in names], np.int64)
-        for one in FIELDS:
-            getattr(own, one)[places] = getattr(gains, one)
-        return TrainingState(self.step + 1, weights, everything, own)
+        arrays = [array.copy() for array in self.gains_of(everything)[1:]]
+        for array, new in zip(arrays, gains[1:], strict=True):
+            array[places] = new
+        return TrainingState(self.step + 1, weights, everything, Gains(gains.steepness, *arrays))
 
 
 @dataclass(frozen=True)
@@ -93,14 +160,14 @@ class TrainingStep:
 
 
 @dataclass(frozen=True)
-class MinimumRisk(Cooling):
+class MinimumRisk:
     """Expected BLEU of units (`expected-bleu`), or of batches of them as small corpora (`corpus-expected-bleu`).
 
     Units are segments or documents. A step takes a `batch` of them, a round has `steps` steps. The gain of a segment is
-    BLEU with `smoothing` added to the counts of n-grams with n > 1; the paper adds 0.01. So many `lines` are drawn for
-    what corpus BLEU has beyond its linear part. With `annealing`, temperature times the mean entropy of a segment (in
-    nats) is added to a gain between 0 and 1; training ends when annealing does. L2 is compared with the same gain.
-    `coupled` is for documents alone.
+    BLEU with `smoothing` added to the counts of n-grams with n > 1; the paper adds 0.01. `lines` is the number of lines
+    drawn for what corpus BLEU has beyond its linear part. With `annealing`, temperature times the mean entropy of a
+    segment (in nats) is added to a gain between 0 and 1; training ends when annealing does. L2 is compared with the
+    same gain. `coupled` is for documents alone.
     """
 
     objective: RiskObjective = "expected-bleu"
@@ -129,6 +196,15 @@ class MinimumRisk(Cooling):
         """Return whether a batch is one corpus."""
         return self.objective == "corpus-expected-bleu"
 
+    @property
+    def last_step(self) -> int | None:
+        """Return the number of steps until annealing is finished; None without annealing, which never ends."""
+        return self.annealing.warm_steps if self.annealing else None
+
+    def temperature(self, step: int) -> float:
+        """Return the temperature of a step, counted from 0."""
+        return self.annealing.at(step) if self.annealing else 0.0
+
     def step(
         self, batch: SampleBatch, weights: Weights, state: TrainingState, random: np.random.Generator
     ) -> TrainingStep:
@@ -139,7 +215,7 @@ class MinimumRisk(Cooling):
         value -= 0.5 * self.l2 * dot(point[free], point[free])
         move, gains = self.adaptation.move(state.gains_of(names), slopes, batch.variances)
         after = weights.updated(names, point + move)
-        return TrainingStep(after, state.after(after, names, gains), value, batch.entropy, batch.derivations)
+        return TrainingStep(after, state.after(after, names, gains), value, batch.sentences.entropy, batch.derivations)
 
 
 def make_trainer(objective: object) -> MinimumRisk:
@@ -170,8 +246,8 @@ def make_trainer(objective: object) -> MinimumRisk:
 DOCUMENT_RISK = MinimumRisk("corpus-expected-bleu", batch=15, lines=1000)
 
 
-class SampleBatch(ABC):
-    """Samples of a batch at the weights they were drawn with: values of the weights, and which of them are free."""
+class SampleBatch:
+    """Samples of sentences at the weights they were drawn with: values of the weights, and which of them are free."""
 
     names: tuple[str, ...]
     point: Vector
@@ -179,35 +255,35 @@ class SampleBatch(ABC):
     rows: Rows
     sentences: SampledBatch
     derivations: int
-
-    @property
-    def entropy(self) -> float:
-        """Return the mean entropy of a sentence by counts."""
-        return self.sentences.entropy
+    metric: Metric
+    threads: int | None
 
     @property
     def variances(self) -> Vector:
         """Return the mean variance of each feature within a sentence."""
         return feature_variances(self.rows, self.sentences, self.point.size)
 
-    @abstractmethod
     def gradient(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
         """Return the expected gain, and the derivative of gain and entropy by each weight."""
+        if trainer.for_corpus:
+            return self._of_corpus(trainer, temperature, random)
+        batch, metric = self.sentences, self.metric
+        gains = sign(metric) / 100.0 * smoothed(metric, trainer.smoothing).scores(batch.statistics)
+        value, advantages = sentence_advantages(batch, gains, temperature)
+        return value, weighted_sum(self.rows, advantages, self.point.size, self.threads)
+
+    def _of_corpus(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
+        """Return gain and derivatives of all sentences as one corpus."""
+        value, advantages = corpus_advantages(self.sentences, self.metric, trainer.lines, random, temperature)
+        return value, weighted_sum(self.rows, advantages, self.point.size, self.threads)
 
 
 class SegmentBatch(SampleBatch):
     """Samples of segments, as lists whose scores are logarithms of counts."""
 
-    def __init__(
-        self,
-        forests: Sequence[Forest],
-        references: Sequence[References],
-        metric: Metric,
-        weights: Weights,
-        threads: int | None = None,
-    ) -> None:
-        self.forests, self.references, self.metric, self.threads = forests, references, metric, threads
-        lists = Examples(forests, references, metric).lists
+    def __init__(self, examples: Examples, weights: Weights, threads: int | None = None) -> None:
+        self.examples, self.metric, self.threads = examples, examples.metric, threads
+        lists = examples.lists
         given = weight_space(lists.forest, weights)
         self.names, self.point, self.free = given.names, given.start, given.free
         self.rows = finite_rows(lists.forest)
@@ -216,19 +292,6 @@ class SegmentBatch(SampleBatch):
         self.sentences = SampledBatch(lists.offsets, np.exp(totals), lists.statistics, scores)
         self.derivations = self.sentences.counts.size
 
-    def gradient(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
-        """Return the expected gain, and the derivative of gain and entropy by each weight."""
-        value, advantages = self.advantages(trainer, temperature, random)
-        return value, weighted_sum(self.rows, advantages, self.point.size, self.threads)
-
-    def advantages(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
-        """Return the expected gain, and the derivative of the objective by the score of each derivation."""
-        batch, metric = self.sentences, self.metric
-        if trainer.for_corpus:
-            return corpus_advantages(batch, metric, trainer.lines, random, temperature)
-        gains = sign(metric) / 100.0 * smoothed(metric, trainer.smoothing).scores(batch.statistics)
-        return sentence_advantages(batch, gains, temperature)
-
 
 class DocumentBatch(SampleBatch):
     """Samples of some documents with scores at a point: as a batch of sentences, and as one of documents."""
@@ -236,7 +299,7 @@ class DocumentBatch(SampleBatch):
     def __init__(
         self, samples: Sequence[DocumentSamples], names: tuple[str, ...], metric: Metric, weights: Weights
     ) -> None:
-        self.samples, self.names, self.metric, self.weights = samples, names, metric, weights
+        self.samples, self.names, self.metric, self.weights, self.threads = samples, names, metric, weights, 1
         self.point = point = np.array([weights.get(name, 0.0) for name in names])
         self.free = np.array([name not in weights.frozen for name in names])
         self.rows = joined_rows([one.rows for one in samples])
@@ -264,10 +327,9 @@ class DocumentBatch(SampleBatch):
 
     def _of_corpus(self, trainer: MinimumRisk, temperature: float, random: np.random.Generator) -> tuple[float, Vector]:
         """Return gain and derivatives of all documents as one corpus."""
-        size, documents, metric, lines = self.point.size, self.documents, self.metric, trainer.lines
+        documents, metric, lines = self.documents, self.metric, trainer.lines
         if not trainer.coupled:
-            value, advantages = corpus_advantages(self.sentences, metric, lines, random, temperature)
-            slopes = weighted_sum(self.rows, advantages, size, threads=1)
+            value, slopes = super()._of_corpus(trainer, temperature, random)
             if not self.totals.shape[1]:
                 return value, slopes
         per_document = temperature * len(documents) / len(self.sentences)
@@ -277,7 +339,7 @@ class DocumentBatch(SampleBatch):
         else:
             value, of_states = corpus_advantages(documents, metric, lines, random, per_document)
         if trainer.coupled:
-            slopes = weighted_sum(self.rows, of_states[self.state_of_row], size, threads=1)
+            slopes = weighted_sum(self.rows, of_states[self.state_of_row], self.point.size, threads=1)
         slopes[self.places] += sum_of_products(of_states, self.totals)
         return value, slopes
 

@@ -12,7 +12,6 @@ saw; held-out documents are judged by a search.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,14 +25,14 @@ from toledo.forest.forest import Forest
 from toledo.metrics.references import References
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.runs.checkpoint import AGAIN, STATE, Arrays, Checkpoint
+from toledo.runs.checkpoint import AGAIN, STATE, Checkpoint
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, no_better, run
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
 from toledo.text.corpus import Segment
 from toledo.tuning.documents.chains import Chains
-from toledo.tuning.examples import OneBest, want_words
+from toledo.tuning.examples import Examples, want_words
 from toledo.tuning.loop import (
     LoopSettings,
     TuningResult,
@@ -42,13 +41,11 @@ from toledo.tuning.loop import (
     require_finite,
     require_free_weights,
 )
-from toledo.tuning.maximise import draw_batches
-from toledo.tuning.minimum_risk.adaptation import Gains
+from toledo.tuning.maximize import draw_batches
 from toledo.tuning.minimum_risk.trainer import (
-    FIELDS,
     DocumentBatch,
+    Gains,
     MinimumRisk,
-    SampleBatch,
     SegmentBatch,
     TrainingState,
     TrainingStep,
@@ -58,46 +55,7 @@ from toledo.weights import Weights
 Numbers = NDArray[np.int64]
 SampleSearch = Callable[[Numbers, Weights, int], Sequence[Forest]]
 BATCHES, SAMPLES = range(2)  # what random numbers are for
-
-
-class SampleSource(ABC):
-    """Units (segments or documents) that can be sampled, and how to judge weights."""
-
-    prefix = ""  # of the trainer's name
-    how: str | None = None  # units are sampled, in a few words
-    lines: int  # what random numbers of lines are for
-    patience = True  # whether rounds without a better score end training
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of units."""
-
-    @abstractmethod
-    def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
-        """Return the weights to start from, and their scores; `batches` are those of the first epoch."""
-
-    @abstractmethod
-    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
-        """Return samples of some units."""
-
-    @abstractmethod
-    def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
-        """Return the scores of the weights of a round."""
-
-    @abstractmethod
-    def result(self, history: History) -> Weights:
-        """Return the weights of the best round; a collapse is an error."""
-
-    def statistics(self, batch: SampleBatch, weights: Weights, settings: LoopSettings) -> NDArray[np.float64] | None:
-        """Return the statistics of what a rule chooses from samples of training, where scores need them."""
-        return None
-
-    def to_arrays(self) -> Arrays:
-        """Return what later samples depend on."""
-        return {}
-
-    def put(self, arrays: Arrays) -> None:  # noqa: B027 (most have nothing to restore)
-        """Restore what `to_arrays` returned."""
+ARRAYS = Gains._fields[1:]
 
 
 @dataclass(frozen=True)
@@ -117,7 +75,7 @@ class TrainingInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class SegmentSource(SampleSource):
+class SegmentSource:
     """Segments that can be sampled: numbers of segments, weights and a seed give a forest of samples for each.
 
     A forest is a list whose scores are logarithms of counts at these weights, as `toledo.search.gibbs` makes them with
@@ -130,7 +88,7 @@ class SegmentSource(SampleSource):
     held_out: TuningSet | None = None
     progress: Progress = silent
 
-    lines = 2
+    prefix, lines = "", 2  # of the trainer's name; what random numbers of lines are for
 
     def __post_init__(self) -> None:
         judged = self.held_out.references if self.held_out else self.references
@@ -175,23 +133,19 @@ class SegmentSource(SampleSource):
     def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
         """Score the initial weights."""
         found = self._sampled(batches[0], start, 0, settings)
-        require_free_weights(found[0], start)
+        if found[0].sparse is None:
+            require_free_weights(found[0].feature_names, start)
         one = self._judged(start, len(batches), settings)
         if one.dev_score is not None:
-            one = replace(one, score=self._score(found, start, batches[0], settings).score)
+            references = [self.references[number] for number in batches[0]]
+            one = replace(one, score=settings.judge(found, start, references).score)
         return start, one
 
-    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
+    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SegmentBatch:
         """Sample some segments."""
         found = self._sampled(numbers, weights, step, settings)
         references = [self.references[number] for number in numbers]
-        return SegmentBatch(found, references, settings.metric, weights, settings.threads)
-
-    def statistics(self, batch: SampleBatch, weights: Weights, settings: LoopSettings) -> NDArray[np.float64] | None:
-        """Return the statistics of what the rule chooses, if the held-out set is judged and not the tuning set."""
-        if self.held_out is None or not isinstance(batch, SegmentBatch):
-            return None
-        return settings.judge(batch.forests, weights, batch.references).statistics
+        return SegmentBatch(Examples(found, references, settings.metric), weights, settings.threads)
 
     def judge(self, weights: Weights, interval: TrainingInterval, settings: LoopSettings) -> Round:
         """Score what the rule chooses with these weights."""
@@ -221,21 +175,18 @@ class SegmentSource(SampleSource):
             for part in np.array_split(everything, batches):
                 found += self.search(part, weights, settings.seed)
                 advance(part.size)
-        best = self._score(found, weights, everything, settings)
+        best = settings.judge(found, weights, self.references)
         return Round(0, dict(weights), best.score, empty=best.empty)
-
-    def _score(self, found: Sequence[Forest], weights: Weights, numbers: Numbers, settings: LoopSettings) -> OneBest:
-        return settings.judge(found, weights, [self.references[number] for number in numbers])
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentSource(SampleSource):
+class DocumentSource:
     """Documents that are sampled by chains; `score` gives BLEU of held-out documents with some weights."""
 
     chains: Chains
     score: Callable[[Weights], float] | None = None
 
-    prefix, lines, patience = "document ", 1, False
+    prefix, lines, how = "document ", 1, None
 
     def __len__(self) -> int:
         return len(self.chains.documents)
@@ -243,14 +194,11 @@ class DocumentSource(SampleSource):
     def first(self, start: Weights, batches: Sequence[Numbers], settings: LoopSettings) -> tuple[Weights, Round]:
         """Give each feature a weight; the score of the start is known after the first step."""
         names = self.chains.names
-        if start.frozen.issuperset(names):
-            raise InputError(
-                "all weights are frozen: there is nothing to tune", argument="frozen", remedy="freeze fewer"
-            )
+        require_free_weights(names, start)
         start = start.updated(names, np.array([start.get(name, 0.0) for name in names]))
         return start, Round(0, dict(start), 0.0, self.score(start) if self.score else None)
 
-    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> SampleBatch:
+    def sample(self, numbers: Numbers, weights: Weights, step: int, settings: LoopSettings) -> DocumentBatch:
         """Continue the chains of some documents."""
         samples = self.chains.sample(numbers.tolist(), weights, settings.threads)
         return DocumentBatch(samples, self.chains.names, self.chains.metric, weights)
@@ -263,13 +211,8 @@ class DocumentSource(SampleSource):
         """Return the weights of the best round."""
         return history.weights(history.best)
 
-    def to_arrays(self) -> Arrays:
-        """Return where the chains are."""
-        return self.chains.to_arrays()
 
-    def put(self, arrays: Arrays) -> None:
-        """Continue the chains from there."""
-        self.chains.put(arrays)
+SampleSource = SegmentSource | DocumentSource
 
 
 def train(
@@ -363,9 +306,10 @@ class TrainingLoop(Loop[TrainingState]):
         last = self.trainer.last_step
         if last is not None and history.last.details["steps"] >= last:
             return "annealing finished"
-        if last is None and self.source.patience and (reason := no_better(history, self.settings.patience)):
-            return reason
-        return all_done(history, self.settings.rounds)
+        reason = ""
+        if last is None and isinstance(self.source, SegmentSource):
+            reason = no_better(history, self.settings.patience)
+        return reason or all_done(history, self.settings.rounds)
 
     def kept(self, history: History) -> Collection[int]:
         """Keep the last state until the end."""
@@ -373,14 +317,16 @@ class TrainingLoop(Loop[TrainingState]):
 
     def save(self, state: TrainingState, directory: Path) -> None:
         """Write weights, gains, and where chains are."""
-        arrays = {name: getattr(state.gains, name) for name in FIELDS}
+        arrays = dict(zip(ARRAYS, state.gains[1:], strict=True))
+        if isinstance(self.source, DocumentSource):
+            arrays |= self.source.chains.to_arrays()
         content = {
             "step": state.step,
             "names": list(state.names),
             "steepness": state.gains.steepness,
             "weights": dict(state.weights or {}),
         }
-        storage.save(directory, STATE, content, {**arrays, **self.source.to_arrays()})
+        storage.save(directory, STATE, content, arrays)
 
     def restore(self, history: History, place: Callable[[int], Path]) -> TrainingState:
         """Read the state after the last round."""
@@ -389,14 +335,14 @@ class TrainingLoop(Loop[TrainingState]):
         directory = place(len(history.rounds))
         try:
             content, arrays = storage.load(directory, STATE)
-            first, values, means, squares = (np.array(arrays[name]) for name in FIELDS)
-            gains = Gains(first, values, means, squares, content["steepness"])
+            gains = Gains(content["steepness"], *(np.array(arrays[name]) for name in ARRAYS))
             state = TrainingState(content["step"], content["weights"], tuple(content["names"]), gains)
         except InputError as error:
             raise RunError(f"{error.file}: {error.message}", remedy=AGAIN) from None
         except KeyError as error:
             raise RunError(f"{directory / STATE}: lacks {error}", remedy=AGAIN) from None
-        self.source.put(arrays)
+        if isinstance(self.source, DocumentSource):
+            self.source.chains.put(arrays)
         return state
 
     def _interval(self, start: Weights, state: TrainingState, number: int) -> TrainingInterval:
@@ -404,14 +350,16 @@ class TrainingLoop(Loop[TrainingState]):
         count = count if last is None else min(count, last - state.step)
         weights = start if state.weights is None else replace(start, values_by_name=dict(state.weights))
         steps, chosen, settings = list[TrainingStep](), list[NDArray[np.float64]](), self.settings
+        judged = isinstance(self.source, SegmentSource) and self.source.held_out is not None
         began, sampling = time.process_time(), 0.0
         with self.progress(f"round {number}: steps", count) as advance:
             for left in range(count, 0, -1):
                 before = time.process_time()
                 batch = self.source.sample(self._batch(state.step), weights, state.step, settings)
                 sampling += time.process_time() - before
-                if left <= self.batches and (row := self.source.statistics(batch, weights, settings)) is not None:
-                    chosen.append(row)
+                if judged and left <= self.batches and isinstance(batch, SegmentBatch):
+                    some = batch.examples
+                    chosen.append(settings.judge(some.forests, weights, some.references).statistics)
                 random = np.random.default_rng([settings.seed, self.source.lines, state.step])
                 steps.append(self.trainer.step(batch, weights, state, random))
                 weights, state = steps[-1].weights, steps[-1].state

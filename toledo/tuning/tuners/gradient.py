@@ -25,10 +25,10 @@ from toledo.metrics.metric import Metric
 from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, match, without_ngrams
 from toledo.objectives.registry import OBJECTIVES
-from toledo.progress import Progress, silent
+from toledo.progress import Progress
 from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples
-from toledo.tuning.maximise import (
+from toledo.tuning.maximize import (
     DeterministicAnnealing,
     Maximum,
     Optimizer,
@@ -36,7 +36,7 @@ from toledo.tuning.maximise import (
     draw_batches,
     maximize,
 )
-from toledo.tuning.tuner import SearchSpace, Tuned, refuse_metric
+from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem, refuse_metric
 from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights
 
@@ -45,12 +45,12 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 @dataclass(frozen=True)
-class Gradient(Settings):
+class Gradient(Settings, Tuner):
     """Maximize an objective by L-BFGS or by adaptive gradient ascent.
 
     CoBLEU and xBLEU are first maximized with a `gentle` penalty for short texts, and only then as they are: good
-    weights lie on the edge of the penalty, where gradient methods get stuck (see `objectives.cobleu`). With a `batch`,
-    an objective of a corpus becomes one of many small corpora.
+    weights lie on the edge of the penalty, where gradient methods get stuck (see `CoBLEU`). With a `batch`, an
+    objective of a corpus becomes one of many small corpora.
 
     Penalties are compared with objectives between 0 and 1 (CoBLEU: the logarithm of that). Without any, sharper
     distributions are nearly always better, so weights grow without end and a first step may end on a plateau far away;
@@ -112,17 +112,9 @@ class Gradient(Settings):
         if self.goal.only_metric not in (None, metric.name):
             raise refuse_metric(self.name, metric)
 
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return weights that maximize the objective on all that was found; only batches are random."""
-        self.check_metric(examples.metric)
+        examples, start, threads = problem.examples, problem.start, problem.threads
         matched = self.prepare(examples, start, threads)
         forest = matched.ngrams.forest
         objective = self.goal.fitted(matched, start, lambda: examples.lists)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,29 +23,14 @@ from toledo.compiled.kernels import map_chunks
 from toledo.forest.forest import edges_of_sentences
 from toledo.forest.linear import Vector, spread
 from toledo.metrics.metric import Metric
+from toledo.objectives.lists import sign
 from toledo.progress import Progress, silent
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import Examples, sign
-from toledo.tuning.tuner import SearchSpace, Tuned, list_problem
-from toledo.tuning.tuners.mert_lines import LinePoint, LineSteps, best_point, forest_lines, list_lines, statistics_at
-from toledo.tuning.weight_space import WeightSpace, finite_rows, weight_space
-from toledo.weights import Weights
+from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem
+from toledo.tuning.tuners.mert_lines import LinePoint, LineProblem, LineSteps, best_point, forest_lines, list_lines
 
 LEAST_GAIN = 1e-3  # in points of the metric; what a round must give for another one to follow
 ROUNDS = 100
-
-
-class LineSearch(Protocol):
-    """Search spaces with references, as seen from their free weights."""
-
-    @property
-    def metric(self) -> Metric:
-        """What is to be improved."""
-        ...
-
-    def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
-        """For directions from a point: the sums of statistics along these lines."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +73,7 @@ class Summit(NamedTuple):
 
 
 def climb(
-    lines: LineSearch,
+    lines: LineProblem,
     region: Region,
     start: Vector,
     random_ones: int,
@@ -97,7 +82,7 @@ def climb(
     progress: Progress = silent,
     label: str = "",
 ) -> Summit:
-    """Better weights until no line has any. Nobody knows beforehand how many rounds that takes: each is a task."""
+    """Follow lines to better weights until none leads higher; each round is a task of the progress."""
     values, gain, searched = start, -math.inf, 0
     for number in range(1, ROUNDS + 1):
         before = gain
@@ -136,7 +121,7 @@ MORE = 4
 
 
 @dataclass(frozen=True)
-class MERT(Settings):
+class MERT(Settings, Tuner):
     """Search for dense weights with any metric whose statistics add up; sparse weights stay as they are.
 
     It climbs from the weights at the start and from random ones; with restarts, it climbs on from the best point with
@@ -157,30 +142,16 @@ class MERT(Settings):
         """What it works on."""
         return self.on
 
-    def check_metric(self, metric: Metric) -> None:
-        """Accept any metric."""
-
-    def tune(
-        self,
-        examples: Examples,
-        start: Weights,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return the best weights found, never worse on the examples than those at the start."""
-        given = weight_space(examples.forest, start).without_sparse()
-        free = np.flatnonzero(given.free)
-        lines: LineSearch
-        if self.on == "lists":
-            lines = list_lines(list_problem(examples, start, threads), free)
-        else:
-            lines = forest_lines(examples, given, free, threads)
+        given = problem.space.without_sparse()
+        problem = replace(problem, space=given)
+        free, values = np.flatnonzero(given.free), given.start.copy()
+        lines = (list_lines if self.on == "lists" else forest_lines)(problem, free)
         if not free.size:
-            return _tuned(lines, given, free, start, given.start, {})
-        region = Region(given.low[free], given.high[free], _units(examples, given)[free])
-        summits = self._climb(lines, region, given.start[free], seed, threads, progress)
+            return lines.tuned(values)
+        region = Region(given.low[free], given.high[free], _units(problem)[free])
+        summits = self._climb(lines, region, given.start[free], seed, progress)
         best = max(summits, key=lambda summit: summit.gain)
         starts, searched = np.array([summit.gain for summit in summits]), sum(summit.lines for summit in summits)
         if starts.size > 1:
@@ -188,21 +159,18 @@ class MERT(Settings):
             inner = progress if self.on == "forests" else silent
             last = climb(lines, region, best.values, many, self.follow, random, inner, f"{self.name} from the best")
             best, searched = max(best, last, key=lambda summit: summit.gain), searched + last.lines
-        values = given.start.copy()
         values[free] = best.values
         details = {
             "from start": sign(lines.metric) * float(starts[0]),
             "mean of starts": sign(lines.metric) * float(starts.mean()),
             "lines": float(searched),
         }
-        return _tuned(lines, given, free, start, values, details)
+        return lines.tuned(lines.at_norm_of_start(values), details=details)
 
-    def _climb(
-        self, lines: LineSearch, region: Region, start: Vector, seed: int, threads: int | None, progress: Progress
-    ) -> list[Summit]:
-        """Climb from each start, with random numbers of its own, so that it does not matter which thread takes it.
+    def _climb(self, lines: LineProblem, region: Region, start: Vector, seed: int, progress: Progress) -> list[Summit]:
+        """Climb from each start, each with its random numbers, so that it does not matter which thread takes it.
 
-        LineSearch of forests have threads over segments, and take so long that each is a step of the progress.
+        Lines of forests have threads over segments, and take so long that each is a step of the progress.
         """
         restarts = self.restarts if self.restarts is not None else 20 if self.on == "lists" else 2
         seeds = np.random.SeedSequence(seed).spawn(restarts + 1)
@@ -213,31 +181,13 @@ class MERT(Settings):
             label = f"{self.name} from start {number + 1} of {restarts + 1}"
             return climb(lines, region, point, self.random_directions, self.follow, random, inner, label)
 
-        own, outer, inner = (threads, progress, silent) if self.on == "lists" else (1, silent, progress)
-        return map_chunks(work, restarts + 1, chunk=1, threads=own, progress=outer, label=self.name)
+        threads, outer, inner = (lines.threads, progress, silent) if self.on == "lists" else (1, silent, progress)
+        return map_chunks(work, restarts + 1, chunk=1, threads=threads, progress=outer, label=self.name)
 
 
-def _units(examples: Examples, given: WeightSpace) -> Vector:
+def _units(problem: TuningProblem) -> Vector:
     """Return changes of weights that move scores about equally: one over the deviation of features in segments."""
-    forest = examples.forest
-    squares = spread(finite_rows(forest), edges_of_sentences(forest.shape), given.start.size)
+    forest = problem.examples.forest
+    squares = spread(problem.rows, edges_of_sentences(forest.shape), problem.space.start.size)
     deviations = np.sqrt(squares / max(forest.edges, 1))
     return np.where(deviations > 0.0, 1.0 / np.where(deviations > 0.0, deviations, 1.0), 1.0)
-
-
-def _tuned(
-    lines: LineSearch,
-    given: WeightSpace,
-    free: NDArray[np.int64],
-    start: Weights,
-    values: Vector,
-    details: dict[str, float],
-) -> Tuned:
-    def gain(some: Vector) -> float:
-        along = lines.from_point(some[free])
-        return sign(lines.metric) * lines.metric.score(statistics_at(along(np.zeros(free.size)), 0.0))
-
-    values, objective = given.prefer_norm_of_start(values, gain)
-    return Tuned(
-        start.updated(given.names, values), objective, {lines.metric.name: sign(lines.metric) * objective, **details}
-    )

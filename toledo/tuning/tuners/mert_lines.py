@@ -15,6 +15,7 @@ be compared with the references.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,13 +25,15 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.forest.envelope import envelope_texts
-from toledo.forest.forest import Forest, sentences_at_once
-from toledo.forest.linear import Rows, Vector, row_scores
+from toledo.forest.forest import sentences_at_once
+from toledo.forest.linear import Vector, row_scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
-from toledo.tuning.examples import Examples, sign
-from toledo.tuning.tuner import ListProblem
-from toledo.tuning.weight_space import WeightSpace, finite_rows
+from toledo.objectives.lists import sign
+from toledo.tuning.examples import Examples
+from toledo.tuning.tuner import TuningProblem
+from toledo.tuning.weight_space import WeightSpace
+from toledo.weights import Weights
 
 Floats = NDArray[np.float64]
 
@@ -274,7 +277,23 @@ def _best_point(starts: Floats, gains: Floats, reach: float, low: float, high: f
 
 
 @dataclass(frozen=True, eq=False)
-class ListLines:
+class LineProblem(TuningProblem, ABC):
+    """Search spaces seen from some of their dense weights, whose places are `free`; all others stay as they are."""
+
+    free: NDArray[np.int64]
+
+    @abstractmethod
+    def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
+        """Return the sums of statistics along lines from a point, as a function of their directions."""
+
+    def score(self, values: Vector) -> float:
+        """Return the metric's score of the best hypotheses."""
+        along = self.from_point(values[self.free])
+        return self.metric.score(statistics_at(along(np.zeros(self.free.size)), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ListLines(LineProblem):
     """Hypotheses of lists: a row of `features` for each free weight, `fixed` is what the other weights give.
 
     Hypotheses of a segment that agree in features and statistics are there once.
@@ -284,10 +303,9 @@ class ListLines:
     fixed: Vector
     statistics: NDArray[np.floating[Any]]
     offsets: NDArray[np.int64]
-    metric: Metric
 
     def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
-        """For directions from a point: the sums of statistics along these lines."""
+        """Return the sums of statistics along lines from a point, as a function of their directions."""
         scores = self.fixed.copy()
         for row, value in zip(self.features, values.tolist(), strict=True):
             add_scaled(row, value, scores)
@@ -296,10 +314,9 @@ class ListLines:
         )
 
 
-def list_lines(problem: ListProblem, free: NDArray[np.int64]) -> ListLines:
-    """Return the lists of a problem seen from some of its dense weights; all others stay as they are at the start."""
-    lists, given = problem.lists, problem.space
-    others = given.start.copy()
+def list_lines(problem: TuningProblem, free: NDArray[np.int64]) -> ListLines:
+    """Return the lines through the weights of lists, a hypothesis once."""
+    lists, others = problem.lists, problem.space.start.copy()
     others[free] = 0.0
     fixed = row_scores(problem.rows, others, problem.threads)
     features = problem.rows.dense[:, free]
@@ -308,8 +325,17 @@ def list_lines(problem: ListProblem, free: NDArray[np.int64]) -> ListLines:
     kept = _first_of_equals(table)
     offsets = np.searchsorted(segments[kept], np.arange(len(lists) + 1))
     return ListLines(
-        np.ascontiguousarray(features[kept].T), fixed[kept], _compact(lists.statistics[kept]), offsets, lists.metric
+        *_fields(problem),
+        free,
+        np.ascontiguousarray(features[kept].T),
+        fixed[kept],
+        _compact(lists.statistics[kept]),
+        offsets,
     )
+
+
+def _fields(problem: TuningProblem) -> tuple[Examples, Weights, WeightSpace, int | None]:
+    return problem.examples, problem.start, problem.space, problem.threads
 
 
 def _compact(statistics: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
@@ -326,23 +352,13 @@ def _first_of_equals(table: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class ForestLines:
-    """All derivations of forests; `free` are the places of the weights that lines move in."""
+class ForestLines(LineProblem):
+    """All derivations of forests; `texts` compares them with the references."""
 
-    forest: Forest
-    rows: Rows
-    space: WeightSpace
-    free: NDArray[np.int64]
     texts: Counter
-    threads: int | None
-
-    @property
-    def metric(self) -> Metric:
-        """What the statistics are those of."""
-        return self.texts.metric
 
     def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
-        """For directions from a point: the sums of statistics along these lines."""
+        """Return the sums of statistics along lines from a point, as a function of their directions."""
         weights = self.space.start.copy()
         weights[self.free] = values
         scores = row_scores(self.rows, weights, self.threads)
@@ -353,8 +369,8 @@ class ForestLines:
             slopes = row_scores(self.rows._replace(base=np.empty(0)), moves, self.threads)
             parts = map_chunks(
                 lambda begin, end: self._envelopes(begin, end, scores, slopes),
-                len(self.forest),
-                chunk=sentences_at_once(self.forest.shape),
+                len(self.examples.forest),
+                chunk=sentences_at_once(self.examples.forest.shape),
                 threads=self.threads,
             )
             return _joined_steps(parts)
@@ -362,7 +378,7 @@ class ForestLines:
         return along
 
     def _envelopes(self, begin: int, end: int, scores: Vector, slopes: Vector) -> EnvelopePieces:
-        shape, yields = self.forest.shape, self.forest.yields
+        shape, yields = self.examples.forest.shape, self.examples.forest.yields
         sentences, starts, offsets, words = envelope_texts(shape, yields, scores, slopes, begin, end)
         segments = np.repeat(np.arange(begin, end), np.diff(sentences))
         return EnvelopePieces(segments, starts, self.texts.statistics(words, offsets, segments, threads=1))
@@ -385,9 +401,9 @@ def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
     return merged_steps(breakpoints, statistics[firsts].sum(axis=0), statistics)
 
 
-def forest_lines(examples: Examples, given: WeightSpace, free: NDArray[np.int64], threads: int | None) -> ForestLines:
-    """Return the forests of some examples seen from some of their dense weights; all others stay as they are."""
-    whole = examples.forest
-    texts = examples.metric.prepare(examples.references, whole.vocabulary)
-    rows = finite_rows(whole)
-    return ForestLines(whole, rows, given, free, texts, threads)
+def forest_lines(problem: TuningProblem, free: NDArray[np.int64]) -> ForestLines:
+    """Return the lines through the weights of lattices and forests."""
+    examples = problem.examples
+    return ForestLines(
+        *_fields(problem), free, examples.metric.prepare(examples.references, examples.forest.vocabulary)
+    )

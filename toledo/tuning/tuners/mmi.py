@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.forest.linear import Vector, row_scores, spread, weighted_sum
 from toledo.metrics.bleu import BLEU
+from toledo.objectives.lists import HypothesisLists, best_hypotheses, sentence_gains, sign
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import HypothesisLists, best_hypotheses, sentence_gains, sign
-from toledo.tuning.maximise import Loss, fit
-from toledo.tuning.tuner import ListProblem, ListTuner, Tuned
+from toledo.tuning.maximize import Function, fit
+from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 
 MOST_PASSES = 20
 
@@ -42,7 +42,7 @@ class MMI(Settings, ListTuner):
 
     name = "mmi"
 
-    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return the weights with the highest likelihood; nothing is random, so the seed does not matter."""
         lists, given = problem.lists, problem.space
         with progress(self.name, 2) as advance:
@@ -54,7 +54,7 @@ class MMI(Settings, ListTuner):
         return problem.tuned(values, -loss, {"oracles": float(np.count_nonzero(oracles))})
 
 
-def likelihood_loss(problem: ListProblem, oracles: NDArray[np.bool_]) -> Loss:
+def likelihood_loss(problem: TuningProblem, oracles: NDArray[np.bool_]) -> Function:
     """Return minus the logarithm of the oracles' probability, and its gradient, as a function of the weights."""
     columns, threads = len(problem.space.names), problem.threads
 

@@ -28,11 +28,11 @@ from toledo.compiled.heap import new_heap, pop, push
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.random import GAMMA, LOW_BITS, mixed
 from toledo.forest.linear import Rows, Vector, row_scores, select_rows, spread, weighted_sum
+from toledo.objectives.lists import sentence_gains
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.examples import sentence_gains
-from toledo.tuning.maximise import dot, fit
-from toledo.tuning.tuner import ListProblem, ListTuner, Tuned
+from toledo.tuning.maximize import dot, fit
+from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 from toledo.tuning.weight_space import WeightSpace
 
 SEGMENTS_AT_ONCE = 32
@@ -152,7 +152,7 @@ class _PairTuner(Settings, ListTuner):
     keep: Annotated[int, Meta(ge=1, description="Pairs kept for each segment: those that differ most.")] = 50
     extra_length: Annotated[float, Meta(description="Words added to the length of references.")] = 0.0
 
-    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return the weights of the model; those of the start where no two hypotheses differ."""
         gains = sentence_gains(problem.lists, self.extra_length)
         with progress(self.name, 2) as advance:
@@ -167,7 +167,7 @@ class _PairTuner(Settings, ListTuner):
         return problem.tuned(values, -loss / pairs.better.size, {"pairs": float(pairs.better.size)})
 
     @abstractmethod
-    def fitted(self, problem: ListProblem, pairs: Pairs) -> tuple[Vector, float]:
+    def fitted(self, problem: TuningProblem, pairs: Pairs) -> tuple[Vector, float]:
         """Return the weights for some pairs, and their loss."""
 
 
@@ -185,7 +185,7 @@ class PRO(_PairTuner):
 
     name = "pro"
 
-    def fitted(self, problem: ListProblem, pairs: Pairs) -> tuple[Vector, float]:
+    def fitted(self, problem: TuningProblem, pairs: Pairs) -> tuple[Vector, float]:
         """Return weights that rank hypotheses as the metric does."""
         old = problem.space.start
         new, loss = fit_pairs(logistic_loss, pairs, problem.rows, problem.space, old, self.l2, problem.threads)
@@ -208,7 +208,7 @@ class Regression(_PairTuner):
 
     name = "regression"
 
-    def fitted(self, problem: ListProblem, pairs: Pairs) -> tuple[Vector, float]:
+    def fitted(self, problem: TuningProblem, pairs: Pairs) -> tuple[Vector, float]:
         """Return weights that predict differences of gains."""
 
         def loss(margins: Vector) -> tuple[float, Vector]:

@@ -15,8 +15,8 @@ import numpy as np
 from toledo.forest.linear import Vector
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
-from toledo.tuning.maximise import Bounds, nelder_mead
-from toledo.tuning.tuner import ListProblem, ListTuner, Tuned
+from toledo.tuning.maximize import Bounds, nelder_mead
+from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 
 POINTS_PER_WEIGHT = 40  # evaluations in a descent
 CLOSE = 1e-3  # in units of the first steps, and of the score
@@ -34,7 +34,7 @@ class Simplex(Settings, ListTuner):
 
     name = "simplex"
 
-    def solve(self, problem: ListProblem, seed: int, progress: Progress) -> Tuned:
+    def solve(self, problem: TuningProblem, seed: int, progress: Progress) -> Tuned:
         """Return the best weights found, never worse on the lists than those at the start."""
         space, random = problem.space, np.random.default_rng(seed)
         free = np.flatnonzero(space.free[: space.dense])

@@ -1,7 +1,7 @@
 """Maxima of functions of many numbers within bounds.
 
 - L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995), SciPy's, and gradient ascent with adaptive steps, for objectives.
-- L-BFGS of our own, for losses of linear models with L2: two loops over the last steps (Nocedal 1980), on those weights
+- L-BFGS for losses of linear models with L2: two loops over the last steps (Nocedal 1980), on those weights
   that no bound holds. No sum is left to a BLAS library, whose order of addition, and so the result, depends on the
   number of its threads; and for some 10,000 weights those threads cost more than the work.
 - Stochastic gradient ascent: a step for each batch of segments, not one for all of them.
@@ -162,8 +162,8 @@ def nelder_mead(
 ) -> Maximum:
     """Maximize by the downhill simplex; each of `simplexes` restarts it around the best point so far.
 
-    The rows of a simplex are steps from that point to its other corners. A descent ends after so many evaluations, or
-    when corners differ by less than `step_tolerance` of the largest step and values by less than `tolerance`.
+    The rows of a simplex are steps from that point to its other corners. A descent ends after `evaluations`, or when
+    corners differ by less than `step_tolerance` of the largest step and values by less than `tolerance`.
     """
     best = Maximum(start, -np.inf, 0)
     for steps in simplexes:
@@ -262,10 +262,8 @@ def _search(
 MOST_STEPS = 500
 LOSS_TOLERANCE = 1e-8  # relative, of the loss
 
-Loss = Callable[[Vector], tuple[float, Vector]]
 
-
-def fit(loss: Loss, space: WeightSpace, start: Vector, l2: float, curvature: Vector) -> tuple[Vector, float]:
+def fit(loss: Function, space: WeightSpace, start: Vector, l2: float, curvature: Vector) -> tuple[Vector, float]:
     """Return the weights that minimize `loss` + l2 / 2 · Σ w² over the free ones, and the minimum.
 
     `curvature` estimates the second derivative of the loss by each weight: in units of its root all directions are
@@ -337,18 +335,3 @@ class DeterministicAnnealing:
     def at(self, step: int) -> float:
         """Return the temperature of one of these steps, counted from 0."""
         return self.falling[step // self.steps]
-
-
-class Cooling:
-    """Base of trainers with an `annealing`."""
-
-    annealing: DeterministicAnnealing | None
-
-    @property
-    def last_step(self) -> int | None:
-        """The number of steps until annealing is finished; None without annealing, which never ends by itself."""
-        return self.annealing.warm_steps if self.annealing else None
-
-    def temperature(self, step: int) -> float:
-        """Return the temperature of a step, counted from 0."""
-        return self.annealing.at(step) if self.annealing else 0.0
