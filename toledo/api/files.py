@@ -15,9 +15,8 @@ from toledo.files import display_name, read_lines, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files
 from toledo.formats.documents import DocumentText, write_translations
-from toledo.formats.forest_files import Conversion, SegmentForest
+from toledo.formats.forest_files import Conversion, OutputFormat, SegmentForest, read_outputs
 from toledo.formats.hypotheses import Entry, NBestList
-from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.formats.plf import Values
 from toledo.results import Hypothesis
 from toledo.settings import unknown_name
@@ -93,7 +92,7 @@ def read_lists(
     if format is not None and format not in known:
         raise unknown_name("format", format, list(known))
     lists = read_outputs([path], None if format is None else known[format], num_samples)
-    return [[_hypothesis(entry) for entry in some.entries] for some in lists]
+    return [[entry.hypothesis() for entry in some.entries] for some in lists]
 
 
 def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002
@@ -111,13 +110,9 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: 
     forest_files.write_lists(entries, path, form)
 
 
-def _hypothesis(entry: Entry) -> Hypothesis:
-    return Hypothesis(" ".join(entry.words), entry.score, dict(entry.features), alignment=entry.links or None)
-
-
 def _entry(one: Hypothesis) -> Entry:
     score = one.logprob if one.score is None else one.score
-    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()))
+    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()), raw_text=one.text)
 
 
 def read_forests(
