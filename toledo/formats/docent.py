@@ -22,8 +22,8 @@ from typing import Any
 
 from toledo.errors import InputError
 from toledo.files import display_name
+from toledo.formats.documents import read_tree
 from toledo.formats.moses_table import column_names, read_phrase_table
-from toledo.formats.test_sets import read_tree
 from toledo.language_model.arpa import read_arpa
 from toledo.model import PhraseModel, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
