@@ -120,6 +120,11 @@ def display_name(path: str | Path) -> str:
     return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
 
 
+def file_error(path: str | Path, line: int | None, message: str, remedy: str) -> InputError:
+    """Return an error at a line of a file, or in the whole file."""
+    return InputError(message, file=display_name(path), line=line, remedy=remedy)
+
+
 @contextmanager
 def atomic_writer(path: str | Path) -> Iterator[io.TextIOBase]:
     """Open a UTF-8 text stream that becomes the file `path` only if the block succeeds; `-` is standard output."""

@@ -58,6 +58,16 @@ def test_lists_of_plain_text(tmp_path: Path) -> None:
         write_lists(tmp_path / "x.plf", [["a"]])
 
 
+def test_texts_of_lists_stay_exactly_as_given(tmp_path: Path) -> None:
+    texts = ["the  old\u00a0house\t", " a\u3000b", "c"]
+    write_lists(tmp_path / "x.jsonl", [texts])
+    (tmp_path / "x.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    for lists in (read_lists(tmp_path / "x.jsonl"), read_lists(tmp_path / "x.txt", num_samples=3)):
+        assert [one.text for one in lists[0]] == texts
+    (tmp_path / "y.jsonl").write_text('{"hypotheses": [{"text": "a", "logprob": -1.5}]}\n')
+    assert read_lists(tmp_path / "y.jsonl")[0][0].logprob == -1.5
+
+
 def test_forests(tmp_path: Path) -> None:
     forests = read_forests(GOLDEN / "lattices.plf")
     write_forests(tmp_path / "x.plf", forests)

@@ -92,6 +92,29 @@ def test_empty_lists_give_empty_lines() -> None:
     assert finished.stdout.splitlines() == ["", CATS[0], TRAINS[1]]
 
 
+RAW = ["the  old\u00a0house\tis small ", "  the old house is\u3000small", "a\u2028b"]
+
+
+@pytest.mark.parametrize("text", RAW)
+@pytest.mark.parametrize("form", ["text", "strings", "objects", "lines"])
+def test_texts_stay_exactly_as_given(text: str, form: str) -> None:
+    objects = [{"text": one} for one in (text, text, "x")]
+    lines = {
+        "text": f"{text}\n{text}\nx\n",
+        "strings": json.dumps({"hypotheses": [text, text, "x"]}) + "\n",
+        "objects": json.dumps({"hypotheses": objects}) + "\n",
+        "lines": "".join(json.dumps({"id": 0, **one}) + "\n" for one in objects),
+    }
+    options = ["-n", "3"] if form == "text" else []
+    assert succeed("choose", *options, input=lines[form]) == f"{text}\n"
+
+
+def test_line_ends_inside_a_text_become_blanks() -> None:
+    assert succeed("choose", input=json.dumps({"hypotheses": ["a\nb", "a\nb", "x"]}) + "\n") == "a b\n"
+    out = succeed("choose", "--json", input=json.dumps({"hypotheses": ["a\nb", "a\nb", "x"]}) + "\n")
+    assert json.loads(out)["text"] == "a\nb"
+
+
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toledo.errors import InputError
-from toledo.formats.moses_ini import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
+from toledo.formats.moses_model import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
 from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES
 
 FULL = """

@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.formats.documents import read_documents, write_translations
-from toledo.formats.test_sets import MarkedDocument, MarkedSegment, MarkedText, TextSet, read_text_sets, write_text_sets
+from toledo.formats.documents import (
+    MarkedDocument,
+    MarkedSegment,
+    MarkedText,
+    TextSet,
+    read_documents,
+    read_text_sets,
+    write_text_sets,
+    write_translations,
+)
 from toledo.text.corpus import Document
 
 SOURCE = """<?xml version="1.0" encoding="UTF-8"?>

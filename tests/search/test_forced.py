@@ -16,7 +16,7 @@ from toledo.errors import InputError
 from toledo.files import read_lines
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
-from toledo.formats.moses_ini import read_moses_ini
+from toledo.formats.moses_model import read_moses_ini
 from toledo.formats.moses_table import read_phrase_table
 from toledo.formats.nbest import read_nbest
 from toledo.language_model.arpa import read_arpa

@@ -20,7 +20,7 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule, make_gain, make_rule
 from toledo.errors import InputError
 from toledo.files import atomic_writer
-from toledo.formats.list_files import OutputFormat
+from toledo.formats.forest_files import OutputFormat
 from toledo.metrics.metric import Metric
 from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
 from toledo.results import Hypothesis

@@ -46,7 +46,7 @@ from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.files import require_readable
 from toledo.forest.forest import Forest
-from toledo.formats.list_files import side_by_side
+from toledo.formats.forest_files import side_by_side
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error

@@ -20,8 +20,7 @@ from toledo.api.tune import Tuning
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output
 from toledo.formats.alignments import read_segmentation
-from toledo.formats.documents import DocumentText, read_documents, with_references, write_translations
-from toledo.formats.test_sets import is_markup
+from toledo.formats.documents import DocumentText, is_markup, read_documents, with_references, write_translations
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import plain

@@ -17,9 +17,8 @@ from toledo.files import display_name, read_lines, require_output, require_outpu
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
-from toledo.formats.forest_files import Conversion, SegmentForest
+from toledo.formats.forest_files import Conversion, OutputFormat, SegmentForest, read_outputs
 from toledo.formats.hypotheses import Entry, NBestList
-from toledo.formats.list_files import OutputFormat, read_outputs
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
 from toledo.language_model.arpa import write_arpa
@@ -136,7 +135,7 @@ def read_lists(
     if format is not None and format not in known:
         raise unknown_name("format", format, list(known))
     lists = read_outputs([path], None if format is None else known[format], num_samples)
-    return [[_hypothesis(entry) for entry in some.entries] for some in lists]
+    return [[entry.hypothesis() for entry in some.entries] for some in lists]
 
 
 def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002
@@ -154,13 +153,9 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: 
     forest_files.write_lists(entries, path, form)
 
 
-def _hypothesis(entry: Entry) -> Hypothesis:
-    return Hypothesis(" ".join(entry.words), entry.score, dict(entry.features), alignment=entry.links or None)
-
-
 def _entry(one: Hypothesis) -> Entry:
     score = one.logprob if one.score is None else one.score
-    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()))
+    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()), raw_text=one.text)
 
 
 def read_forests(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines, system_name
-from toledo.formats.list_files import OutputFormat, read_outputs
+from toledo.formats.forest_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import METRICS, Metric
 from toledo.metrics.shapes import Groups, length_error, read_references
@@ -202,7 +202,7 @@ def read_list_files(
     Several files of plain text are the outputs of several systems; one has `num_samples` lines for each segment.
     """
     for some in read_outputs(files, form, num_samples):
-        yield [Hypothesis(" ".join(one.words), one.score, dict(one.features), one.logprob) for one in some.entries]
+        yield [entry.hypothesis() for entry in some.entries]
 
 
 def make_metrics(

@@ -21,8 +21,8 @@ from toledo.forest.pruning import prune_to_density
 from toledo.forest.saving import DESCRIPTION
 from toledo.formats.forest_files import MARKER, WriteForest, forest_writer, guess_output_format
 from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans
-from toledo.formats.jsonl import jsonl_writer
-from toledo.formats.nbest import links_text, marked_text, nbest_writer
+from toledo.formats.jsonl import jsonl_lines
+from toledo.formats.nbest import links_text, marked_text, nbest_lines
 from toledo.formats.settings import TranslationFiles
 from toledo.search.gibbs.diagnostics import Diagnostics
 from toledo.search.settings import SEARCHES, Gibbs
@@ -211,8 +211,9 @@ class _Writers:
 
     def _lists(self, path: str) -> Write:
         files, model = self.files, self.translator.model
-        made = jsonl_writer(path) if _is_json(path) else nbest_writer(path, marked=files.mark_phrases)
-        add, table = self.stack.enter_context(made), model.table if _with_phrases(files) else None
+        lines = jsonl_lines if _is_json(path) else nbest_lines(marked=files.mark_phrases)
+        stream = self.stack.enter_context(atomic_writer(path))
+        table = model.table if _with_phrases(files) else None
         size, distinct = files.nbest or DEFAULT_SIZE, files.distinct
 
         def write(first: int, block: Sequence[TranslatedLine]) -> None:
@@ -224,8 +225,7 @@ class _Writers:
                 ]
 
             for part in map_chunks(work, len(block), chunk=SEGMENTS_AT_ONCE, threads=self.translator.threads):
-                for some in part:
-                    add(some)
+                stream.writelines(f"{line}\n" for some in part for line in lines(some))
 
         return write
 

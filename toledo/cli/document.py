@@ -396,9 +396,9 @@ def _write(
     if search.write_trace is not None:
         found.write_trace(search.write_trace)
     if search.write_plot is not None:
-        from toledo.reports.documents import plot_translation
+        from toledo.reports.documents import courses_of, write_plots
 
-        plot_translation(search.write_plot, found)
+        write_plots(search.write_plot, courses_of(found))
     if output != STANDARD_STREAM:
         from toledo.search.document.settings import write_options
 

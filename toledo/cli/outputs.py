@@ -179,8 +179,9 @@ def choose(
             if common.json:
                 stream.writelines(f"{line}\n" for line in json_lines([choice.to_dict()]))
             elif nbest is None:
-                stream.write(f"{choice.text}\n")
+                stream.write(choice.text.replace("\n", " ") + "\n")  # a line for each segment
             else:
                 best = choice.ranking[:nbest]
-                stream.writelines(f"{choice.segment} ||| {one.text} ||| {one.score:.6f}\n" for one in best)
+                texts = ((one.text.replace("\n", " "), one.score) for one in best)
+                stream.writelines(f"{choice.segment} ||| {text} ||| {score:.6f}\n" for text, score in texts)
             stream.flush()

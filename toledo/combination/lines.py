@@ -31,8 +31,8 @@ from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines, system_name
+from toledo.formats.forest_files import guess_list_format
 from toledo.formats.jsonl import read_jsonl
-from toledo.formats.list_files import guess_format
 from toledo.formats.nbest import read_nbest
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences, sentences_from
@@ -310,7 +310,7 @@ def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
 
 def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
     """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
-    form = guess_format(file)
+    form = guess_list_format(file)
     if form == "text":
         for line in read_lines(file):
             yield [line] if line.strip() else []

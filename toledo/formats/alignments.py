@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.errors import InputError
-from toledo.files import display_name, read_bytes_lines, read_lines, write_lines
+from toledo.files import file_error, read_bytes_lines, read_lines
 from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import split_words
@@ -41,11 +40,8 @@ def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -
         links.append(np.array(numbers, "S9").astype(np.int32).reshape(-1, 2))
         done += len(block)
     if done != len(corpus):
-        raise InputError(
-            f"{done} lines of alignments for {len(corpus)} sentence pairs",
-            file=display_name(path),
-            remedy="align the same text, one line for each sentence pair",
-        )
+        message = f"{done} lines of alignments for {len(corpus)} sentence pairs"
+        raise file_error(path, None, message, "align the same text, one line for each sentence pair")
     offsets = np.zeros(done + 1, np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     alignments = _sorted(offsets, np.concatenate(links))
@@ -53,13 +49,8 @@ def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -
     return alignments
 
 
-def write_alignments(path: str | Path, alignments: WordLinks) -> None:
-    """Write alignments; `-` is standard output, `.gz` is packed."""
-    write_lines(path, alignment_lines(alignments))
-
-
 def alignment_lines(alignments: WordLinks) -> Iterator[str]:
-    """The line of each sentence pair."""
+    """Yield the line of each sentence pair."""
     for first in range(0, len(alignments), LINES_AT_ONCE):
         offsets = alignments.offsets[first : first + LINES_AT_ONCE + 1]
         links = [f"{source}-{target}" for source, target in alignments.links[offsets[0] : offsets[-1]].tolist()]
@@ -72,16 +63,12 @@ def _check_syntax(path: str | Path, done: int, lines: list[bytes]) -> None:
     for number, line in enumerate(lines, start=done + 1):
         if _LINE.fullmatch(line) is None:
             bad = next(text for text in line.split() if _LINK.fullmatch(text) is None)
-            raise InputError(
-                f"{bad.decode()!r} is not a link",
-                file=display_name(path),
-                line=number,
-                remedy="write links as source-target, positions counted from 0, for example: 0-0 1-2",
-            )
+            remedy = "write links as source-target, positions counted from 0, for example: 0-0 1-2"
+            raise file_error(path, number, f"{bad.decode()!r} is not a link", remedy)
 
 
 def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
-    """Links in order, each one once."""
+    """Return links in order without duplicates."""
     pairs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     order = np.lexsort((links[:, 1], links[:, 0], pairs))
     pairs, links = pairs[order], links[order]
@@ -98,12 +85,8 @@ def _check_range(path: str | Path, alignments: WordLinks, corpus: ParallelCorpus
         return
     source, target = int(corpus.source.lengths[bad]), int(corpus.target.lengths[bad])
     link = next(link for link in alignments[bad].tolist() if link[0] >= source or link[1] >= target)
-    raise InputError(
-        f"the link {link[0]}-{link[1]} leads out of a sentence pair of {source} and {target} words",
-        file=display_name(path),
-        line=bad + 1,
-        remedy="align the same text, and give source and target in the same order",
-    )
+    message = f"the link {link[0]}-{link[1]} leads out of a sentence pair of {source} and {target} words"
+    raise file_error(path, bad + 1, message, "align the same text, and give source and target in the same order")
 
 
 SPAN = re.compile(r"\|(\d+)-(\d+)(?:,[^|]*)?\|")  # with -report-segmentation-enriched, more follows a comma
@@ -119,12 +102,13 @@ class SegmentedPhrase:
 
 
 def read_segmentation(path: str | Path) -> list[list[SegmentedPhrase]]:
-    """The phrases of each line in target order."""
+    """Read the phrases of each line in target order."""
     return [_phrases(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
 
 
 def _phrases(line: str, path: str | Path, number: int) -> list[SegmentedPhrase]:
-    found, words = [], list[str]()
+    remedy = "write the source span |first-last| after each phrase, as Moses does with -report-segmentation"
+    phrases, words = [], list[str]()
     for token in split_words(line):
         span = SPAN.fullmatch(token)
         if span is None:
@@ -132,14 +116,9 @@ def _phrases(line: str, path: str | Path, number: int) -> list[SegmentedPhrase]:
             continue
         begin, last = int(span[1]), int(span[2])
         if last < begin:
-            raise _error(f"the span {token} ends before it begins", path, number)
-        found.append(SegmentedPhrase(begin, last + 1, tuple(words)))
+            raise file_error(path, number, f"the span {token} ends before it begins", remedy)
+        phrases.append(SegmentedPhrase(begin, last + 1, tuple(words)))
         words = []
     if words:
-        raise _error(f"no source span follows {' '.join(words)!r}", path, number)
-    return found
-
-
-def _error(message: str, path: str | Path, number: int) -> InputError:
-    remedy = "write the source span |first-last| after each phrase, as Moses does with -report-segmentation"
-    return InputError(message, file=display_name(path), line=number, remedy=remedy)
+        raise file_error(path, number, f"no source span follows {' '.join(words)!r}", remedy)
+    return phrases

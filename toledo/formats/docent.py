@@ -7,9 +7,9 @@
       <models><model type id><p name>…
       <weights><weight model score>…
 
-Whatever has no counterpart here, or means something else, is noted in words; nothing is dropped in silence. Scores are
-Docent's for the features that both have, but for a factor: an unknown word counts −1 there and −100 here, BLEU is 0 to
-1 there and 0 to 100 here, and OVIX has the other sign.
+A note names each thing without a counterpart in Toledo, or with another meaning. Features that both have get Docent's
+scores, except for a factor: an unknown word counts −1 there and −100 here, BLEU is 0 to 1 there and 0 to 100 here, and
+OVIX has the other sign.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from toledo.errors import InputError
-from toledo.files import display_name
+from toledo.files import file_error
+from toledo.formats.documents import read_tree
 from toledo.formats.moses_table import column_names, read_phrase_table
-from toledo.formats.test_sets import read_tree
 from toledo.language_model.arpa import read_arpa
 from toledo.model import PhraseModel, SearchSettings, feature_names, lm_feature
 from toledo.phrases.table import SCORE_FEATURES
@@ -65,7 +65,7 @@ HARD = 1e6  # weights as large as this make a limit
 
 @dataclass(frozen=True)
 class DocentConfiguration:
-    """What a configuration says: files as written, limits, weights, how to search, and what is lost.
+    """The content of a configuration: files as written, limits, weights, search settings, and notes on what is lost.
 
     A distortion limit of None is no limit.
     """
@@ -81,48 +81,43 @@ class DocentConfiguration:
     notes: tuple[str, ...]
 
 
-def text_of(element: Any) -> str:
-    """Return the text of an element without blanks around it."""
-    return (element.text or "").strip()
-
-
 class DocentParameters:
-    """The parameters of one element; those that were not asked for are noted at the end."""
+    """The parameters of one element; `unused` names those that were not read."""
 
     def __init__(self, element: Any, file: str | Path) -> None:
         self._element, self._file = element, file
-        self._asked: set[str] = set()
+        self._read: set[str] = set()
         self.values: dict[str, str] = {}
         for one in element.findall("p"):
             name = one.get("name", "")
             if not name or name in self.values:
                 raise self.error(f"<p> {'without a name' if not name else f'{name} twice'}", "name each one, once")
-            self.values[name] = text_of(one)
+            self.values[name] = (one.text or "").strip()
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a parameter as it is."""
-        self._asked.add(name)
-        found = self.values.get(name, default)
-        if found is None:
+        self._read.add(name)
+        if name not in self.values and default is None:
             raise self.error(f"no parameter {name}", f'write <p name="{name}">…</p>')
-        return found
+        return self.values.get(name, default or "")
 
     def number(self, name: str) -> float:
         """Return a parameter that is a number."""
         return self.finite(self.text(name), name)
 
     def whole(self, name: str, default: int | None = None) -> int:
-        """Return a parameter that is a whole number from 0 up."""
+        """Return a parameter that is a whole number from 0."""
         text = self.text(name, None if default is None else str(default))
         if not (text.isascii() and text.isdigit()):
             raise self.error(f"{name} is {text!r}", "write a whole number")
         return int(text)
 
     def attribute(self, name: str) -> str:
-        """Return an attribute of the element, which must be there."""
-        if not self._element.get(name):
-            raise self.error(f"<{self._element.tag}> without {name}", f'write <{self._element.tag} {name}="…">')
-        return str(self._element.get(name))
+        """Return a required attribute of the element."""
+        tag, value = self._element.tag, self._element.get(name)
+        if not value:
+            raise self.error(f"<{tag}> without {name}", f'write <{tag} {name}="…">')
+        return str(value)
 
     def finite(self, text: str, what: str) -> float:
         """Return a finite number."""
@@ -135,23 +130,23 @@ class DocentParameters:
         return value
 
     def unused(self, what: str) -> list[str]:
-        """Return a note on each parameter that was not asked for."""
-        return [f"{what}: {name} is not used" for name in self.values if name not in self._asked]
+        """Return a note on each parameter that was not read."""
+        return [f"{what}: {name} is not used" for name in self.values if name not in self._read]
 
     def error(self, message: str, remedy: str) -> InputError:
         """Return an error at the element."""
-        return InputError(message, file=display_name(self._file), line=self._element.sourceline, remedy=remedy)
+        return file_error(self._file, self._element.sourceline, message, remedy)
 
 
 def read_docent_config(path: str | Path) -> DocentConfiguration:
     """Read a configuration; paths in it are left as they are."""
     root = read_tree(path)
     if root.tag != "docent":
-        message = f"<{root.tag}> is not a configuration of Docent"
-        raise InputError(message, file=display_name(path), remedy="give a file with <docent>")
-    notes: list[str] = []
-    parts = {name: _part(root, name, path) for name in ("state-generator", "search", "models", "weights")}
-    notes += [f"<{one.tag}>: not used" for one in root.iterchildren("*") if one.tag not in (*parts, "random")]
+        raise file_error(path, None, f"<{root.tag}> is not a configuration of Docent", "give a file with <docent>")
+    parts = {name: root.find(name) for name in ("state-generator", "search", "models", "weights")}
+    if missing := [name for name, part in parts.items() if part is None]:
+        raise file_error(path, None, f"has no <{missing[0]}>", "give a complete configuration")
+    notes = [f"<{one.tag}>: not used" for one in root.iterchildren("*") if one.tag not in (*parts, "random")]
     start, operations = _states(parts["state-generator"], path, notes)
     search = {**start, **_search(parts["search"], path, notes), **_seed(root, path)}
     reader = _DocentModels(path, notes)
@@ -162,30 +157,31 @@ def read_docent_config(path: str | Path) -> DocentConfiguration:
         reader.add(parameters, name, given.pop(name, {}))
     notes += [f"weights of {name}, which is not a model: not used" for name in given]
     if reader.table is None:
-        line = parts["models"].sourceline
-        raise InputError("has no phrase table", file=display_name(path), line=line, remedy="add a model phrase-table")
-    own = {name: value for name, value in reader.weights.items() if name == "bleu" or name.startswith("document.")}
+        raise file_error(path, parts["models"].sourceline, "has no phrase table", "add a model phrase-table")
+    of_documents = {
+        name: value for name, value in reader.weights.items() if name == "bleu" or name.startswith("document.")
+    }
     settings = DocumentSettings(**search, operations=operations)
     files = tuple(reader.language_models)
-    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, settings, own, tuple(notes))
+    return DocentConfiguration(*reader.table, files, reader.limit, reader.weights, settings, of_documents, tuple(notes))
 
 
 def _weights(part: Any, path: str | Path) -> dict[str, dict[int, float]]:
     """Return the weights of each model by the numbers of its scores."""
-    found: dict[str, dict[int, float]] = {}
+    weights: dict[str, dict[int, float]] = {}
     for element in part.findall("weight"):
         parameters = DocentParameters(element, path)
         model, number = parameters.attribute("model"), element.get("score", "0")
-        if not (number.isascii() and number.isdigit()) or int(number) in found.get(model, {}):
-            raise parameters.error(
-                f"score {number} of {model} is not a number, or given twice", "number scores 0, 1, 2, …"
-            )
-        found.setdefault(model, {})[int(number)] = parameters.finite(text_of(element), f"the weight of {model}")
-    return found
+        if not (number.isascii() and number.isdigit()) or int(number) in weights.get(model, {}):
+            message = f"score {number} of {model} is not a number, or given twice"
+            raise parameters.error(message, "number scores 0, 1, 2, …")
+        value = parameters.finite((element.text or "").strip(), f"the weight of {model}")
+        weights.setdefault(model, {})[int(number)] = value
+    return weights
 
 
 class _DocentModels:
-    """Takes models one by one."""
+    """Collects the models of a configuration."""
 
     def __init__(self, path: str | Path, notes: list[str]) -> None:
         self._path, self._notes = path, notes
@@ -209,9 +205,8 @@ class _DocentModels:
                 file = parameters.text("reference-file", "")
                 self._notes.append(f"bleu-model: give the references when you translate{f': {file}' if file else ''}")
             elif feature.startswith("document."):
-                self._notes.append(
-                    f"{kind}: {feature} means the same, but has other values; its weight must be tuned again"
-                )
+                note = f"{kind}: {feature} means the same, but has other values; its weight must be tuned again"
+                self._notes.append(note)
             self._weigh(parameters, [feature], weights, factor)
         else:
             lost = ", ".join(f"{value:g}" for _, value in sorted(weights.items())) or "0"
@@ -250,30 +245,19 @@ class _DocentModels:
         self, parameters: DocentParameters, names: Sequence[str], weights: dict[int, float], factor: float = 1.0
     ) -> None:
         if both := [name for name in names if name in self.weights]:
-            raise parameters.error(
-                f"a second model for {both[0]}", "Toledo has one of each; only ngram-model may be several"
-            )
+            remedy = "Toledo has one of each; only ngram-model may be several"
+            raise parameters.error(f"a second model for {both[0]}", remedy)
         if sorted(weights) != list(range(len(names))):
-            raise parameters.error(
-                f"{len(names)} scores, but weights for {', '.join(map(str, sorted(weights))) or 'none'}",
-                "give a <weight> for each score, numbered from 0",
-            )
+            message = f"{len(names)} scores, but weights for {', '.join(map(str, sorted(weights))) or 'none'}"
+            raise parameters.error(message, "give a <weight> for each score, numbered from 0")
         self.weights |= {name: weights[number] * factor for number, name in enumerate(names)}
 
 
-def _part(root: Any, name: str, path: str | Path) -> Any:
-    found = root.find(name)
-    if found is None:
-        raise InputError(f"has no <{name}>", file=display_name(path), remedy="give a complete configuration")
-    return found
-
-
 def _seed(root: Any, path: str | Path) -> dict[str, Any]:
-    element = root.find("random")
-    text = "" if element is None else text_of(element)
+    text = root.findtext("random", "").strip()
     if text and not (text.isascii() and text.isdigit()):
-        message = f"the seed {text!r} is not a whole number"
-        raise InputError(message, file=display_name(path), line=element.sourceline, remedy="write a number")
+        line = root.find("random").sourceline
+        raise file_error(path, line, f"the seed {text!r} is not a whole number", "write a number")
     return {"seed": int(text)} if text else {}
 
 
@@ -308,9 +292,7 @@ def _states(part: Any, path: str | Path, notes: list[str]) -> tuple[dict[str, An
             operations["right_move_preference"] = parameters.number(PREFERENCE)
         notes += parameters.unused(f"operation {kind}")
     if not any(operations.get(name) for name in OPERATIONS.values()):
-        raise InputError(
-            "has no operation that Toledo has", file=path, line=part.sourceline, remedy="give at least one"
-        )
+        raise file_error(path, part.sourceline, "has no operation that Toledo has", "give at least one")
     return start, {name: operations.get(name, 0.0) for name in OPERATIONS.values()} | operations
 
 
@@ -334,7 +316,9 @@ def _search(part: Any, path: str | Path, notes: list[str]) -> dict[str, Any]:
         decay = parameters.number("geometric-decay:decay-factor")
         if not (hot > 0.0 and 0.0 < decay <= 1.0):
             raise parameters.error("no temperatures that fall", "start-temperature > 0, and 0 < decay-factor ≤ 1")
-        steps = _steps_until_cold(hot, decay, table["steps"])
+        steps = table["steps"]
+        if decay < 1.0:  # Docent stops at a temperature of almost 0
+            steps = min(steps, max(math.ceil((COLDEST - math.log(hot)) / math.log(decay)), 0))
         if steps < table["steps"]:
             notes.append(f"max-steps {table['steps']}: {steps} instead, for then it is so cold that Docent stops")
         cold = hot * decay**steps
@@ -347,13 +331,6 @@ def _search(part: Any, path: str | Path, notes: list[str]) -> dict[str, Any]:
             table["max_rejected"] = parameters.whole("max-rejected")
     notes += parameters.unused("search")
     return table
-
-
-def _steps_until_cold(hot: float, decay: float, most: int) -> int:
-    """Return so many steps, or fewer: Docent stops where the temperature is next to nothing."""
-    if decay == 1.0:
-        return most
-    return min(most, max(math.ceil((COLDEST - math.log(hot)) / math.log(decay)), 0))
 
 
 TEXT_TABLE = "give `phrase_table` in Moses' text format; the binary tables of Docent cannot be read"
@@ -371,10 +348,8 @@ def import_docent(
     table_path = phrase_table or _there(base / configuration.phrase_table, TEXT_TABLE)
     lm_paths = [*language_models] or [_there(base / path, ARPA) for path in configuration.language_models]
     if len(lm_paths) != len(configuration.language_models):
-        raise InputError(
-            f"{len(lm_paths)} language models, but the configuration has {len(configuration.language_models)}",
-            remedy="give one for each of its ngram-models, in their order",
-        )
+        message = f"{len(lm_paths)} language models, but the configuration has {len(configuration.language_models)}"
+        raise InputError(message, remedy="give one for each of its ngram-models, in their order")
     source, target = Vocabulary(), Vocabulary()
     table = read_phrase_table(table_path, source, target, configuration.table_features, progress)
     models = tuple(read_arpa(path, target, progress) for path in lm_paths)
@@ -385,7 +360,7 @@ def import_docent(
 
 
 def _there(path: Path, remedy: str) -> Path:
-    """Require a file: Docent's binary tables have a name that is not that of any file, and most files have moved."""
+    """Require a file: the names of Docent's binary tables are not those of files, and files may have moved."""
     if not path.is_file():
         raise InputError("no such file, but the configuration of Docent names it", file=path, remedy=remedy)
     return path

@@ -1,7 +1,4 @@
-"""Features as text formats have them: named numbers on edges, written with as few digits as read back the same.
-
-Segments by number: files that name them by number, and what to do where a number is missing.
-"""
+"""Parts that text formats share: numbers, features of edges, words, and segments that are identified by number."""
 
 from __future__ import annotations
 
@@ -19,19 +16,25 @@ import numpy as np
 from toledo.errors import InputError
 from toledo.forest.forest import Forest
 
-BASE = "base"  # the name under which formats keep an edge's own score, which no weight changes
+log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+
+BASE = "base"  # the feature name of the score of an edge that no weight changes
 MOST_DENSE = 100
 LARGEST = 3.0e38  # what single precision holds
+LARGEST_GAP = 100_000
 
 ASCII_SPACE = re.compile(r"[ \t\r\n\f\v]")
+NAME = re.compile(r"(\d{1,9})((\.[A-Za-z]+)*)", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class EdgeText:
-    """What text formats say of an edge: word strings with −1 − k for the k-th tail, and features.
+    """An edge in a text format: word strings with −1 − k for the k-th tail, and features.
 
-    All dense features are there if one of them is not 0, so that a file names them in order.
+    All dense features are included if one of them is not 0, so that a file names them in order.
     """
 
     head: int
@@ -41,7 +44,7 @@ class EdgeText:
 
 
 def parse_number(text: str) -> float:
-    """The value of a finite decimal number; ValueError for anything else, `nan` and `inf` included."""
+    """Return the value of a finite decimal number; ValueError for anything else, `nan` and `inf` included."""
     if not DECIMAL.fullmatch(text):
         raise ValueError(f"{text!r} is not a number")
     value = float(text)
@@ -51,7 +54,7 @@ def parse_number(text: str) -> float:
 
 
 def number_text(value: float) -> str:
-    """The fewest digits that give the same number: in single precision if the number fits into it."""
+    """Return the fewest digits that give the same number: in single precision if the number fits into it."""
     if abs(value) <= LARGEST:
         single = np.float32(value)
         if float(single) == value:
@@ -60,7 +63,7 @@ def number_text(value: float) -> str:
 
 
 def dense_names(rows: Iterable[Mapping[str, float]]) -> tuple[str, ...]:
-    """Which features to keep dense: all, or of more than 100 those that more than half of the rows have."""
+    """Return the features to keep dense: all, or of more than 100 those that more than half of the rows have."""
     counts: Counter[str] = Counter()
     total = 0
     for row in rows:
@@ -73,14 +76,14 @@ def dense_names(rows: Iterable[Mapping[str, float]]) -> tuple[str, ...]:
 
 
 def without_base(features: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
-    """Features and the base score apart."""
+    """Separate the base score from the other features."""
     if BASE not in features:
         return features, 0.0
     return {name: value for name, value in features.items() if name != BASE}, features[BASE]
 
 
 def edge_texts(forest: Forest) -> Iterator[EdgeText]:
-    """The edges of a forest in order."""
+    """Yield the edges of a forest in order."""
     shape, yields, words = forest.shape, forest.yields, list(forest.vocabulary)
     heads = np.repeat(np.arange(forest.nodes), np.diff(shape.head_edges)).tolist()
     tail_offsets, tails = shape.tail_offsets.tolist(), shape.tails.tolist()
@@ -92,16 +95,15 @@ def edge_texts(forest: Forest) -> Iterator[EdgeText]:
 
 
 def words_text(words: Iterable[str], kind: str, forbidden: re.Pattern[str]) -> str:
-    """Words with spaces between them; refuses words that would be read back as something else."""
+    """Return words with spaces between them; refuse words that would be read back as something else."""
     listed = list(words)
     text = " ".join(listed)
     if text.split() == listed and not forbidden.search(text):  # the usual case, checked as a whole
         return text
     for word in listed:
         if not word or ASCII_SPACE.search(word) or forbidden.search(word):
-            raise InputError(
-                f"{word!r} cannot be written in {kind}", remedy="replace such words, or write another format: JSONL"
-            )
+            remedy = "replace such words, or write another format: JSONL"
+            raise InputError(f"{word!r} cannot be written in {kind}", remedy=remedy)
     return text
 
 
@@ -122,50 +124,37 @@ def _edge_features(forest: Forest) -> Iterator[dict[str, float]]:
         yield features
 
 
-log = logging.getLogger(__name__)
-
-Item = TypeVar("Item")
-
-LARGEST_GAP = 100_000
-NAME = re.compile(r"(\d{1,9})((\.[A-Za-z]+)*)", re.ASCII)
-
-
 def fill_gaps(numbered: Iterable[tuple[int, Item]], empty: Callable[[int], Item], file: str | Path) -> Iterator[Item]:
-    """One item for each number from 0 up, `empty(number)` where there is none; numbers must rise."""
-    expected = missing = 0
-    first: int | None = None
+    """Yield an item for each number from 0, `empty(number)` where there is none; numbers must rise."""
+    expected = 0
+    missing: list[int] = []
     for number, item in numbered:
         if number - expected > LARGEST_GAP:
-            raise InputError(
-                f"segment {number} follows segment {expected - 1}", file=file, remedy="number the segments 0, 1, 2, …"
-            )
+            message = f"segment {number} follows segment {expected - 1}"
+            raise InputError(message, file=file, remedy="number the segments 0, 1, 2, …")
         for absent in range(expected, number):
-            first = absent if first is None else first
-            missing += 1
+            missing.append(absent)
             yield empty(absent)
         yield item
         expected = number + 1
     if missing:
-        log.warning("%s: %d segments without a hypothesis, the first is %s (counted from 0)", file, missing, first)
+        message = "%s: %d segments without a hypothesis, the first is %s (counted from 0)"
+        log.warning(message, file, len(missing), missing[0])
 
 
 def numbered_files(directory: str | Path) -> list[tuple[int, Path]]:
-    """The files `0`, `1.gz`, `2.slf.gz` … of a directory, by number."""
-    found: dict[int, Path] = {}
+    """Return the files `0`, `1.gz`, `2.slf.gz` … of a directory, by number."""
+    files: dict[int, Path] = {}
     for path in sorted(Path(directory).iterdir()):
         match = NAME.fullmatch(path.name)
         if not match or not path.is_file():
             continue
         number = int(match[1])
-        if number in found:
-            raise InputError(
-                f"segment {number} is there twice, as {found[number].name} and {path.name}",
-                file=directory,
-                remedy="keep one of them",
-            )
-        found[number] = path
-    if not found:
-        raise InputError(
-            "has no files named by segment", file=directory, remedy="name them 0.gz, 1.gz, … or give one file"
-        )
-    return sorted(found.items())
+        if number in files:
+            message = f"segment {number} is there twice, as {files[number].name} and {path.name}"
+            raise InputError(message, file=directory, remedy="keep one of them")
+        files[number] = path
+    if not files:
+        remedy = "name them 0.gz, 1.gz, … or give one file"
+        raise InputError("has no files named by segment", file=directory, remedy=remedy)
+    return sorted(files.items())

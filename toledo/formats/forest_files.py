@@ -1,23 +1,35 @@
-"""Forests from and to files of any format that Toledo knows, segment by segment; and from one format to another.
+"""Forests and lists in files of any format: guess the format, read and write segment by segment, and convert.
 
-N-best lists become forests of one node. What a file says about scores (model scores of hypotheses, scales in the
-header of an SLF lattice) goes along as weights. A new format needs a file of its own and a line in `FORMATS`.
+N-best lists become forests of one node. Scores of a file (model scores of hypotheses, scales in the header of an SLF
+lattice) become weights. To add a format, write a module for it and add a line to `FORMATS`.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, islice
+from itertools import chain, count, islice, zip_longest
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, Literal, TypeVar
 
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_directory, atomic_writer, read_lines
+from toledo.files import (
+    BYTE_ORDER_MARK,
+    GZIP_MARK,
+    STANDARD_STREAM,
+    atomic_directory,
+    atomic_writer,
+    display_name,
+    file_error,
+    read_bytes_lines,
+    read_lines,
+)
 from toledo.forest.assemble import join, split
 from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest, Scores
@@ -27,23 +39,30 @@ from toledo.formats.fields import dense_names, fill_gaps, numbered_files
 from toledo.formats.hypergraph import hypergraph_text, read_hypergraphs
 from toledo.formats.hypotheses import NBestList, from_forest, to_forest
 from toledo.formats.jsonl import read_jsonl, write_jsonl
-from toledo.formats.nbest import read_nbest, write_nbest
+from toledo.formats.nbest import read_nbest, read_plain_nbest, write_nbest
 from toledo.formats.plf import Values, plf_text, read_plf
 from toledo.formats.slf import read_slf, slf_text
 from toledo.settings import unknown_name
 from toledo.text.vocabulary import Vocabulary
 
-MARKER = "0.gz"
+log = logging.getLogger(__name__)
 
+Item = TypeVar("Item")
 WriteForest = Callable[[Forest], None]
 Graph = tuple[Forest, Mapping[str, float] | None]  # a forest, and the weights that its file implies
 DenseNames = tuple[str, ...] | None  # of features; None: those of the first graph
 ReadGraphs = Callable[[str | Path, Vocabulary, DenseNames, Values], Iterator[Graph]]
+OutputFormat = Literal["nbest", "jsonl", "text"]
+
+MARKER = "0.gz"
+DEFAULT_SIZE = 100
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
+TOLEDO = "toledo"  # a directory with all forests together
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How files of a format are called, how they begin, and how to read and write them: n-best lists or graphs.
+    """Names and first lines of files of a format, and functions to read and write them: n-best lists or graphs.
 
     `text` writes a forest, given its segment and what the values of PLF are. Graphs of all formats but those with a
     `line` for each can also be in a directory, one file for each segment.
@@ -70,7 +89,6 @@ def _hypergraphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, va
     return ((forest, None) for forest in read_hypergraphs(path, vocabulary, names))
 
 
-TOLEDO = "toledo"  # a directory with all forests together
 FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this order
     "jsonl": FileFormat(r"\.(jsonl|ndjson)$", r"\s*\{", read_jsonl, write_jsonl),
     "plf": FileFormat(
@@ -99,51 +117,6 @@ FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this or
 LISTS = {form for form, one in FORMATS.items() if one.read_lists}
 
 
-@contextmanager
-def forest_writer(path: str | Path, form: str, *, plf_values: Values = "probabilities") -> Iterator[WriteForest]:
-    """Return a function that writes one forest after the other.
-
-    `path` may end with `/` for one file for each segment (SLF, hypergraph). Toledo's own directories hold all forests
-    together, so they are written at the end.
-    """
-    chosen, numbers = FORMATS[form], count()
-    if form == TOLEDO:
-        forests: list[Forest] = []
-        yield forests.append
-        if not forests:
-            raise InputError("nothing to write: there are no segments", remedy="check the input")
-        save_forest(join(forests), path)
-        return
-    text = chosen.text
-    if text is None:
-        raise InputError(f"{form} is a format of lists, not of forests", remedy="convert forests to lists first")
-    if str(path).endswith("/") and not chosen.line:
-        with atomic_directory(path, MARKER) as directory:
-
-            def write_file(forest: Forest) -> None:
-                number = next(numbers)
-                with atomic_writer(directory / f"{number}.gz") as stream:
-                    stream.write(text(forest, number, plf_values))
-
-            yield write_file
-        return
-    with atomic_writer(path) as stream:
-
-        def write(forest: Forest) -> None:
-            stream.write(text(forest, next(numbers), plf_values))
-
-        yield write
-
-
-@dataclass(frozen=True)
-class SegmentForest:
-    """A segment's forest, and the weights that its file implies: None if the file says nothing about scores."""
-
-    segment: int
-    forest: Forest
-    weights: Mapping[str, float] | None = None
-
-
 def named_format(name: str) -> str:
     """Return the name of a format as it is registered."""
     if name not in FORMATS:
@@ -153,23 +126,106 @@ def named_format(name: str) -> str:
 
 def guess_format(path: str | Path) -> str:
     """Return the format of a file that exists: by its name, or else by its first line."""
+    remedy = f"name the format: {', '.join(FORMATS)}"
     if str(path) == STANDARD_STREAM:
-        raise InputError("the format of standard input is not known", remedy=f"name the format: {', '.join(FORMATS)}")
+        raise InputError("the format of standard input is not known", remedy=remedy)
     if Path(path).is_dir():
-        if (Path(path) / DESCRIPTION).exists():
-            return "toledo"
-        return guess_format(numbered_files(path)[0][1])
-    return _by_name(path) or _by_first_line(path)
+        return TOLEDO if (Path(path) / DESCRIPTION).exists() else guess_format(numbered_files(path)[0][1])
+    form = _by_name(path) or _by_first_line(next(read_lines(path), ""))
+    if form is None:
+        raise InputError("the format is not known", file=path, remedy=remedy)
+    return form
 
 
 def guess_output_format(path: str | Path) -> str:
     """Return the format to write: by the name of the file; a directory if the name has no ending."""
-    found = None if str(path) == STANDARD_STREAM else _by_name(path)
-    if found:
-        return found
-    if str(path) != STANDARD_STREAM and not Path(path).suffix and not str(path).endswith("/"):
-        return "toledo"
+    if str(path) != STANDARD_STREAM:
+        if form := _by_name(path):
+            return form
+        if not Path(path).suffix and not str(path).endswith("/"):
+            return TOLEDO
     raise InputError("the format to write is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
+
+
+def guess_list_format(path: str | Path) -> OutputFormat:
+    """Return the format of hypotheses by the first line, which is not taken from standard input."""
+    line = _first_line_of_input() if str(path) == STANDARD_STREAM else next(read_bytes_lines(path), None)
+    if line is None:
+        raise _empty_file(path)
+    form = _by_first_line(line.decode(errors="replace"))
+    return form if form in ("nbest", "jsonl") else "text"  # type: ignore[return-value]
+
+
+def _by_name(path: str | Path) -> str | None:
+    name = Path(path).name.removesuffix(".gz")
+    return next((form for form, one in FORMATS.items() if re.search(one.name, name)), None)
+
+
+def _by_first_line(line: str) -> str | None:
+    return next((form for form, one in FORMATS.items() if re.match(one.first_line, line)), None)
+
+
+def _first_line_of_input() -> bytes | None:
+    """Return the beginning of standard input without consuming it, since it can be read only once."""
+    stream: BinaryIO = sys.stdin.buffer
+    peek = getattr(stream, "peek", None)
+    if peek is None:  # not a file but a buffer in memory
+        place = stream.tell()
+        line = stream.readline()
+        stream.seek(place)
+    else:
+        line = peek(1 << 12)
+        line = zlib.decompressobj(GZIP_WINDOW).decompress(line) if line.startswith(GZIP_MARK) else line
+    return line.removeprefix(BYTE_ORDER_MARK) if line else None
+
+
+def _empty_file(path: str | Path) -> InputError:
+    return file_error(path, None, "the file is empty", "give at least one hypothesis")
+
+
+def read_outputs(
+    files: Sequence[str | Path], form: OutputFormat | None = None, size: int | None = None
+) -> Iterator[NBestList]:
+    """Read the hypotheses of each segment from 0, joined over all files in their order; `-` is standard input.
+
+    Without a format, the first line of a file says it. Plain text has `size` lines for each segment, by default one:
+    then each file is the output of one system.
+    """
+    if [str(file) for file in files].count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
+    forms = [form or guess_list_format(file) for file in files]
+    if forms == ["text"] and size is None:
+        remedy = 'give `num_samples`, a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}'
+        raise file_error(files[0], None, "one file of plain text: how many lines belong to a segment?", remedy)
+    if size is not None and "text" not in forms:
+        raise InputError(
+            f"a number of lines per segment, but {display_name(files[0])} is no plain text",
+            remedy="leave the number out, or name the format: text",
+        )
+    sources = []
+    for file, own in zip(files, forms, strict=True):
+        lists = read_plain_nbest(file, size or 1) if own == "text" else read_lists(file, own)
+        sources.append(_not_empty(lists, file))
+    rows = enumerate(side_by_side(sources, files))
+    return (NBestList(segment, tuple(entry for some in row for entry in some.entries)) for segment, row in rows)
+
+
+def _not_empty(lists: Iterator[NBestList], file: str | Path) -> Iterator[NBestList]:
+    first = next(lists, None)
+    if first is None:
+        raise _empty_file(file)
+    yield from chain([first], lists)
+
+
+def side_by_side(sources: Sequence[Iterator[Item]], files: Sequence[str | Path]) -> Iterator[tuple[Item, ...]]:
+    """Yield the items of all files for each segment; all must have the same number of segments."""
+    for segment, row in enumerate(zip_longest(*sources)):
+        if None in row:
+            ended = [item is None for item in row]
+            short, long = files[ended.index(True)], files[ended.index(False)]
+            remedy = "segment i of each file must belong together; look for lost or added line ends"
+            raise file_error(short, None, f"{segment} segments, but {display_name(long)} has more", remedy)
+        yield row
 
 
 def read_lists(path: str | Path, form: str) -> Iterator[NBestList]:
@@ -186,12 +242,19 @@ def write_lists(lists: Iterable[NBestList], path: str | Path, form: str) -> None
     write(lists, path)
 
 
+@dataclass(frozen=True)
+class SegmentForest:
+    """A segment's forest, and the weights that its file implies: None if the file has no scores."""
+
+    segment: int
+    forest: Forest
+    weights: Mapping[str, float] | None = None
+
+
 def score_with(found: SegmentForest, weights: Mapping[str, float] | None) -> Scores:
-    """Return scores of edges by the weights given, or else by what the file says, or else by base scores alone."""
+    """Return scores of edges by the given weights, or else by those of the file, or else by base scores alone."""
     chosen = found.weights if weights is None else weights
-    if chosen is None:
-        chosen = dict.fromkeys(found.forest.feature_names, 0.0)
-    return found.forest.scores(chosen)
+    return found.forest.scores(dict.fromkeys(found.forest.feature_names, 0.0) if chosen is None else chosen)
 
 
 def read_forests(
@@ -214,30 +277,8 @@ def read_forests(
             yield SegmentForest(segment, *graph)
 
 
-def write_forests(
-    forests: Iterable[Forest], path: str | Path, form: str, *, plf_values: Values = "probabilities"
-) -> None:
-    """Write forests of segments, not n-best lists. `path` may end with `/` for one file for each segment."""
-    with forest_writer(path, form, plf_values=plf_values) as write:
-        for forest in forests:
-            write(forest)
-
-
-def _by_name(path: str | Path) -> str | None:
-    name = Path(path).name.removesuffix(".gz")
-    return next((form for form, one in FORMATS.items() if re.search(one.name, name)), None)
-
-
-def _by_first_line(path: str | Path) -> str:
-    first = next(iter(read_lines(path)), "")
-    for form, one in FORMATS.items():
-        if re.match(one.first_line, first):
-            return form
-    raise InputError("the format is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
-
-
 def _list_forests(lists: Iterable[NBestList], vocabulary: Vocabulary, model_scores: bool) -> Iterator[SegmentForest]:
-    """Dense features are those of the first list that has hypotheses. Without any, model scores are all there is."""
+    """Yield forests whose dense features are those of the first list that has hypotheses."""
     names: tuple[str, ...] | None = None
     waiting: list[NBestList] = []
     for some in lists:
@@ -251,9 +292,9 @@ def _list_forests(lists: Iterable[NBestList], vocabulary: Vocabulary, model_scor
 
 
 def _list_forest(some: NBestList, names: tuple[str, ...], vocabulary: Vocabulary, model_scores: bool) -> SegmentForest:
+    """Return the forest of a list; without features, only its model scores are left."""
     scored = bool(some.entries) and all(entry.score is not None for entry in some.entries)
-    wanted = model_scores or not (names or any(entry.features for entry in some.entries))
-    use_scores = scored and wanted
+    use_scores = scored and (model_scores or not (names or any(entry.features for entry in some.entries)))
     forest = to_forest(some.entries, names, vocabulary, use_scores=use_scores)
     return SegmentForest(some.segment, forest, {} if use_scores else None)
 
@@ -267,11 +308,11 @@ def _from_directory(
     def numbered() -> Iterator[tuple[int, SegmentForest]]:
         nonlocal names
         for number, file in numbered_files(path):
-            found = list(read(file, vocabulary, names, values))
-            if len(found) != 1:
-                raise InputError(f"{len(found)} graphs", file=file, remedy="a file named by segment holds one graph")
-            names = found[0][0].feature_names
-            yield number, SegmentForest(number, *found[0])
+            graphs = list(read(file, vocabulary, names, values))
+            if len(graphs) != 1:
+                raise InputError(f"{len(graphs)} graphs", file=file, remedy="a file named by segment holds one graph")
+            names = graphs[0][0].feature_names
+            yield number, SegmentForest(number, *graphs[0])
 
     def empty(segment: int) -> SegmentForest:
         builder = ForestBuilder(vocabulary, names or ())
@@ -280,16 +321,44 @@ def _from_directory(
     return fill_gaps(numbered(), empty, path)
 
 
-Item = TypeVar("Item")
+@contextmanager
+def forest_writer(path: str | Path, form: str, *, plf_values: Values = "probabilities") -> Iterator[WriteForest]:
+    """Return a function that writes one forest after the other.
 
-log = logging.getLogger(__name__)
+    `path` may end with `/` for one file for each segment (SLF, hypergraph). A directory of Toledo holds all forests
+    together and is written at the end.
+    """
+    if form == TOLEDO:
+        forests: list[Forest] = []
+        yield forests.append
+        if not forests:
+            raise InputError("nothing to write: there are no segments", remedy="check the input")
+        save_forest(join(forests), path)
+        return
+    text, numbers = FORMATS[form].text, count()
+    if text is None:
+        raise InputError(f"{form} is a format of lists, not of forests", remedy="convert forests to lists first")
+    if str(path).endswith("/") and not FORMATS[form].line:
+        with atomic_directory(path, MARKER) as directory:
 
-DEFAULT_SIZE = 100
+            def write_file(forest: Forest) -> None:
+                number = next(numbers)
+                with atomic_writer(directory / f"{number}.gz") as stream:
+                    stream.write(text(forest, number, plf_values))
+
+            yield write_file
+        return
+    with atomic_writer(path) as stream:
+
+        def write(forest: Forest) -> None:
+            stream.write(text(forest, next(numbers), plf_values))
+
+        yield write
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What to do on the way: keep only so many derivations (or distinct translations), the best by these weights."""
+    """Options of a conversion: how many derivations (or distinct translations) to keep, the best by these weights."""
 
     size: int | None = None
     distinct: bool = False
@@ -300,8 +369,8 @@ class Conversion:
 def convert(source: str | Path, source_format: str, target: str | Path, target_format: str, how: Conversion) -> int:
     """Convert a file, and return the number of segments.
 
-    N-best lists stay what they are on the way to another format for lists, unless weights are to choose anew. A forest
-    becomes a list of its best 100 derivations if no number is given; with a number, it is cut down to that many.
+    N-best lists are copied to another format for lists, unless weights are given to rank them. A forest becomes a list
+    of its best 100 derivations if no number is given; with a number, it is cut down to that many.
     """
     segments = 0
 
@@ -314,19 +383,20 @@ def convert(source: str | Path, source_format: str, target: str | Path, target_f
     if {source_format, target_format} <= LISTS and how.weights is None and not how.distinct:
         lists = read_lists(source, source_format)
         write_lists(counted(NBestList(some.segment, some.entries[: how.size]) for some in lists), target, target_format)
-        return segments
-    forests = read_forests(source, source_format, plf_values=how.plf_values)
-    write_segments(counted(forests), target, target_format, how)
+    else:
+        forests = read_forests(source, source_format, plf_values=how.plf_values)
+        write_segments(counted(forests), target, target_format, how)
     return segments
 
 
 def write_segments(forests: Iterable[SegmentForest], path: str | Path, form: str, how: Conversion) -> None:
-    """Write forests in any format, lists among them."""
+    """Write forests in any format, as lists too. `path` may end with `/` for one file for each segment."""
     if form in LISTS:
         write_lists(_best(forests, how), path, form)
-    else:
-        kept = (found.forest for found in forests) if how.size is None else _cut(forests, how)
-        write_forests(kept, path, form, plf_values=how.plf_values)
+        return
+    with forest_writer(path, form, plf_values=how.plf_values) as write:
+        for found in forests:
+            write(found.forest if how.size is None else _cut(found, how))
 
 
 def _best(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[NBestList]:
@@ -339,10 +409,9 @@ def _best(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[NBestLi
         yield from_forest(found.forest, score_with(found, how.weights), size, found.segment, distinct=how.distinct)
 
 
-def _cut(forests: Iterable[SegmentForest], how: Conversion) -> Iterator[Forest]:
-    """Forests of one node: the best derivations, with their features and what base scores come to."""
-    for found in forests:
-        forest = found.forest
-        derivations = islice(k_best(forest, score_with(found, how.weights), distinct=how.distinct), how.size)
-        entries = [ListEntry(one.words, one.features, one.base) for one in derivations]
-        yield from_nbest(entries, forest.feature_names, forest.vocabulary)
+def _cut(found: SegmentForest, how: Conversion) -> Forest:
+    """Return a forest of one node: the best derivations, with their features and base scores."""
+    forest = found.forest
+    derivations = islice(k_best(forest, score_with(found, how.weights), distinct=how.distinct), how.size)
+    entries = [ListEntry(one.words, one.features, one.base) for one in derivations]
+    return from_nbest(entries, forest.feature_names, forest.vocabulary)

@@ -1,32 +1,34 @@
-"""N-best lists as files give them, and the way to forests and back.
+"""N-best lists as read from files, converted to forests, and made from forests and derivations.
 
-A list has one `Entry` for each hypothesis: a `ListEntry` of `toledo.forest` with what else a file may say.
-The model score of a file is kept apart as `score`: it is what the features came to under the weights of the system
-that wrote the list, so a forest either has the features (to score them anew) or the score (as it is).
-
-Derivations of a phrase-based search as entries of n-best lists: features, score, phrases and word links.
+A list has one `Entry` for each hypothesis: a `ListEntry` of `toledo.forest` with what else a file may contain. The
+model score is kept apart as `score`: it is the score of the features under the weights of the system that wrote the
+list, so a forest has either the features (to be scored with other weights) or the score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.files import display_name
+from toledo.files import display_name, file_error
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import Derivation
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
 from toledo.formats.fields import BASE, dense_names, fill_gaps, without_base
 from toledo.phrases.table import PhraseTable
+from toledo.results import Hypothesis
 from toledo.search.steps import Step, steps_of, word_links
 from toledo.text.vocabulary import Vocabulary
+
+DIGITS = 6  # of scores
 
 
 class PhraseSpan(NamedTuple):
@@ -38,12 +40,26 @@ class PhraseSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry(ListEntry):
-    """A hypothesis of a file; phrases and links (source position, target position) are empty where unknown."""
+    """A hypothesis; phrases and links (source position, target position) are empty where unknown.
+
+    `raw_text` is the text exactly as the file has it, if that can differ from the words with single spaces.
+    """
 
     score: float | None = None
     phrases: tuple[PhraseSpan, ...] = ()
     links: tuple[tuple[int, int], ...] = ()
     logprob: float | None = None
+    raw_text: str | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        """Return the text as given, or else the words with single spaces."""
+        return " ".join(self.words) if self.raw_text is None else self.raw_text
+
+    def hypothesis(self) -> Hypothesis:
+        """Return the hypothesis as functions of the package return it."""
+        links = self.links or None
+        return Hypothesis(self.text, self.score, dict(self.features), self.logprob, alignment=links)
 
 
 @dataclass(frozen=True)
@@ -54,68 +70,37 @@ class NBestList:
     entries: tuple[Entry, ...]
 
 
-class Numbered(NamedTuple):
-    """An entry and where it was found."""
-
-    line: int
-    segment: int
-    entry: Entry
-
-
-def in_lists(entries: Iterable[Numbered], file: str | Path) -> Iterator[NBestList]:
-    """One list for each segment from 0 up; a segment without a line has an empty list. Numbers must not fall."""
+def in_lists(entries: Iterable[tuple[int, int, Entry]], file: str | Path) -> Iterator[NBestList]:
+    """Return a list for each segment from 0, empty for segments without a line, from (line, segment, entry)."""
     return fill_gaps(_runs(entries, file), lambda segment: NBestList(segment, ()), display_name(file))
 
 
-def _runs(entries: Iterable[Numbered], file: str | Path) -> Iterator[tuple[int, NBestList]]:
-    current = -1
-    found: list[Entry] = []
-    for line, segment, entry in entries:
-        if segment != current:
-            if segment < current:
-                raise InputError(
-                    f"segment {segment} follows segment {current}",
-                    file=display_name(file),
-                    line=line,
-                    remedy="sort the lists by segment: sort -s -n -k 1,1",
-                )
-            if found:
-                yield current, NBestList(current, tuple(found))
-            current, found = segment, []
-        found.append(entry)
-    if found:
-        yield current, NBestList(current, tuple(found))
+def _runs(entries: Iterable[tuple[int, int, Entry]], file: str | Path) -> Iterator[tuple[int, NBestList]]:
+    last = -1
+    for segment, run in groupby(entries, key=itemgetter(1)):
+        numbered = list(run)
+        if segment < last:
+            remedy = "sort the lists by segment: sort -s -n -k 1,1"
+            raise file_error(file, numbered[0][0], f"segment {segment} follows segment {last}", remedy)
+        yield segment, NBestList(segment, tuple(entry for _, _, entry in numbered))
+        last = segment
 
 
 def feature_names(lists: Iterable[NBestList]) -> tuple[str, ...]:
-    """The features to keep dense: the union over all lists, unless it is large (see `dense_names`)."""
+    """Return the features to keep dense: the union over all lists, unless it is large (see `dense_names`)."""
     return dense_names(entry.features for some in lists for entry in some.entries)
 
 
 def to_forest(
     entries: Sequence[ListEntry], feature_names: Sequence[str], vocabulary: Vocabulary, *, use_scores: bool = False
 ) -> Forest:
-    """The forest of one list: scored by features, or (`use_scores`) by the model scores of the file.
+    """Return the forest of one list: scored by features, or (`use_scores`) by the model scores of the file.
 
-    Features that are not among `feature_names` are sparse. With scores, all are, so that no weight is asked for.
+    Features that are not among `feature_names` are sparse. With scores, all are, so that no weight is needed.
     """
-    if not use_scores:
-        return from_nbest([_with_base(entry) for entry in entries], feature_names, vocabulary)
-    return from_nbest([_with_score(rank, entry) for rank, entry in enumerate(entries)], (), vocabulary)
-
-
-def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, distinct: bool = False) -> NBestList:
-    """The best derivations of a segment (with `distinct`, translations) with their features and scores."""
-    found = islice(k_best(forest, scores, distinct=distinct), size)
-    return NBestList(segment, tuple(Entry(one.words, _features(one), score=tidy(one.score)) for one in found))
-
-
-def _features(derivation: Derivation) -> dict[str, float]:
-    """Features and, beside them, the base score; where there are no features, the score of the list says it all."""
-    features = {name: tidy(value) for name, value in derivation.features.items()}
-    if derivation.base and (derivation.forest.feature_names or derivation.forest.sparse):
-        features[BASE] = tidy(derivation.base)
-    return features
+    if use_scores:
+        return from_nbest([_with_score(rank, entry) for rank, entry in enumerate(entries)], (), vocabulary)
+    return from_nbest([_with_base(entry) for entry in entries], feature_names, vocabulary)
 
 
 def _with_base(entry: ListEntry) -> ListEntry:
@@ -130,12 +115,19 @@ def _with_score(rank: int, entry: ListEntry) -> ListEntry:
     return ListEntry(entry.words, entry.features, score)
 
 
-def tidy(value: float) -> float:
-    """Features are stored in single precision: what goes beyond is noise of the sum."""
-    return float(np.float32(value))
+def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, distinct: bool = False) -> NBestList:
+    """Return the best derivations of a segment (with `distinct`, translations) with their features and scores.
 
-
-DIGITS = 6
+    The base score is a feature beside the others; if there are no others, the score of the entry is enough.
+    """
+    has_features = bool(forest.feature_names or forest.sparse)
+    entries = []
+    for one in islice(k_best(forest, scores, distinct=distinct), size):
+        features = _single_precision(one.features)
+        if one.base and has_features:
+            features[BASE] = float(np.float32(one.base))
+        entries.append(Entry(one.words, features, score=float(np.float32(one.score))))
+    return NBestList(segment, tuple(entries))
 
 
 def nbest_list(
@@ -147,29 +139,27 @@ def nbest_list(
     distinct: bool = False,
     table: PhraseTable | None = None,
 ) -> NBestList:
-    """The best derivations of a segment (with `distinct`, translations); with a table, also phrases and word links."""
-    found = islice(k_best(forest, forest.scores(weights), distinct=distinct), size)
-    return NBestList(segment, tuple(to_entry(one, weights, table) for one in found))
+    """Return the best derivations of a search (with `distinct`, translations); with a table, also phrases and links."""
+    best = islice(k_best(forest, forest.scores(weights), distinct=distinct), size)
+    return NBestList(segment, tuple(to_entry(one, weights, table) for one in best))
 
 
 def to_entry(derivation: Derivation, weights: Mapping[str, float], table: PhraseTable | None = None) -> Entry:
-    """An entry whose score is that of its features as they stand there."""
-    features = {name: tidy(value) for name, value in derivation.features.items()}
+    """Return an entry whose score is that of its rounded features."""
+    features = _single_precision(derivation.features)
     score = derivation.base + sum(weights.get(name, 0.0) * value for name, value in features.items())
-    if table is None:
-        return Entry(derivation.words, features, score=round(score, DIGITS))
-    steps = steps_of(derivation)
-    return Entry(
-        derivation.words,
-        features,
-        score=round(score, DIGITS),
-        phrases=phrase_spans(steps),
-        links=word_links(table, steps),
-    )
+    steps = [] if table is None else steps_of(derivation)
+    links = () if table is None else word_links(table, steps)
+    return Entry(derivation.words, features, score=round(score, DIGITS), phrases=phrase_spans(steps), links=links)
+
+
+def _single_precision(features: Mapping[str, float]) -> dict[str, float]:
+    """Round features to the precision in which they are stored; further digits are noise of the sum."""
+    return {name: float(np.float32(value)) for name, value in features.items()}
 
 
 def phrase_spans(steps: Sequence[Step]) -> tuple[PhraseSpan, ...]:
-    """Source and target positions of phrases in target order."""
+    """Return source and target positions of phrases in target order."""
     spans, place = [], 0
     for step in steps:
         spans.append(PhraseSpan(range(step.begin, step.end), range(place, place + len(step.words))))

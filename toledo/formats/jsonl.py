@@ -1,19 +1,18 @@
-"""Hypotheses as JSON objects, one on each line: of a hypothesis or of a whole segment. For any system's outputs.
+"""Hypotheses as JSON objects, one on each line, for a hypothesis or for a whole segment.
 
     {"id": 0, "text": "the house", "score": -4.5, "features": {"lm": -1.2}}
     {"id": 0, "hypotheses": [{"text": "the house", "score": -4.5}, {"words": ["a", "house"]}, "a home"]}
 
-`text` is cut at white space; `words` are taken as they are. `score`, `features`, `links` ([[0, 0], …] source and target
-positions) and `phrases` ([[0, 1, 0, 2], …] first and last source position, first and last target position) are
-optional, other keys are ignored, except for `scores` beside `hypotheses`: those are refused. Objects of segments may
-leave out `id`: then they are counted from 0. Empty lines at the end are ignored.
+`text` is split at white space and also kept as it is; `words` are taken as they are. `score`, `features`, `links`
+([[0, 0], …] source and target positions) and `phrases` ([[0, 1, 0, 2], …] first and last source position, first and
+last target position) are optional, other keys are ignored, except for `scores` beside `hypotheses`: those are refused.
+Objects of segments may leave out `id`: then they are counted from 0. Empty lines at the end are ignored.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -21,9 +20,9 @@ from typing import Annotated, Any, NoReturn
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_lines
+from toledo.files import display_name, file_error, read_lines, write_lines
 from toledo.formats.fields import LARGEST, fill_gaps, number_text
-from toledo.formats.hypotheses import Entry, NBestList, Numbered, PhraseSpan, in_lists
+from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, in_lists
 from toledo.text.vocabulary import split_words
 
 Object = dict[str, Any]
@@ -57,6 +56,7 @@ class HypothesisObject(Struct):
             self.features or {},
             score=self.score,
             logprob=self.logprob,
+            raw_text=self.text,
             phrases=tuple(PhraseSpan(range(a, b + 1), range(c, d + 1)) for a, b, c, d in self.phrases or ()),
             links=tuple(self.links or ()),
         )
@@ -84,23 +84,14 @@ def read_jsonl(path: str | Path) -> Iterator[NBestList]:
 
 def write_jsonl(lists: Iterable[NBestList], path: str | Path, *, per_segment: bool = False) -> None:
     """Write one object for each hypothesis, or for each segment, atomically."""
-    with jsonl_writer(path, per_segment=per_segment) as write:
-        for some in lists:
-            write(some)
+    write_lines(path, (line for some in lists for line in jsonl_lines(some, per_segment)))
 
 
-@contextmanager
-def jsonl_writer(path: str | Path, *, per_segment: bool = False) -> Iterator[Callable[[NBestList], None]]:
-    """Return a function that writes one list after the other."""
-    with atomic_writer(path) as stream:
-
-        def write(some: NBestList) -> None:
-            entries = [_to_object(entry) for entry in some.entries]
-            numbered = [{"id": some.segment, **entry} for entry in entries]
-            objects = [{"id": some.segment, "hypotheses": entries}] if per_segment else numbered
-            stream.writelines(json.dumps(item, ensure_ascii=False) + "\n" for item in objects)
-
-        yield write
+def jsonl_lines(some: NBestList, per_segment: bool = False) -> Iterator[str]:
+    """Yield the lines of a list."""
+    entries = [_to_object(entry) for entry in some.entries]
+    objects = [{"hypotheses": entries}] if per_segment else entries
+    return (json.dumps({"id": some.segment, **item}, ensure_ascii=False) for item in objects)
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, LineObject]]:
@@ -110,7 +101,7 @@ def _lines(path: str | Path) -> Iterator[tuple[int, LineObject]]:
             empty = empty or line
             continue
         if empty is not None:
-            raise InputError("empty line", file=display_name(path), line=empty, remedy=EMPTY)
+            raise file_error(path, empty, "empty line", EMPTY)
         yield line, _line(text, path, line)
 
 
@@ -144,18 +135,17 @@ def _segments(lines: Iterable[tuple[int, LineObject]], path: str | Path) -> Iter
         if found.scores is not UNSET:
             message = 'a score belongs to its hypothesis, {"text": "…", "score": …}, not to a list of scores'
             raise _refusal(message, path, line)
-        entries = (
-            Entry(split_words(one)) if isinstance(one, str) else _entry(one, path, line) for one in found.hypotheses
-        )
+        objects = (HypothesisObject(one) if isinstance(one, str) else one for one in found.hypotheses)
+        entries = (_entry(one, path, line) for one in objects)
         yield segment, NBestList(segment, tuple(entries))
         last = segment
 
 
-def _entries(lines: Iterable[tuple[int, LineObject]], path: str | Path) -> Iterator[Numbered]:
+def _entries(lines: Iterable[tuple[int, LineObject]], path: str | Path) -> Iterator[tuple[int, int, Entry]]:
     for line, found in lines:
         if isinstance(found.id, UnsetType):
             raise _refusal("no id, and no list of hypotheses", path, line)
-        yield Numbered(line, found.id, _entry(found, path, line))
+        yield line, found.id, _entry(found, path, line)
 
 
 def _entry(found: HypothesisObject, path: str | Path, line: int) -> Entry:
@@ -166,18 +156,18 @@ def _entry(found: HypothesisObject, path: str | Path, line: int) -> Entry:
 
 
 def _refusal(message: str, path: str | Path, line: int) -> InputError:
-    return InputError(message, file=display_name(path), line=line, remedy=SCHEMA)
+    return file_error(path, line, message, SCHEMA)
 
 
 def _to_object(entry: Entry) -> Object:
-    text = " ".join(entry.words)
-    found: Object = {"text": text} if split_words(text) == list(entry.words) else {"words": list(entry.words)}
+    is_text = split_words(entry.text) == list(entry.words)
+    found: Object = {"text": entry.text} if is_text else {"words": list(entry.words)}
     if entry.score is not None:
-        found["score"] = _tidy(entry.score)
+        found["score"] = float(number_text(entry.score))
     if entry.logprob is not None:
-        found["logprob"] = _tidy(entry.logprob)
+        found["logprob"] = float(number_text(entry.logprob))
     if entry.features:
-        found["features"] = {name: _tidy(value) for name, value in entry.features.items()}
+        found["features"] = {name: float(number_text(value)) for name, value in entry.features.items()}
     if entry.phrases:
         found["phrases"] = [
             [source.start, source.stop - 1, target.start, target.stop - 1] for source, target in entry.phrases
@@ -185,10 +175,6 @@ def _to_object(entry: Entry) -> Object:
     if entry.links:
         found["links"] = [list(link) for link in entry.links]
     return found
-
-
-def _tidy(value: float) -> float:
-    return float(number_text(value))
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Object:

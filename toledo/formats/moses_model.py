@@ -1,28 +1,304 @@
-"""A whole Moses model in and out: phrase table, reordering table, language models, moses.ini."""
+"""A whole Moses model in and out: moses.ini (the format since 2013), phrase table, reordering table, language models.
+
+A moses.ini has sections of lines: feature declarations `Kind key=value …`, weights `Name= number …`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from toledo.errors import InputError
-from toledo.files import atomic_directory
-from toledo.formats.moses_ini import LanguageModelFile, MosesConfiguration, read_moses_ini, write_moses_ini
+from toledo.files import atomic_directory, file_error, read_lines, write_lines
 from toledo.formats.moses_table import (
+    column_names,
     read_phrase_table,
     read_reordering_table,
     write_phrase_table,
     write_reordering_table,
 )
 from toledo.language_model.arpa import read_arpa, write_arpa
-from toledo.language_model.model import LanguageModel
-from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
-from toledo.phrases.table import PhraseTable
+from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names, lm_feature
+from toledo.phrases.table import REORDERING_FEATURES, SCORE_FEATURES
 from toledo.progress import Progress, silent
-from toledo.text.vocabulary import Vocabulary
+from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.weights import Weights
 
+log = logging.getLogger(__name__)
+
+Section = list[tuple[int, str]]  # lines with their numbers
+
 PHRASE_TABLE, REORDERING_TABLE, INI = "phrase-table.gz", "reordering-table.gz", "moses.ini"
+SECTIONS = {"input-factors", "mapping", "distortion-limit", "feature", "weight"}
+OLD_SECTIONS = {"ttable-file", "lmodel-file", "distortion-file", "generation-file", "global-lexical-file"}
+ONE_WEIGHT = {
+    "UnknownWordPenalty": "oov",
+    "WordPenalty": "word.penalty",
+    "PhrasePenalty": "phrase.penalty",
+    "Distortion": "distortion",
+}
+LANGUAGE_MODELS = {"KENLM", "SRILM", "IRSTLM"}
+PHRASE_TABLES = {"PhraseDictionaryMemory", "PhraseDictionaryBinary", "PhraseDictionaryCompact", "ProbingPT"}
+REORDERING = "LexicalReordering"
+REORDERING_TYPES = ("wbe-msd-bidirectional-fe", "phrase-msd-bidirectional-fe")
+UNLIMITED = -1
+DEFAULT_TABLE_LIMIT = 20
+
+
+@dataclass(frozen=True)
+class LanguageModelFile:
+    """A language model that the configuration names."""
+
+    path: Path
+    order: int | None = None
+
+
+@dataclass(frozen=True)
+class MosesConfiguration:
+    """The content of a moses.ini. Paths are as written there; a distortion limit of None is no limit.
+
+    `table_features` are the columns of the phrase table. `table_limit` is the number of options for a source phrase,
+    0 for all. `reordering_default` are probabilities for phrase pairs that the reordering table lacks.
+    """
+
+    weights: Mapping[str, float]
+    phrase_table: Path | None = None
+    table_features: tuple[str, ...] = SCORE_FEATURES
+    table_limit: int = DEFAULT_TABLE_LIMIT
+    language_models: tuple[LanguageModelFile, ...] = ()
+    reordering_table: Path | None = None
+    reordering_default: tuple[float, ...] | None = None
+    distortion_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One declaration in the section [feature]."""
+
+    file: str | Path
+    line: int
+    kind: str
+    name: str
+    arguments: Mapping[str, str]
+
+    @property
+    def path(self) -> Path:
+        """Return the file of the feature."""
+        if "path" not in self.arguments:
+            raise self.error(f"{self.name} has no path", "write path=FILE")
+        return Path(self.arguments["path"])
+
+    def number(self, key: str) -> int | None:
+        """Return a whole number from 0, if there is one."""
+        text = self.arguments.get(key)
+        if text is None:
+            return None
+        if not (text.isascii() and text.isdigit()):
+            raise self.error(f"{key}={text} is not a whole number", f"write {key}= and a number")
+        return int(text)
+
+    def error(self, message: str, remedy: str) -> InputError:
+        """Return an error in this declaration."""
+        return file_error(self.file, self.line, message, remedy)
+
+
+def read_moses_ini(path: str | Path) -> MosesConfiguration:
+    """Read a configuration; a feature that Toledo does not have is an error that names it."""
+    sections = _read_sections(path)
+    _refuse_factors(path, sections)
+    given = _read_weights(path, sections.get("weight", []))
+    fields: dict[str, Any] = {"distortion_limit": _distortion_limit(path, sections.get("distortion-limit", []))}
+    weights: dict[str, float] = {}
+    for feature in _read_features(path, sections["feature"]):
+        names = _add_feature(feature, fields)
+        default = (1.0,) if feature.kind == "UnknownWordPenalty" else None  # as in Moses
+        values = given.pop(feature.name, default)
+        if any(name in weights for name in names):
+            remedy = "Toledo has one of each; only language models may be several"
+            raise feature.error(f"a second feature {feature.kind}", remedy)
+        if values is None:
+            raise feature.error(f"no weights for {feature.name}", f"write in [weight]: {feature.name}= ...")
+        if len(values) != len(names):
+            message = f"{len(values)} weights for {feature.name}, which has {len(names)} scores"
+            raise feature.error(message, "correct [weight]")
+        weights.update(zip(names, values, strict=True))
+    if given:
+        message = f"weights for features that are not declared: {', '.join(given)}"
+        raise file_error(path, None, message, "declare them in [feature] or remove their weights")
+    return MosesConfiguration(weights, **fields)
+
+
+def _read_sections(path: str | Path) -> dict[str, Section]:
+    """Read the lines of each section without comments and empty lines; log the names of unused sections."""
+    sections: dict[str, Section] = {}
+    lines: Section | None = None
+    for number, line in enumerate(read_lines(path), start=1):
+        text = " ".join(split_words(line.split("#", 1)[0]))
+        if text.startswith("[") and text.endswith("]"):
+            name = text[1:-1]
+            if name in OLD_SECTIONS or name.startswith("weight-"):
+                remedy = "convert the file with Moses' scripts/training/convert-moses-ini-to-v2.perl"
+                raise file_error(path, number, f"[{name}] is a section of the old format (before 2013)", remedy)
+            lines = sections.setdefault(name, [])
+        elif text and lines is None:
+            raise file_error(path, number, f"{text!r} stands before the first [section]", "give a moses.ini")
+        elif text and lines is not None:
+            lines.append((number, text))
+    if not sections.get("feature"):
+        raise file_error(path, None, "has no section [feature]", "give a moses.ini")
+    if ignored := sorted(set(sections) - SECTIONS):
+        log.info("%s: settings that are not used: %s", path, ", ".join(ignored))
+    return sections
+
+
+def _refuse_factors(path: str | Path, sections: Mapping[str, Section]) -> None:
+    for name, allowed in (("input-factors", ("0",)), ("mapping", ("0 T 0", "T 0"))):
+        lines = sections.get(name, [])
+        for number, text in lines:
+            if text not in allowed or len(lines) > 1:
+                message = f"[{name}] {text}: Toledo has no factored models and one decoding path"
+                raise file_error(path, number, message, f"use a model with [{name}] {allowed[0]}")
+
+
+def _distortion_limit(path: str | Path, lines: Section) -> int | None:
+    if not lines:
+        return None
+    number, text = lines[-1]
+    try:
+        limit = int(text)
+    except ValueError:
+        message = f"the distortion limit {text!r} is not a whole number"
+        raise file_error(path, number, message, "write 6") from None
+    return None if limit < 0 else limit
+
+
+def _read_features(path: str | Path, lines: Section) -> Iterator[Feature]:
+    """Yield feature declarations; one without a name is called after its kind, with a number from 0."""
+    unnamed: Counter[str] = Counter()
+    for line, text in lines:
+        kind, *parts = text.split()
+        if malformed := [part for part in parts if "=" not in part]:
+            message = f"{malformed[0]!r} is not of the form key=value"
+            raise file_error(path, line, message, "write: Kind key=value ...")
+        arguments = dict(part.split("=", 1) for part in parts)
+        yield Feature(path, line, kind, arguments.get("name", f"{kind}{unnamed[kind]}"), arguments)
+        unnamed[kind] += 1
+
+
+def _read_weights(path: str | Path, lines: Section) -> dict[str, tuple[float, ...]]:
+    """Return the weights of each feature by its name in Moses."""
+    weights: dict[str, tuple[float, ...]] = {}
+    for line, text in lines:
+        name, _, rest = text.partition("=")
+        name, values = name.strip(), _finite_numbers(rest.split())
+        if not name or not values or name in weights:
+            what = "has weights already" if name in weights else "is not of the form Name= number ..."
+            raise file_error(path, line, f"{text!r} {what}", "write, for example: LM0= 0.5")
+        weights[name] = values
+    return weights
+
+
+def _finite_numbers(texts: Iterable[str]) -> tuple[float, ...]:
+    """Return the numbers, or none if one of the texts is not a finite number."""
+    try:
+        values = tuple(map(float, texts))
+    except ValueError:
+        return ()
+    return values if all(map(math.isfinite, values)) else ()
+
+
+def _add_feature(feature: Feature, fields: dict[str, Any]) -> tuple[str, ...]:
+    """Set the fields of a configuration for a feature, and return Toledo's names of its weights."""
+    if feature.kind in ONE_WEIGHT:
+        return (ONE_WEIGHT[feature.kind],)
+    if feature.kind in LANGUAGE_MODELS:
+        others = fields.get("language_models", ())
+        fields["language_models"] = (*others, LanguageModelFile(feature.path, feature.number("order")))
+        return (lm_feature(len(others)),)
+    if feature.kind in PHRASE_TABLES:
+        columns, limit = feature.number("num-features"), feature.number("table-limit")
+        if columns is not None and columns < len(SCORE_FEATURES):
+            raise feature.error(f"a phrase table with {columns} scores", f"use one with {', '.join(SCORE_FEATURES)}")
+        names = SCORE_FEATURES if columns is None else column_names(columns)
+        fields |= {"phrase_table": feature.path, "table_features": names}
+        fields["table_limit"] = DEFAULT_TABLE_LIMIT if limit is None else limit
+        return names
+    if feature.kind == REORDERING:
+        fields |= {"reordering_table": feature.path, "reordering_default": _reordering_default(feature)}
+        return REORDERING_FEATURES
+    raise feature.error(f"Toledo has no feature {feature.kind}", "tune and decode without it")
+
+
+def _reordering_default(feature: Feature) -> tuple[float, ...] | None:
+    """Check the type of a reordering model, and return its probabilities for unknown pairs."""
+    kind, default = feature.arguments.get("type", "None"), feature.arguments.get("default-scores")
+    if kind.removesuffix("-allff") not in REORDERING_TYPES:
+        raise feature.error(f"a reordering model of type {kind}", f"Toledo reads {' and '.join(REORDERING_TYPES)}")
+    if default is None:
+        return None
+    values, size = _finite_numbers(default.split(",")), len(REORDERING_FEATURES)
+    if len(values) != size:
+        raise feature.error(f"default-scores={default} is not a list of {size} numbers", "separate them by commas")
+    return values
+
+
+def write_moses_ini(path: str | Path, configuration: MosesConfiguration) -> None:
+    """Write a configuration for Moses."""
+    weights, declared = configuration.weights, list(_declarations(configuration))
+    known = [name for _, _, names in declared for name in names]
+    unknown, missing = sorted(set(weights) - set(known)), sorted(set(known) - set(weights))
+    if unknown or missing:
+        what = f"Moses has no feature {unknown[0]}" if unknown else f"no weight for {missing[0]}"
+        raise InputError(what, remedy="give weights for exactly the features of the model")
+    limit = UNLIMITED if configuration.distortion_limit is None else configuration.distortion_limit
+    sections = {
+        "input-factors": ["0"],
+        "mapping": ["0 T 0"],
+        "distortion-limit": [str(limit)],
+        "feature": [line for line, _, _ in declared],
+        "weight": [
+            f"{moses}= {' '.join(repr(float(weights[name])) for name in names)}" for _, moses, names in declared
+        ],
+    }
+    write_lines(path, (line for name, lines in sections.items() for line in (f"[{name}]", *lines, "")))
+
+
+def _declarations(configuration: MosesConfiguration) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the declaration of each feature, Moses' name of it, and Toledo's names of its weights."""
+    for kind, name in ONE_WEIGHT.items():
+        if name in configuration.weights:
+            yield kind, f"{kind}0", (name,)
+    for number, model in enumerate(configuration.language_models):
+        order = "" if model.order is None else f" order={model.order}"
+        line = f"KENLM name=LM{number} factor=0 path={_plain(model.path)}{order}"
+        yield line, f"LM{number}", (lm_feature(number),)
+    if configuration.phrase_table is not None:
+        line = (
+            f"PhraseDictionaryMemory name=TranslationModel0 num-features={len(configuration.table_features)} "
+            f"path={_plain(configuration.phrase_table)} input-factor=0 output-factor=0 "
+            f"table-limit={configuration.table_limit}"
+        )
+        yield line, "TranslationModel0", configuration.table_features
+    if configuration.reordering_table is not None:
+        default = configuration.reordering_default
+        default_scores = "" if default is None else f" default-scores={','.join(f'{score:.9g}' for score in default)}"
+        line = (
+            f"LexicalReordering name=LexicalReordering0 num-features={len(REORDERING_FEATURES)} "
+            f"type={REORDERING_TYPES[0]}-allff input-factor=0 output-factor=0 "
+            f"path={_plain(configuration.reordering_table)}{default_scores}"
+        )
+        yield line, "LexicalReordering0", REORDERING_FEATURES
+
+
+def _plain(path: Path) -> Path:
+    if any(character.isspace() or character == "#" for character in str(path)):
+        raise InputError(f"Moses cannot read the path {str(path)!r}", remedy="use a path without spaces and #")
+    return path
 
 
 def import_model(
@@ -32,85 +308,65 @@ def import_model(
     moses_ini: str | Path | None = None,
     progress: Progress = silent,
 ) -> PhraseModel:
-    """A model from Moses' files.
+    """Return a model from Moses' files.
 
-    What a moses.ini names is read from where it says (relative to the file itself), unless other files are given here;
-    its weights and limits are taken over. Without one, weights are Moses' defaults.
+    The files that a moses.ini names are read, relative to the file itself, unless other files are given here; its
+    weights and limits are taken over. Without one, weights are Moses' defaults.
     """
     configuration = read_moses_ini(moses_ini) if moses_ini else MosesConfiguration({})
     base = Path(moses_ini).parent if moses_ini else Path()
-    table_path = phrase_table or _beside(base, configuration.phrase_table)
+    table_path = phrase_table or _named_file("phrase table", base, configuration.phrase_table)
     if table_path is None:
         raise InputError("no phrase table to import", remedy="give a phrase table, or a moses.ini that names one")
-    lm_paths = list(language_models) or [base / model.path for model in configuration.language_models]
-    reordering_path = reordering_table or _beside(base, configuration.reordering_table)
-    if moses_ini:
-        _require_files("phrase table", [] if phrase_table else [table_path])
-        _require_files("language model", [] if language_models else lm_paths)
-        _require_files("reordering table", [reordering_path] if reordering_path and not reordering_table else [])
+    lm_paths = list(language_models) or [
+        path for model in configuration.language_models if (path := _named_file("language model", base, model.path))
+    ]
+    reordering_path = reordering_table or _named_file("reordering table", base, configuration.reordering_table)
     source, target = Vocabulary(), Vocabulary()
-    names = configuration.table_features if moses_ini else None
-    table = read_phrase_table(table_path, source, target, names, progress)
+    columns = configuration.table_features if moses_ini else None
+    table = read_phrase_table(table_path, source, target, columns, progress)
     if reordering_path is not None:
         table = read_reordering_table(reordering_path, table, configuration.reordering_default, progress)
     models = tuple(read_arpa(path, target, progress) for path in lm_paths)
-    return PhraseModel(
-        table=table,
-        language_models=models,
-        weights=_weights(configuration, table, models),
-        settings=SearchSettings(configuration.distortion_limit, configuration.table_limit)
-        if moses_ini
-        else SearchSettings(),
-        training={"imported": "moses"},
-    )
+    names = feature_names(table, len(models))
+    weights, settings = default_weights(names), SearchSettings()
+    if configuration.weights:  # a feature that the configuration lacks is not part of that model: it weighs nothing
+        weights = Weights({name: configuration.weights.get(name, 0.0) for name in names}, weights.frozen)
+    if moses_ini:
+        settings = SearchSettings(configuration.distortion_limit, configuration.table_limit)
+    return PhraseModel(table, models, weights, settings, training={"imported": "moses"})
+
+
+def _named_file(kind: str, base: Path, name: Path | None) -> Path | None:
+    """Return a file that a moses.ini names; it is checked before any work, since such files are often elsewhere."""
+    if name is None:
+        return None
+    if not (base / name).exists():
+        what = " (an ARPA file; Moses' binary ones cannot be read)" if kind == "language model" else ""
+        remedy = f"give another {kind}{what}"
+        raise InputError("no such file, but the moses.ini names it", file=base / name, remedy=remedy)
+    return base / name
 
 
 def export_model(model: PhraseModel, directory: str | Path, progress: Progress = silent) -> None:
-    """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and what else the model has."""
+    """Write a directory that Moses can run: phrase-table.gz, lm.N.arpa.gz, moses.ini, and a reordering table."""
+    reordered = model.table.reordering is not None
     with atomic_directory(directory, INI) as folder:
         write_phrase_table(folder / PHRASE_TABLE, model.table, progress)
-        if model.table.reordering is not None:
+        if reordered:
             write_reordering_table(folder / REORDERING_TABLE, model.table, progress)
         files = []
         for number, language_model in enumerate(model.language_models):
             name = f"lm.{number}.arpa.gz"
             write_arpa(folder / name, language_model, model.target_vocabulary, progress)
             files.append(LanguageModelFile(Path(name), language_model.order))
-        write_moses_ini(folder / INI, moses_configuration(model, Path(PHRASE_TABLE), files, Path(REORDERING_TABLE)))
-
-
-def moses_configuration(
-    model: PhraseModel, phrase_table: Path, language_models: Sequence[LanguageModelFile], reordering_table: Path
-) -> MosesConfiguration:
-    """The configuration of a model whose files lie there."""
-    return MosesConfiguration(
-        weights=dict(zip(model.feature_names, model.weights.array(model.feature_names).tolist(), strict=True)),
-        phrase_table=phrase_table,
-        table_features=model.table.feature_names,
-        table_limit=model.settings.table_limit,
-        language_models=tuple(language_models),
-        reordering_table=None if model.table.reordering is None else reordering_table,
-        distortion_limit=model.settings.distortion_limit,
-    )
-
-
-def _beside(base: Path, path: Path | None) -> Path | None:
-    return None if path is None else base / path
-
-
-def _require_files(kind: str, paths: Sequence[str | Path]) -> None:
-    """Require the files that a moses.ini names, before any work is done: on most machines they are elsewhere."""
-    for path in paths:
-        if not Path(path).exists():
-            what = " (an ARPA file; Moses' binary ones cannot be read)" if kind == "language model" else ""
-            raise InputError("no such file, but the moses.ini names it", file=path, remedy=f"give another {kind}{what}")
-
-
-def _weights(configuration: MosesConfiguration, table: PhraseTable, models: Sequence[LanguageModel]) -> Weights:
-    """Those of the configuration, Moses' defaults for features that it does not have."""
-    names = feature_names(table, len(models))
-    defaults = default_weights(names)
-    if not configuration.weights:
-        return defaults
-    # A feature that the configuration lacks is not part of that model: it weighs nothing.
-    return Weights({name: configuration.weights.get(name, 0.0) for name in names}, defaults.frozen)
+        configuration = MosesConfiguration(
+            weights=dict(zip(model.feature_names, model.weights.array(model.feature_names).tolist(), strict=True)),
+            phrase_table=Path(PHRASE_TABLE),
+            table_features=model.table.feature_names,
+            table_limit=model.settings.table_limit,
+            language_models=tuple(files),
+            reordering_table=Path(REORDERING_TABLE) if reordered else None,
+            distortion_limit=model.settings.distortion_limit,
+        )
+        write_moses_ini(folder / INI, configuration)

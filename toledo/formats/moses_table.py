@@ -2,11 +2,10 @@
 
 The scores are p(f|e) lex(f|e) p(e|f) lex(e|f), the counts those of the target phrase, the source phrase and the pair.
 
-Lines of Moses' tables, block by block: words, probabilities and links as arrays, errors with line numbers.
+Text reordering tables (wbe-msd-bidirectional-fe), in and out: `source ||| target ||| six probabilities`: monotone,
+swap, discontinuous with respect to the previous phrase, then to the following one (Koehn et al. 2005).
 
-Moses' text reordering tables (wbe-msd-bidirectional-fe), in and out: `source ||| target ||| six probabilities`.
-
-Monotone, swap, discontinuous with respect to the previous phrase, then to the following one (Koehn et al. 2005).
+Lines are read block by block: words, probabilities and links as arrays, errors with line numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from toledo.compiled.hashing import slots_for
 from toledo.compiled.kernels import kernel
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
-from toledo.files import display_name, read_blocks
+from toledo.files import file_error, read_blocks
 from toledo.formats.moses_writing import probability_texts, write_pairs
 from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
@@ -43,7 +42,13 @@ from toledo.text.byte_fields import (
 )
 from toledo.text.vocabulary import END, RESERVED, Vocabulary
 
+log = logging.getLogger(__name__)
+
 SOURCE, TARGET, SCORES, ALIGNMENT, COUNTS, SPARSE = range(6)
+LEAST_FIELDS, MOST_FIELDS = 3, 7  # of a line of a phrase table
+COUNT_COLUMNS = 3
+FIELDS = 3  # of a line of a reordering table
+COLUMNS = len(REORDERING_FEATURES)
 LARGEST = 1e38  # what single precision holds
 LAYOUT = "write: source ||| target ||| scores"
 
@@ -86,9 +91,8 @@ class LineBlock:
         wrong = np.flatnonzero(np.diff(tokens.offsets) != columns)
         if wrong.size:
             found = int(tokens.offsets[wrong[0] + 1] - tokens.offsets[wrong[0]])
-            raise self.error(
-                int(wrong[0]), f"{found} scores instead of {columns}", "give the same scores in every line"
-            )
+            message = f"{found} scores instead of {columns}"
+            raise self.error(int(wrong[0]), message, "give the same scores in every line")
         values = self.numbers(tokens)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(values), LOWEST_SCORE)
@@ -112,20 +116,18 @@ class LineBlock:
         links, counts = parse_links(self.data, tokens), np.diff(tokens.offsets)
         malformed = np.flatnonzero(links[:, 0] == NONE)
         if malformed.size:
-            raise self.token_error(
-                tokens, int(malformed[0]), "is not a link", "write links as source-target positions from 0: 0-0 1-2"
-            )
+            remedy = "write links as source-target positions from 0: 0-0 1-2"
+            raise self.token_error(tokens, int(malformed[0]), "is not a link", remedy)
         lengths = np.repeat(np.stack((source, target), axis=1), counts, axis=0)
         outside = np.flatnonzero((links >= lengths).any(axis=1))
         if outside.size:
-            raise self.token_error(
-                tokens, int(outside[0]), "links a word outside the phrases", "positions count from 0, source first"
-            )
+            remedy = "positions count from 0, source first"
+            raise self.token_error(tokens, int(outside[0]), "links a word outside the phrases", remedy)
         return links.astype(np.uint8), counts
 
     def error(self, line: int, message: str, remedy: str) -> InputError:
         """An error in a line of this block, counted from 0."""
-        return InputError(message, file=display_name(self.path), line=self.before + line + 1, remedy=remedy)
+        return file_error(self.path, self.before + line + 1, message, remedy)
 
     def token_error(self, tokens: Tokens, token: int, message: str, remedy: str) -> InputError:
         """An error that quotes a token."""
@@ -166,12 +168,6 @@ def _check_fields(block: LineBlock, least: int, most: int) -> None:
     if wrong.size:
         found, expected = int(block.fields.per_line[wrong[0]]), f"{least}" if least == most else f"{least} to {most}"
         raise block.error(int(wrong[0]), f"{found} fields instead of {expected}", LAYOUT)
-
-
-log = logging.getLogger(__name__)
-
-LEAST_FIELDS, MOST_FIELDS = 3, 7
-COUNT_COLUMNS = 3
 
 
 def read_phrase_table(
@@ -235,7 +231,7 @@ class _Lines:
     def table(self, path: str | Path) -> PhraseTable:
         """Sort the pairs and put everything together; what was collected is let go on the way."""
         if self.feature_names is None:
-            raise InputError("has no phrase pairs", file=display_name(path), remedy="give a phrase table in text form")
+            raise file_error(path, None, "has no phrase pairs", "give a phrase table in text form")
         if self.with_sparse_features:
             log.warning("%s: sparse features in %d lines are left out", path, self.with_sparse_features)
         targets, target = self.tries.pop().phrases(_joined(self.ends[TARGET]))
@@ -284,12 +280,8 @@ def _refuse_duplicates(
     repeated = np.flatnonzero(same)
     if repeated.size:
         earlier, later = (int(line) + 1 for line in order[repeated[0] : repeated[0] + 2])
-        raise InputError(
-            f"the phrase pair of line {earlier} comes again",
-            file=display_name(path),
-            line=later,
-            remedy="keep one line for each pair, for example: awk -F ' [|][|][|] ' '!seen[$1 FS $2]++'",
-        )
+        remedy = "keep one line for each pair, for example: awk -F ' [|][|][|] ' '!seen[$1 FS $2]++'"
+        raise file_error(path, later, f"the phrase pair of line {earlier} comes again", remedy)
 
 
 def _marginal_counts(
@@ -335,23 +327,14 @@ def _gather_links(
 def _tails(table: PhraseTable, chosen: NDArray[np.int32]) -> Iterator[str]:
     """Scores, alignment and counts of some pairs; unknown counts are left out."""
     pairs = table.pairs
-    counts = np.stack(
-        (
-            table.target_counts[pairs.target[chosen]],
-            table.source_counts[pairs.source[chosen]],
-            pairs.joint_counts[chosen],
-        )
-    )
+    targets, sources = table.target_counts[pairs.target[chosen]], table.source_counts[pairs.source[chosen]]
+    counts = np.stack((targets, sources, pairs.joint_counts[chosen]))
     links = zip(pairs.link_offsets[chosen].tolist(), pairs.link_offsets[chosen + 1].tolist(), strict=True)
     rows = zip(probability_texts(table.scores[chosen]), links, counts.T.tolist(), strict=True)
     for scores, (begin, end), (target, source, joint) in rows:
         alignment = " ".join([f"{first}-{second}" for first, second in pairs.links[begin:end].tolist()])
         given = f"{target:.9g} {source:.9g} {joint:.9g}" if joint else f"{target:.9g} {source:.9g}" if source else ""
         yield f"{scores} ||| {alignment} ||| {given} ||| |||"
-
-
-FIELDS = 3
-COLUMNS = len(REORDERING_FEATURES)
 
 
 def read_reordering_table(
@@ -417,8 +400,6 @@ def _logarithms(default: Sequence[float]) -> NDArray[np.float32]:
 def _missing_pair(path: str | Path, table: PhraseTable, missing: NDArray[np.bool_]) -> InputError:
     pair = table[int(np.argmax(missing))]
     text = " ||| ".join((" ".join(pair.source), " ".join(pair.target)))
-    return InputError(
-        f"no line for {np.count_nonzero(missing)} of {len(table)} phrase pairs, among them: {text}",
-        file=display_name(path),
-        remedy="use the reordering table that was made with the phrase table, or give default probabilities",
-    )
+    message = f"no line for {np.count_nonzero(missing)} of {len(table)} phrase pairs, among them: {text}"
+    remedy = "use the reordering table that was made with the phrase table, or give default probabilities"
+    return file_error(path, None, message, remedy)

@@ -7,10 +7,8 @@
 A label with several values stands for several features, TM0_1, TM0_2 …, which is also what Moses calls them in its
 hypergraphs. All fields after the second may be missing; a lone third field with one bare number is the score.
 
-Which source words a hypothesis translates: phrases and word links, as n-best lists write them.
-
-`|0-1|` after each phrase of the text (-report-segmentation), `0-1=0-2` for each phrase in a field of its own, and `0-0`
-for each pair of linked words in another.
+The source words of a hypothesis are written in three ways: `|0-1|` after each phrase of the text
+(-report-segmentation), `0-1=0-2` for each phrase in a field, and `0-0` for each pair of linked words in another.
 """
 
 from __future__ import annotations
@@ -18,22 +16,32 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_bytes_lines
+from toledo.files import display_name, file_error, read_bytes_lines, write_lines
 from toledo.forest.constructors import FeatureValues
 from toledo.formats.fields import LARGEST, number_text, parse_number, words_text
-from toledo.formats.hypotheses import Entry, NBestList, Numbered, PhraseSpan, in_lists
+from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan, in_lists
+
+log = logging.getLogger(__name__)
 
 Links = tuple[tuple[int, int], ...]
 Phrases = tuple[PhraseSpan, ...]
+Style = Literal["moses", "cdec"]
 
+SEPARATOR = b" ||| "
+UNLABELED = b"feature"
+LABEL_ENDS = b"=:"
+EQUALS = ord("=")
+LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
+
+BARS = re.compile(r"\|\|\|")
+FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
 MARK = re.compile(r"\|(\d+)-(\d+)\|", re.ASCII)
 NOT_MARKED = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|(\s|$)")
+NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
 LINKS = re.compile(rb"\s*(\d+-\d+\s*)*")
 PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
 
@@ -102,21 +110,6 @@ def _positions_text(positions: range) -> str:
     return f"{positions[0]}-{positions[-1]}"
 
 
-log = logging.getLogger(__name__)
-
-Style = Literal["moses", "cdec"]
-
-SEPARATOR = b" ||| "
-UNLABELLED = b"feature"
-LABEL_ENDS = b"=:"
-EQUALS = ord("=")
-LAYOUT = "write: segment ||| words ||| Name= value … ||| score"
-
-BARS = re.compile(r"\|\|\|")
-NOT_TEXT = re.compile(r"\|\|\||(^|\s)\|\d+-\d+\|$")  # the latter would be a mark of segmentation
-FIRST_OF_SEVERAL = re.compile(r"(.+)_1")
-
-
 def read_nbest(path: str | Path) -> Iterator[NBestList]:
     """The lists of a file, one segment at a time, from segment 0 up; `-` is standard input, `.gz` is unpacked."""
     return in_lists(_entries(path), path)
@@ -128,46 +121,37 @@ def read_plain_nbest(path: str | Path, size: int) -> Iterator[NBestList]:
     segments = count()
     line = 0
     for line, text in enumerate(read_bytes_lines(path), start=1):  # noqa: B007 (for the error below)
-        entries.append(Entry(_words(text)))
+        entries.append(Entry(_words(text), raw_text=text.decode()))
         if len(entries) == size:
             yield NBestList(next(segments), tuple(entries))
             entries = []
     if entries:
-        raise InputError(
-            f"has {line} lines, which is not a multiple of {size}",
-            file=display_name(path),
-            remedy="check the number of hypotheses per segment",
-        )
+        message = f"has {line} lines, which is not a multiple of {size}"
+        raise file_error(path, None, message, "check the number of hypotheses per segment")
 
 
 def write_nbest(lists: Iterable[NBestList], path: str | Path, style: Style = "moses") -> None:
     """Write lists atomically; fields after the text only as far as something is known."""
-    with nbest_writer(path, style) as write:
-        for some in lists:
-            write(some)
+    lines = nbest_lines(style)
+    write_lines(path, (line for some in lists for line in lines(some)))
 
 
-@contextmanager
-def nbest_writer(
-    path: str | Path, style: Style = "moses", *, marked: bool = False
-) -> Iterator[Callable[[NBestList], None]]:
-    """Takes one list after the other; with `marked`, phrases stand in the text (|i-j|), not in a field of their own."""
+def nbest_lines(style: Style = "moses", *, marked: bool = False) -> Callable[[NBestList], Iterator[str]]:
+    """Return a function for the lines of one list after the other.
+
+    With `marked`, phrases are in the text (|i-j|), not in a separate field.
+    """
     features_text = _MosesText() if style == "moses" else _cdec_text
-    with atomic_writer(path) as stream:
-
-        def write(some: NBestList) -> None:
-            stream.writelines(_line(some.segment, entry, features_text, marked) + "\n" for entry in some.entries)
-
-        yield write
+    return lambda some: (_line(some.segment, entry, features_text, marked) for entry in some.entries)
 
 
-def _entries(path: str | Path) -> Iterator[Numbered]:
+def _entries(path: str | Path) -> Iterator[tuple[int, int, Entry]]:
     parser = _Parser(display_name(path))
     for line, content in enumerate(read_bytes_lines(path), start=1):
         try:
-            yield Numbered(line, *parser.parse(content, line))
+            yield line, *parser.parse(content, line)
         except ValueError as error:
-            raise InputError(str(error), file=display_name(path), line=line, remedy=LAYOUT) from None
+            raise file_error(path, line, str(error), LAYOUT) from None
 
 
 class _Parser:
@@ -209,7 +193,7 @@ class _Parser:
 
     def features(self, field: bytes) -> dict[str, float]:
         features: dict[str, float] = {}
-        label, values, open_label = UNLABELLED, list[float](), False
+        label, values, open_label = UNLABELED, list[float](), False
         tokens = field.split()
         try:
             for token in tokens:

@@ -2,12 +2,10 @@
 
     ((('the', 0.9, 1), ('a', 0.1, 1),), (('house', 1.0, 1),),)
 
-A tuple for each state but the last: its arcs, each a word, numbers, and how many states further it leads. It looks
-like a Python literal, but is never evaluated: what is not exactly this is refused with its column. Moses takes the
+A tuple for each state but the last: its arcs, each a word, numbers, and how many states further it leads. It looks like
+a Python literal but is never evaluated: a strict parser refuses anything else and names the column. Moses takes the
 numbers for probabilities, cdec for logarithms. Features become `score`, or `score_1`, `score_2` … if there are several;
-Moses' way to write sparse features, `name=value` before the last number, works too. `*EPS*` is no word.
-
-The syntax of PLF: tuples of tuples, read from left to right by a strict parser. Nothing is ever evaluated.
+Moses' sparse features, `name=value` before the last number, are read too. `*EPS*` stands for no word.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_lines
+from toledo.files import atomic_writer, file_error, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import number_text, parse_number, without_base, words_text
@@ -44,19 +42,19 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+Values = Literal["probabilities", "logarithms"]
 
+LOWEST = -100.0  # for the logarithm of 0, as in Moses
+SCORE = "score"
 
-class PlfError(Exception):
-    """What is wrong, where in the line, and what to do."""
-
-    def __init__(self, message: str, column: int, remedy: str = "write ((('word', 0.5, 1), …), …)") -> None:
-        self.message, self.column, self.remedy = message, column, remedy
-        super().__init__(message)
+RESERVED_WORD = re.compile(rf"(^|\s){re.escape(NO_WORD)}(\s|$)")
+SPARSE_NAME = re.compile(r"[(),'\"=]")
+LAYOUT = "write ((('word', 0.5, 1), …), …)"
 
 
 @dataclass(frozen=True)
 class PlfArc:
-    """An arc as it stands in the file, and its column."""
+    """An arc as it is in the file, and its column."""
 
     words: list[str]
     numbers: list[float]
@@ -65,25 +63,46 @@ class PlfArc:
     column: int
 
 
-class Parser:
-    """Reads one line from left to right."""
+class _PlfLine:
+    """Parses one line from left to right, and makes arcs of it."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, path: str | Path, number: int) -> None:
+        self.path, self.number = path, number
         self.line = line.rstrip(" \t")
-        self.place = 0
+        self.place = self.column = 0
         self.kind = self.text = ""
-        self.column = 0
+        self.advance()
+        self.columns = self.sequence(lambda: self.sequence(self.arc))  # the arcs that leave each state but the last
+        if self.kind != "end":
+            raise self.error(
+                f"{self.text!r} after the end of the lattice", self.column, "write one lattice on each line"
+            )
+        self.last = len(self.columns)
+        ends = (state + arc.distance for state, arcs in enumerate(self.columns) for arc in arcs)
+        if self.columns and max(ends, default=0) < self.last:
+            raise self.error(f"no arc leads to the last state, {self.last}", 0, "remove the empty states at the end")
+
+    def error(self, message: str, column: int, remedy: str = LAYOUT) -> InputError:
+        """Return an error at a column."""
+        return file_error(self.path, self.number, f"{message} (column {column + 1})", remedy)
+
+    def advance(self) -> None:
+        """Go to the next token."""
+        match = TOKEN.match(self.line, self.place)
+        if not match or not match.lastgroup:
+            raise self.error("a quote that does not end, or an odd character", self.place)
+        self.kind, self.text, self.column = match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)
+        self.place = match.end()
+
+    def expect(self, mark: str) -> None:
+        """Go past a mark that must be here."""
+        if self.kind != "mark" or self.text != mark:
+            message = f"expected {mark!r}, found {self.text!r}" if self.text else f"{mark!r} is missing"
+            raise self.error(message, self.column)
         self.advance()
 
-    def lattice(self) -> list[list[PlfArc]]:
-        """The arcs that leave each state but the last."""
-        columns = self.sequence(lambda: self.sequence(self.arc))
-        if self.kind != "end":
-            raise PlfError(f"{self.text!r} after the end of the lattice", self.column, "write one lattice on each line")
-        return columns
-
     def sequence(self, item: Callable[[], Item]) -> list[Item]:
-        """Items in parentheses with commas between them, and perhaps after the last."""
+        """Parse items in parentheses with commas between them, and perhaps after the last."""
         self.expect("(")
         items = []
         while self.text != ")" or self.kind != "mark":
@@ -94,82 +113,80 @@ class Parser:
         return items
 
     def arc(self) -> PlfArc:
-        """A word, numbers and the distance."""
+        """Parse a word, numbers and the distance."""
         column = self.column
         self.expect("(")
         if self.kind != "string":
-            raise PlfError(f"expected a word in quotes, found {self.text!r}", self.column)
-        word = _unquoted(self.text, self.column)
+            raise self.error(f"expected a word in quotes, found {self.text!r}", self.column)
+        words = self.unquoted(self.text)
         self.advance()
         fields = []
         while self.text == ",":
             self.advance()
             if self.kind == "mark" and self.text == ")":
                 break
-            fields.append((self.text, self.column))
             if self.kind != "bare":
-                raise PlfError(f"expected a number, found {self.text!r}", self.column)
+                raise self.error(f"expected a number, found {self.text!r}", self.column)
+            fields.append((self.text, self.column))
             self.advance()
         self.expect(")")
-        return _arc(word, fields, column)
+        if not fields:
+            raise self.error("an arc without a number", column)
+        numbers, sparse = list[float](), dict[str, float]()
+        for text, place in fields[:-1]:
+            self.value(text, place, numbers, sparse)
+        distance, place = fields[-1]
+        if not (distance.isascii() and distance.isdigit() and 0 < int(distance) < 2**31):
+            remedy = "write how many states further it leads: 1, 2, …"
+            raise self.error(f"the last number of an arc is {distance}", place, remedy)
+        return PlfArc(words, numbers, sparse, int(distance), column)
 
-    def expect(self, mark: str) -> None:
-        """Go past a mark that must be here."""
-        if self.kind != "mark" or self.text != mark:
-            raise PlfError(
-                f"expected {mark!r}, found {self.text!r}" if self.text else f"{mark!r} is missing", self.column
-            )
-        self.advance()
-
-    def advance(self) -> None:
-        """Go to the next token."""
-        match = TOKEN.match(self.line, self.place)
-        if not match or not match.lastgroup:
-            raise PlfError("a quote that does not end, or an odd character", self.place)
-        self.kind, self.text, self.column = match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)
-        self.place = match.end()
-
-
-def _unquoted(text: str, column: int) -> list[str]:
-    def replace(match: re.Match[str]) -> str:
-        code = match[1] or match[2] or match[3]
-        if code and int(code, 16) < 0x110000:
-            return chr(int(code, 16))
-        if match[4] not in ("\\", "'", '"'):
-            raise PlfError(f"{match[0]!r} in a word", column + start + match.start(), r"escape only \\, \' and \"")
-        return match[4]
-
-    start = text.index(text[-1]) + 1  # after the first quote
-    word = ESCAPE.sub(replace, text[start:-1])
-    return [] if word == NO_WORD else split_words(word)
-
-
-def _arc(words: list[str], fields: list[tuple[str, int]], column: int) -> PlfArc:
-    if not fields:
-        raise PlfError("an arc without a number", column)
-    numbers, sparse = [], {}
-    for text, place in fields[:-1]:
-        name, equals, value = text.rpartition("=")
+    def value(self, text: str, column: int, numbers: list[float], sparse: dict[str, float]) -> None:
+        """Add a number, or a sparse feature `name=value`."""
+        name, equals, number = text.rpartition("=")
         try:
-            if equals:
-                sparse[name] = parse_number(value)
-            else:
-                numbers.append(parse_number(text))
+            value = parse_number(number)
         except ValueError as error:
-            raise PlfError(str(error), place) from None
-    text, place = fields[-1]
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
-        raise PlfError(f"the last number of an arc is {text}", place, "write how many states further it leads: 1, 2, …")
-    return PlfArc(words, numbers, sparse, int(text), column)
+            raise self.error(str(error), column) from None
+        if equals:
+            sparse[name] = value
+        else:
+            numbers.append(value)
 
+    def unquoted(self, text: str) -> list[str]:
+        """Return the words of a string in quotes."""
+        start = text.index(text[-1]) + 1  # after the first quote
 
-Values = Literal["probabilities", "logarithms"]
+        def replace(match: re.Match[str]) -> str:
+            code = match[1] or match[2] or match[3]
+            if code and int(code, 16) < 0x110000:
+                return chr(int(code, 16))
+            if match[4] not in ("\\", "'", '"'):
+                column = self.column + start + match.start()
+                raise self.error(f"{match[0]!r} in a word", column, r"escape only \\, \' and \"")
+            return match[4]
 
-LOWEST = -100.0  # for the logarithm of 0, as in Moses
-SCORE = "score"
+        word = ESCAPE.sub(replace, text[start:-1])
+        return [] if word == NO_WORD else split_words(word)
 
-RESERVED_WORD = re.compile(rf"(^|\s){re.escape(NO_WORD)}(\s|$)")
-SPARSE_NAME = re.compile(r"[(),'\"=]")
+    def arcs(self, names: tuple[str, ...], values: Values) -> Iterator[Arc]:
+        """Yield the arcs of the lattice with named features."""
+        for state, column in enumerate(self.columns):
+            for arc in column:
+                end = state + arc.distance
+                if end > self.last:
+                    raise self.error(f"the arc leads to state {end}, the last one is {self.last}", arc.column)
+                if len(arc.numbers) != len(names):
+                    message = f"{len(arc.numbers)} numbers before the last instead of {len(names)}"
+                    raise self.error(message, arc.column, "give all arcs the same number of scores")
+                scores = arc.numbers
+                if values == "probabilities":
+                    if negative := [value for value in scores if value < 0]:
+                        remedy = "if the numbers are logarithms, read PLF values as logarithms"
+                        raise self.error(f"{negative[0]} is not a probability", arc.column, remedy)
+                    scores = [math.log(value) if value else LOWEST for value in scores]
+                others, base = without_base(arc.sparse)
+                yield Arc(state, end, arc.words, {**dict(zip(names, scores, strict=True)), **others}, base)
 
 
 def read_plf(
@@ -178,31 +195,22 @@ def read_plf(
     feature_names: Sequence[str] | None = None,
     values: Values = "probabilities",
 ) -> Iterator[Forest]:
-    """The lattices of a file. `feature_names` are the names of the numbers on arcs, in order."""
+    """Read the lattices of a file. `feature_names` are the names of the numbers on arcs, in order."""
     names = None if feature_names is None else tuple(feature_names)
     empty = 0  # lattices without arcs at the beginning wait for the names that the first arc gives
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            columns = Parser(line).lattice()
-            _require_end(columns)
-            if names is None and not columns:
+    for number, text in enumerate(read_lines(path), start=1):
+        line = _PlfLine(text, path, number)
+        if names is None:
+            if not line.columns:
                 empty += 1
                 continue
-            names = _default_names(columns) if names is None else names
-            arcs = list(_arcs(columns, names, values))
-        except PlfError as problem:
-            raise InputError(
-                f"{problem.message} (column {problem.column + 1})",
-                file=display_name(path),
-                line=number,
-                remedy=problem.remedy,
-            ) from None
-        for _ in range(empty):
-            yield from_lattice([], 0, [0], names, vocabulary)
+            size = next(len(arc.numbers) for column in line.columns for arc in column)
+            names = (SCORE,) if size == 1 else tuple(f"{SCORE}_{place}" for place in range(1, size + 1))
+        arcs = list(line.arcs(names, values))
+        yield from (from_lattice([], 0, [0], names, vocabulary) for _ in range(empty))
         empty = 0
-        yield from_lattice(arcs, 0, [len(columns)], names, vocabulary)
-    for _ in range(empty):
-        yield from_lattice([], 0, [0], (SCORE,), vocabulary)
+        yield from_lattice(arcs, 0, [line.last], names, vocabulary)
+    yield from (from_lattice([], 0, [0], (SCORE,), vocabulary) for _ in range(empty))
 
 
 def write_plf(forests: Iterable[Forest], path: str | Path, values: Values = "probabilities") -> None:
@@ -214,45 +222,6 @@ def write_plf(forests: Iterable[Forest], path: str | Path, values: Values = "pro
 def plf_text(forest: Forest, values: Values = "probabilities") -> str:
     """The line of one lattice."""
     return _text(lattice_of(forest), forest.feature_names, values) + "\n"
-
-
-def _default_names(columns: list[list[PlfArc]]) -> tuple[str, ...]:
-    size = next(len(arc.numbers) for column in columns for arc in column)
-    return (SCORE,) if size == 1 else tuple(f"{SCORE}_{place}" for place in range(1, size + 1))
-
-
-def _arcs(columns: list[list[PlfArc]], names: tuple[str, ...], values: Values) -> Iterator[Arc]:
-    last = len(columns)
-    for state, column in enumerate(columns):
-        for arc in column:
-            end = state + arc.distance
-            if end > last:
-                raise PlfError(f"the arc leads to state {end}, the last one is {last}", arc.column)
-            if len(arc.numbers) != len(names):
-                raise PlfError(
-                    f"{len(arc.numbers)} numbers before the last instead of {len(names)}",
-                    arc.column,
-                    "give all arcs the same number of scores",
-                )
-            scores = (_from_file(value, values, arc.column) for value in arc.numbers)
-            others, base = without_base(arc.sparse)
-            yield Arc(state, end, arc.words, {**dict(zip(names, scores, strict=True)), **others}, base)
-
-
-def _require_end(columns: list[list[PlfArc]]) -> None:
-    last = len(columns)
-    if columns and not any(state + arc.distance >= last for state, arcs in enumerate(columns) for arc in arcs):
-        raise PlfError(f"no arc leads to the last state, {last}", 0, "remove the empty states at the end")
-
-
-def _from_file(value: float, values: Values, column: int) -> float:
-    if values == "logarithms":
-        return value
-    if value < 0:
-        raise PlfError(
-            f"{value} is not a probability", column, "if the numbers are logarithms, read PLF values as logarithms"
-        )
-    return math.log(value) if value else LOWEST
 
 
 def _text(lattice: WordLattice, names: Sequence[str], values: Values) -> str:

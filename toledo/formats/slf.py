@@ -16,10 +16,8 @@ are features: `a`, `l`, `n`, `r`, `x1`, `x2` … are logarithms to the base that
 probabilities) and become natural ones, any other name stays as it is. The scales of the header are the weights of
 the system that wrote the lattice.
 
-The syntax of HTK's standard lattice format: lines of fields `name=value`, quotes and escapes, comments.
-
-The HTK Book, chapter "HTK Standard Lattice Format". A value may be in quotes of either kind; a backslash makes the next
-character an ordinary one, or stands with three octal digits for one byte of UTF-8.
+The syntax is that of the HTK Book, chapter "HTK Standard Lattice Format". A value may be in quotes of either kind; a
+backslash makes the next character an ordinary one, or stands with three octal digits for one byte of UTF-8.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_lines
+from toledo.files import atomic_writer, file_error, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
 from toledo.formats.fields import dense_names, number_text, parse_number, without_base, words_text
@@ -49,6 +47,15 @@ LONG_NAMES = {
     "time": "t", "var": "v", "div": "d", "acoustic": "a", "language": "l", "ngram": "n",
 }  # fmt: skip
 
+NO_WORDS = {"!NULL", "!SENT_START", "!SENT_END", "<s>", "</s>"}
+RESERVED = re.compile(rf"^({'|'.join(map(re.escape, sorted(NO_WORDS)))})$")
+WORD_COUNT = "words"  # the feature that the word penalty weighs
+LOWEST = -100.0  # for the logarithm of 0
+SCALES = {"acscale": "a", "lmscale": "l", "ngscale": "n", "prscale": "r"}
+LOGARITHMS = re.compile(r"[alnr]|x\d+")
+NOT_FEATURES = {*"IJSEWtvdsLk"}  # places, times, variants, semantics, sub-lattices
+SIZES = "the header must say N=nodes L=links"
+
 Fields = dict[str, str]
 
 
@@ -56,25 +63,24 @@ Fields = dict[str, str]
 class SLFBlock:
     """One lattice as lines of fields: the header, nodes and links with their line numbers."""
 
-    file: str
+    file: str | Path
     line: int
     header: Fields = field(default_factory=dict)
     nodes: list[tuple[int, Fields]] = field(default_factory=list)
     links: list[tuple[int, Fields]] = field(default_factory=list)
 
     def error(self, line: int, message: str, remedy: str) -> InputError:
-        """An error in this file."""
-        return InputError(message, file=self.file, line=line, remedy=remedy)
+        """Return an error in this file."""
+        return file_error(self.file, line, message, remedy)
 
 
 def read_slf_blocks(path: str | Path) -> Iterator[SLFBlock]:
-    """The lattices of a file; a header after links begins the next one."""
-    name = display_name(path)
-    block = SLFBlock(name, 1)
+    """Read the lattices of a file; a header after links begins the next one."""
+    block = SLFBlock(path, 1)
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        fields = _fields(line, name, number)
+        fields = _fields(line, path, number)
         if "I" in fields:
             block.nodes.append((number, fields))
         elif "J" in fields:
@@ -82,42 +88,30 @@ def read_slf_blocks(path: str | Path) -> Iterator[SLFBlock]:
         else:
             if block.nodes or block.links:
                 yield block
-                block = SLFBlock(name, number)
+                block = SLFBlock(path, number)
             block.header.update(fields)
     if block.header or block.nodes or block.links:
         yield block
 
 
-def quoted(text: str) -> str:
-    """A value as it stands in a file."""
-    if text and not NEEDS_QUOTES.search(text):
-        return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _fields(line: str, file: str, number: int) -> Fields:
+def _fields(line: str, file: str | Path, number: int) -> Fields:
     fields: Fields = {}
     place = 0
     text = line.rstrip()
     while place < len(text):
         match = FIELD.match(text, place)
         if not match:
-            rest = text[place:].strip()
-            raise InputError(
-                f"{rest[:40]!r} is not a field",
-                file=file,
-                line=number,
-                remedy="write name=value with white space between",
-            )
+            message = f"{text[place:].strip()[:40]!r} is not a field"
+            raise file_error(file, number, message, "write name=value with white space between")
         key = LONG_NAMES.get(match[1], match[1])
         if key in fields:
-            raise InputError(f"{match[1]} is there twice", file=file, line=number, remedy="keep one of them")
+            raise file_error(file, number, f"{match[1]} is there twice", "keep one of them")
         fields[key] = _unquoted(match[2], file, number)
         place = match.end()
     return fields
 
 
-def _unquoted(text: str, file: str, number: int) -> str:
+def _unquoted(text: str, file: str | Path, number: int) -> str:
     def replace(match: re.Match[str]) -> str:
         if not match[1]:
             return str(match[2])
@@ -125,35 +119,11 @@ def _unquoted(text: str, file: str, number: int) -> str:
         try:
             return bytes(codes).decode("utf-8")
         except ValueError:
-            raise InputError(
-                f"{match[1]} is not UTF-8", file=file, line=number, remedy="write the character itself"
-            ) from None
+            raise file_error(file, number, f"{match[1]} is not UTF-8", "write the character itself") from None
 
     if text[:1] in ("'", '"'):
         text = text[1:-1]
     return ESCAPE.sub(replace, text) if "\\" in text else text
-
-
-NO_WORDS = {"!NULL", "!SENT_START", "!SENT_END", "<s>", "</s>"}
-RESERVED = re.compile(rf"^({'|'.join(map(re.escape, sorted(NO_WORDS)))})$")
-WORD_COUNT = "words"  # the feature that the word penalty weighs
-LOWEST = -100.0  # for the logarithm of 0
-SCALES = {"acscale": "a", "lmscale": "l", "ngscale": "n", "prscale": "r"}
-LOGARITHMS = re.compile(r"[alnr]|x\d+")
-NOT_FEATURES = {
-    "I",
-    "J",
-    "S",
-    "E",
-    "W",
-    "t",
-    "v",
-    "d",
-    "s",
-    "L",
-    "k",
-}  # places, times, variants, semantics, sub-lattices
-SIZES = "the header must say N=nodes L=links"
 
 
 @dataclass(frozen=True)
@@ -168,7 +138,7 @@ class SlfLattice:
 def read_slf(
     path: str | Path, vocabulary: Vocabulary, feature_names: Sequence[str] | None = None
 ) -> Iterator[SlfLattice]:
-    """The lattices of a file, mostly one. Without names, the features of the first lattice are dense."""
+    """Read the lattices of a file, mostly one. Without names, the features of the first lattice are dense."""
     names = None if feature_names is None else tuple(feature_names)
     for block in read_slf_blocks(path):
         arcs, start, finals, weights = _SLFReader(block).read()
@@ -188,7 +158,7 @@ def write_slf(forests: Iterable[Forest], path: str | Path, first: int = 0) -> No
 
 
 def slf_text(forest: Forest, number: int = 0) -> str:
-    """The lines of one lattice, named by its number."""
+    """Return the lines of one lattice, named by its number."""
     return "".join(f"{line}\n" for line in _lines(lattice_of(forest), str(number)))
 
 
@@ -223,7 +193,7 @@ class _SLFReader:
         return arcs, start, finals, weights
 
     def log_scale(self) -> float | None:
-        """What turns the file's logarithms into natural ones; None if they are probabilities."""
+        """Return the factor from the file's logarithms to natural ones; None for probabilities."""
         base = self.header_number("base", math.e)
         if base < 0 or base == 1:
             raise self.block.error(self.block.line, f"base={base}", "write base=2.718281828459045, 10, … or 0")
@@ -270,13 +240,12 @@ class _SLFReader:
         if self.scale is not None:
             return value * self.scale
         if value < 0:
-            raise self.block.error(
-                line, f"{value} is not a probability", "base=0 means that numbers are not logarithms"
-            )
+            remedy = "base=0 means that numbers are not logarithms"
+            raise self.block.error(line, f"{value} is not a probability", remedy)
         return math.log(value) if value else LOWEST
 
     def ends(self, arcs: list[Arc], size: int) -> tuple[int, list[int]]:
-        """The start and the ends: as the header says, or what no link leads to and what none leaves."""
+        """Return the start and the ends: from the header, or else the nodes without a link to or from them."""
         heads, tails = {arc.end for arc in arcs}, {arc.start for arc in arcs}
         used = heads | tails or {0}
         starts, finals = sorted(used - heads), sorted(used - tails)
@@ -295,7 +264,7 @@ class _SLFReader:
         return starts[0], finals
 
     def weights(self, arcs: list[Arc]) -> dict[str, float]:
-        """HTK and SRILM: likelihoods weigh 1 unless the header has a scale for them; `x1` … weigh 0."""
+        """Return weights as HTK and SRILM do: likelihoods weigh 1 unless the header has a scale; `x1` … weigh 0."""
         present = {name for arc in arcs for name in arc.features}
         weights = {name: self.header_number(scale, 1.0) for scale, name in SCALES.items() if name in present}
         for name in present:
@@ -323,16 +292,13 @@ def _words(text: str | None) -> list[str]:
 
 
 def _lines(lattice: WordLattice, name: str) -> Iterator[str]:
-    yield "VERSION=1.1"
-    yield f"UTTERANCE={name}"
-    yield f"base={math.e!r}"
-    yield "start=0"
-    yield f"end={lattice.states - 1}"
+    yield from ("VERSION=1.1", f"UTTERANCE={name}", f"base={math.e!r}", "start=0", f"end={lattice.states - 1}")
     yield f"N={lattice.states} L={len(lattice.arcs)}"
-    for state in range(lattice.states):
-        yield f"I={state}"
+    yield from (f"I={state}" for state in range(lattice.states))
     for number, arc in enumerate(lattice.arcs):
-        word = "!NULL" if arc.word is None else quoted(words_text([arc.word], "SLF", RESERVED))
+        word = "!NULL" if arc.word is None else words_text([arc.word], "SLF", RESERVED)
+        if NEEDS_QUOTES.search(word):
+            word = '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
         features = "".join(f" {_field(key)}={number_text(value)}" for key, value in arc.features.items())
         yield f"J={number} S={arc.start} E={arc.end} W={word}{features}"
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toledo.model import PhraseModel
 from toledo.phrases.table import PhraseTable
 from toledo.reports.documents import Course, add_courses
-from toledo.reports.page import PLOT, RED, Page
+from toledo.reports.page import RED, Page
 from toledo.reports.posteriors import Example, add_examples
 from toledo.reports.scores import ScoreTable, add_table
 from toledo.reports.tuning import add_refinement, add_trajectories
 from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData, ExampleText
 from toledo.text.corpus import sentences_from
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
 Rows = list[tuple[str, str]]
@@ -161,7 +157,10 @@ def demo_page(tour: Tour) -> Page:
 def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -> None:
     page.table(["what", "value"], summarize(findings))
     page.subheading("How much of the test text the phrase table covers")
-    page.figure(_coverage_plot(coverage(findings.model.table, findings.data.test)))
+    shares = coverage(findings.model.table, findings.data.test)
+    with page.plot() as axes:
+        axes.bar(range(1, len(shares) + 1), shares, color=RED)
+        axes.set(xlabel="words of a phrase", ylabel="share known", ylim=(0.0, 1.0), xticks=range(1, len(shares) + 1))
     page.subheading("Some entries of the phrase table")
     words = dict.fromkeys(word for one in examples for word in one.source.split())
     rows = [(word, _options(findings.model.table, [word])) for word in words]
@@ -174,13 +173,3 @@ def _options(table: PhraseTable, phrase: Sequence[str]) -> str:
     chances = [(float(np.exp(pair.scores["phrase.forward"])), " ".join(pair.target)) for pair in whole]
     ranked = sorted((one for one in chances if one[0] >= LEAST_OPTION), key=lambda one: -one[0])[:MOST_OPTIONS]
     return ", ".join(f"{text} ({chance:.2f})" for chance, text in ranked)
-
-
-def _coverage_plot(shares: Sequence[float]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=PLOT, layout="constrained")
-    axes = figure.subplots()
-    axes.bar(range(1, len(shares) + 1), shares, color=RED)
-    axes.set(xlabel="words of a phrase", ylabel="share known", ylim=(0.0, 1.0), xticks=range(1, len(shares) + 1))
-    return figure

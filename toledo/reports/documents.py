@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
-from toledo.reports.page import BLUE, GRAY, PLOT, RED, Page
+from toledo.reports.page import BLUE, GRAY, RED, Page
 from toledo.search.document.translation import DocumentTranslation
 
 LANGUAGE_MODEL = "lm"
@@ -75,20 +75,14 @@ def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Docum
     page.save(path)
 
 
-def plot_translation(path: str | Path, translation: DocumentTranslation) -> None:
-    """Plot the recorded states of translated documents."""
-    write_plots(path, courses_of(translation))
-
-
 def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:
     """Add the plots of a search, and a table of its documents."""
     segments = sum(one.segments for one in courses)
     page.paragraph(f"{len(courses)} documents{f', {segments} segments' if segments else ''}.")
     for heading, draw in _panels(courses):
         page.subheading(heading)
-        figure = Figure(figsize=PLOT, layout="constrained")
-        draw(figure.subplots(), courses)
-        page.figure(figure)
+        with page.plot() as axes:
+            draw(axes, courses)
     some = f": the first {most_rows} of {len(courses)}" if len(courses) > most_rows else ""
     page.subheading(f"Documents{some}, at the first and at the last step")
     page.table(*_table(courses, most_rows))

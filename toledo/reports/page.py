@@ -1,13 +1,14 @@
 """One self-contained HTML page: headings, paragraphs, tables, bars, plots as inline SVG; no scripts, no network.
 
-A page is as wide as the screen: tables and pictures that are wider scroll, each in a box of its own.
+A page is as wide as the screen; wider tables and pictures can be scrolled.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from toledo.files import atomic_writer
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STYLE = """
@@ -79,21 +81,16 @@ class Page:
     """A page to which parts are added in order; notebooks show it."""
 
     title: str
+    headings: list[str] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
-    _headings: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        return f"Page({self.title!r}, {len(self._headings)} headings)"
-
-    @property
-    def headings(self) -> list[str]:
-        """Return the headings of all parts."""
-        return list(self._headings)
+        return f"Page({self.title!r}, {len(self.headings)} headings)"
 
     @property
     def html(self) -> str:
         """Return the whole page; a page with several headings begins with a list of contents."""
-        contents = [self._contents()] if len(self._headings) > 1 else []
+        contents = [self._contents()] if len(self.headings) > 1 else []
         body = "\n".join([f"<h1>{escape(self.title)}</h1>", *contents, *self._parts])
         return (
             f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
@@ -113,8 +110,8 @@ class Page:
 
     def heading(self, text: str) -> None:
         """Add a heading, to which the list of contents links."""
-        self._headings.append(text)
-        self._parts.append(f'<h2 id="part-{len(self._headings)}">{escape(text)}</h2>')
+        self.headings.append(text)
+        self._parts.append(f'<h2 id="part-{len(self.headings)}">{escape(text)}</h2>')
 
     def subheading(self, text: str) -> None:
         """Add a heading below a heading."""
@@ -170,6 +167,15 @@ class Page:
         least = f' style="min-width: {SMALLEST * float(found[1]):.0f}px"' if found else ""
         self._wide(drawing.replace("<svg", f"<svg{least}", 1), description, "wide picture")
 
+    @contextmanager
+    def plot(self, height: float = PLOT[1]) -> Iterator[Axes]:
+        """Add a plot that is drawn in the block."""
+        from matplotlib.figure import Figure  # takes long to import
+
+        figure = Figure(figsize=(PLOT[0], height), layout="constrained")
+        yield figure.subplots()
+        self.figure(figure)
+
     def figure(self, figure: Figure) -> None:
         """Add a plot; the same plot always gives the same bytes."""
         from matplotlib import rc_context  # takes long to import
@@ -183,7 +189,7 @@ class Page:
     def _contents(self) -> str:
         links = (
             f'<li><a href="#part-{number}">{escape(text)}</a></li>'
-            for number, text in enumerate(self._headings, start=1)
+            for number, text in enumerate(self.headings, start=1)
         )
         return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
 

@@ -19,7 +19,7 @@ from toledo.combination.combiner import DESCRIPTION as COMBINATION
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines
+from toledo.files import file_error, read_lines
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import json_problem, read_jsonl
@@ -30,7 +30,7 @@ from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, add_examples, shaded
 from toledo.reports.sampling import add_summary
 from toledo.reports.scores import score_table
-from toledo.reports.tuning import add_refinement, add_runs, add_trajectories
+from toledo.reports.tuning import add_refinement, add_runs, add_trajectories, best_history
 from toledo.runs.checkpoint import read_run
 from toledo.runs.history import History
 from toledo.storage import read_toml
@@ -65,18 +65,12 @@ class ShownRun:
         settings = {name: value for name, value in first.configuration.items() if name != "seed"}
         return first.tuner, repr(sorted(settings.items())) if settings else self.name
 
-    @property
-    def best(self) -> History:
-        """Return the history of the best seed."""
-        sign = 1.0 if self.histories[0].higher_is_better else -1.0
-        return max(self.histories, key=lambda one: sign * one.best_score)
-
 
 def runs_page(title: str, runs: Sequence[ShownRun]) -> Page:
     """Return a page with all runs, those of one kind together; several tunings are compared first."""
     page = Page(title)
     shown = _numbered(_with_all_seeds(runs))
-    tunings = {run.name: run.best for run in shown if run.kind == TUNING}
+    tunings = {run.name: best_history(run.histories) for run in shown if run.kind == TUNING}
     kinds = list(dict.fromkeys(run.kind for run in shown))
     for run in sorted(shown, key=lambda run: kinds.index(run.kind)):
         if len(tunings) > 1 and run.kind == TUNING and run.name == next(iter(tunings)):
@@ -97,11 +91,14 @@ def read_runs(place: Path, examples: int = 5, scale: float = 1.0) -> list[ShownR
         if run is None:
             raise InputError("is not a run or result that can be shown", file=place, remedy=KNOWN)
         return [run]
-    runs = (_run(file, str(file.relative_to(place)), examples, scale) for file in _files(place))
-    found = [run for run in runs if run is not None]
-    if not found:
+    runs = []
+    for file in sorted(place.rglob("*"), key=lambda path: (len(path.parts), path)):  # those closest to the top first
+        if file.is_file() and (file.suffix in SUFFIXES or file.name == COMBINATION):
+            runs.append(_run(file, str(file.relative_to(place)), examples, scale))
+    known = [run for run in runs if run is not None]
+    if not known:
         raise InputError("there is no run in this directory", file=place, remedy=KNOWN)
-    return found
+    return known
 
 
 def tuning_run(name: str, histories: Sequence[History]) -> ShownRun:
@@ -134,25 +131,14 @@ def read_trace(path: str | Path) -> list[Course]:
             bleu = float(state["bleu"]) if "bleu" in state else None
             name, point = str(state["document"]), CoursePoint(int(state["step"]), float(state["score"]), features, bleu)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            message = f"not a state of a document: {_explained(error)}"
-            raise InputError(message, file=path, line=line, remedy=TRACE) from None
+            raise file_error(path, line, f"not a state of a document: {_explained(error)}", TRACE) from None
         known = points.setdefault(name, [])
         if known and known[-1].step >= point.step:
-            message = f"step {point.step} of {name} comes after step {known[-1].step}"
-            raise InputError(message, file=path, line=line, remedy=TRACE)
+            raise file_error(path, line, f"step {point.step} of {name} comes after step {known[-1].step}", TRACE)
         known.append(point)
     if not points:
-        raise InputError("the file is empty", file=display_name(path), remedy=TRACE)
+        raise file_error(path, None, "the file is empty", TRACE)
     return [Course(name, 0, tuple(own)) for name, own in points.items()]
-
-
-def _files(directory: Path) -> list[Path]:
-    """Return files that may be runs, by their names; those closest to the top come first."""
-    return [
-        path
-        for path in sorted(directory.rglob("*"), key=lambda path: (len(path.parts), path))
-        if path.is_file() and (path.suffix in SUFFIXES or path.name == COMBINATION)
-    ]
 
 
 def _with_all_seeds(runs: Sequence[ShownRun]) -> list[ShownRun]:
@@ -221,9 +207,8 @@ def _json(text: str, file: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(text)
     except ValueError as error:
-        line = getattr(error, "lineno", None)
         message = f"not valid JSON: {json_problem(error)}"
-        raise InputError(message, file=file, line=line, remedy="write the file again") from None
+        raise file_error(file, getattr(error, "lineno", None), message, "write the file again") from None
     return found
 
 

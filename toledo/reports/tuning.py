@@ -25,50 +25,56 @@ def write_report(path: str | Path, histories: Sequence[History]) -> None:
     page.save(path)
 
 
+def best_history(histories: Sequence[History]) -> History:
+    """Return the history of the best seed."""
+    sign = 1.0 if histories[0].higher_is_better else -1.0
+    return max(histories, key=lambda one: sign * one.best_score)
+
+
 def add_runs(page: Page, histories: Sequence[History]) -> None:
     """Add everything about the runs of one tuner; details are those of the best run."""
-    sign = 1.0 if histories[0].higher_is_better else -1.0
-    best = max(histories, key=lambda one: sign * one.best_score)
+    best = best_history(histories)
     chosen = "the tuning set" if best.start.dev_score is None else "the development set"
     page.paragraph(
         f"{best.metric} {best.scores[0]:.2f} at the start, {best.best_score:.2f} after round {best.best} of seed "
         f"{best.seed} ({chosen}). {ending(best.stopped)} {best.seconds:.1f} CPU seconds in all."
     )
     if len(histories) > 1:
-        _runs(page, histories)
+        _add_seeds(page, histories)
     page.subheading("Scores round by round")
-    page.figure(_scores_plot(histories, best))
-    page.table(*_rounds_table(best))
+    with page.plot() as axes:
+        _draw_scores(axes, histories, best)
+    _add_rounds(page, best)
     page.subheading("The objective and the size of the weights")
-    page.figure(_objective_plot(best))
+    figure = Figure(figsize=(PLOT[0], 4.4), layout="constrained")
+    objectives = [one.objective or 0.0 for one in best.rounds], "objective"
+    norms = [one.norm for one in best.rounds], "sum of absolute weights"
+    for axes, (values, label) in zip(figure.subplots(2, 1), (objectives, norms), strict=True):
+        axes.plot([one.number for one in best.rounds], values, color=RED, marker="o")
+        axes.set(xlabel="round", ylabel=label)
+        _whole_rounds(axes)
+    page.figure(figure)
     page.subheading("Weights round by round")
-    page.figure(_weights_plot(best))
-    page.table(*_weights_table(best))
+    _add_weights(page, best)
 
 
 def add_trajectories(page: Page, histories: Mapping[str, History]) -> None:
     """Add several tunings in one plot: the score by which a round was chosen."""
-    figure = Figure(figsize=PLOT, layout="constrained")
-    axes = figure.subplots()
-    for number, (name, history) in enumerate(histories.items()):
-        color, mark = COLORS[number % len(COLORS)], MARKS[number % len(MARKS)]
-        axes.plot(range(len(history.scores)), history.scores, color=color, marker=mark, label=name)
-    metrics = sorted({history.metric for history in histories.values()})
-    axes.set(xlabel="round", ylabel=" or ".join(metrics))
-    _whole_rounds(axes)
-    axes.legend()
-    page.figure(figure)
-    head = ["tuning", "start", "best", "round", CPU_SECONDS, "stopped"]
-    page.table(
-        head,
-        [
-            [name, f"{one.scores[0]:.2f}", f"{one.best_score:.2f}", one.best, f"{one.seconds:.1f}", one.stopped]
-            for name, one in histories.items()
-        ],
-    )
+    with page.plot() as axes:
+        for number, (name, history) in enumerate(histories.items()):
+            color, mark = COLORS[number % len(COLORS)], MARKS[number % len(MARKS)]
+            axes.plot(range(len(history.scores)), history.scores, color=color, marker=mark, label=name)
+        axes.set(xlabel="round", ylabel=" or ".join(sorted({history.metric for history in histories.values()})))
+        _whole_rounds(axes)
+        axes.legend()
+    rows = [
+        [name, f"{one.scores[0]:.2f}", f"{one.best_score:.2f}", one.best, f"{one.seconds:.1f}", one.stopped]
+        for name, one in histories.items()
+    ]
+    page.table(["tuning", "start", "best", "round", CPU_SECONDS, "stopped"], rows)
 
 
-def _runs(page: Page, histories: Sequence[History]) -> None:
+def _add_seeds(page: Page, histories: Sequence[History]) -> None:
     page.subheading("Runs")
     rows = [
         [one.seed, len(one.rounds), one.best, f"{one.best_score:.2f}", f"{one.seconds:.1f}", one.stopped]
@@ -80,9 +86,7 @@ def _runs(page: Page, histories: Sequence[History]) -> None:
     page.paragraph(f"{one.runs} runs: {extremes}, σ {one.deviation:.2f} (of a sample).")
 
 
-def _scores_plot(histories: Sequence[History], best: History) -> Figure:
-    figure = Figure(figsize=PLOT, layout="constrained")
-    axes = figure.subplots()
+def _draw_scores(axes: Axes, histories: Sequence[History], best: History) -> None:
     for history in histories:
         if history is not best:
             axes.plot(range(len(history.scores)), history.scores, color=GRAY, linewidth=0.8)
@@ -94,53 +98,17 @@ def _scores_plot(histories: Sequence[History], best: History) -> Figure:
     axes.set(xlabel="round", ylabel=best.metric)
     _whole_rounds(axes)
     axes.legend()
-    return figure
 
 
-def _objective_plot(history: History) -> Figure:
-    figure = Figure(figsize=(PLOT[0], 4.4), layout="constrained")
-    upper, lower = figure.subplots(2, 1)
-    numbers = [one.number for one in history.rounds]
-    upper.plot(numbers, [one.objective or 0.0 for one in history.rounds], color=RED, marker="o")
-    upper.set(xlabel="round", ylabel="objective")
-    lower.plot(numbers, [one.norm for one in history.rounds], color=RED, marker="o")
-    lower.set(xlabel="round", ylabel="sum of absolute weights")
-    _whole_rounds(upper, lower)
-    return figure
-
-
-def _weights_plot(history: History) -> Figure:
-    figure = Figure(figsize=(PLOT[0], 5.0), layout="constrained")
-    axes = figure.subplots()
-    for name in _largest(history):
-        values = [history.weights(number).get(name, 0.0) for number in range(len(history.rounds) + 1)]
-        axes.plot(range(len(values)), values, marker=".", label=name)
-    axes.axhline(0.0, color=GRAY, linewidth=0.8)
-    axes.set(xlabel="round", ylabel="weight")
-    _whole_rounds(axes)
-    figure.legend(fontsize="small", loc="outside lower center", ncols=2)
-    return figure
-
-
-def _whole_rounds(*several: Axes) -> None:
+def _whole_rounds(axes: Axes) -> None:
     """Put ticks at whole rounds only, and not too many."""
-    for axes in several:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=MOST_TICKS, integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=MOST_TICKS, integer=True, min_n_ticks=1))
 
 
-def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
-    metric = history.metric
-    head = [
-        "round",
-        "objective",
-        f"{metric} before",
-        f"{metric} after",
-        "dev",
-        "hypotheses",
-        "new",
-        "search s",
-        "tuning s",
-    ]
+def _add_rounds(page: Page, history: History) -> None:
+    """Add a table of the last rounds and the best."""
+    shown = {history.best, *range(len(history.rounds) - MOST_ROWS + 1, len(history.rounds) + 1)}
+    before, after = f"{history.metric} before", f"{history.metric} after"
     rows: list[list[object]] = [
         [
             f"{one.number} *" if one.number == history.best else one.number,
@@ -154,32 +122,30 @@ def _rounds_table(history: History) -> tuple[list[str], list[list[object]]]:
             f"{one.tuning_seconds:.1f}",
         ]
         for one in history.rounds
-        if one.number in _shown_rounds(history)
+        if one.number in shown
     ]
-    return head, rows
+    page.table(["round", "objective", before, after, "dev", "hypotheses", "new", "search s", "tuning s"], rows)
 
 
-def _shown_rounds(history: History) -> set[int]:
-    """Return the numbers of the last rounds and the best one."""
-    return {history.best, *range(len(history.rounds) - MOST_ROWS + 1, len(history.rounds) + 1)}
-
-
-def _weights_table(history: History) -> tuple[list[str], list[list[object]]]:
-    last = len(history.rounds)
+def _add_weights(page: Page, history: History) -> None:
+    """Add a plot and a table of the largest weights."""
+    weights, last = history.weights(history.best), len(history.rounds)
+    ranked = sorted(weights, key=lambda name: (-abs(weights[name]), name))[:MOST_WEIGHTS]
+    names = [name for name in weights if name in set(ranked)]
+    figure = Figure(figsize=(PLOT[0], 5.0), layout="constrained")
+    axes = figure.subplots()
+    for name in names:
+        axes.plot([history.weights(number).get(name, 0.0) for number in range(last + 1)], marker=".", label=name)
+    axes.axhline(0.0, color=GRAY, linewidth=0.8)
+    axes.set(xlabel="round", ylabel="weight")
+    _whole_rounds(axes)
+    figure.legend(fontsize="small", loc="outside lower center", ncols=2)
+    page.figure(figure)
     step = last // MOST_COLUMNS + 1  # a history may have a thousand rounds
     numbers = sorted({0, history.best, *range(last, 0, -step)})
     head = ["weight", *("start" if not number else f"round {number}" for number in numbers)]
-    rows = [
-        [name, *(float(history.weights(number).get(name, 0.0)) for number in numbers)] for name in _largest(history)
-    ]
-    return head, [list(row) for row in rows]
-
-
-def _largest(history: History) -> list[str]:
-    """Return the names to show: those with the largest weights, if there are many."""
-    weights = history.weights(history.best)
-    ranked = sorted(weights, key=lambda name: (-abs(weights[name]), name))[:MOST_WEIGHTS]
-    return [name for name in weights if name in set(ranked)]
+    rows = [[name, *(float(history.weights(number).get(name, 0.0)) for number in numbers)] for name in names]
+    page.table(head, rows)
 
 
 def add_refinement(page: Page, history: History) -> None:
@@ -190,37 +156,12 @@ def add_refinement(page: Page, history: History) -> None:
     else:
         summary = f"{first.score:.2f} before; no iteration is better"
     page.paragraph(f"BLEU on the development set: {summary}. {ending(history.stopped)}")
-    if settings := _settings(history):
-        page.paragraph(f"Settings: {settings}.")
-    if len(history.rounds) > 1:  # two points are no curve
-        page.figure(_plot(history.all_rounds, best.number))
-    page.table(*_table(history))
-
-
-def _settings(history: History) -> str:
-    """Return the settings, which tell several refinements apart."""
     settings = history.configuration.get("settings", {})
-    return ", ".join(f"{name} {value}" for name, value in settings.items() if name != KIND)
-
-
-def _plot(iterations: Sequence[Round], best: int) -> Figure:
-    figure = Figure(figsize=PLOT, layout="constrained")
-    axes = figure.subplots()
-    axes.plot([one.number for one in iterations], [one.score for one in iterations], "o-", color=RED)
-    axes.axvline(best, color=GRAY, linestyle=":")
-    axes.set_xlabel("iteration (0: before)")
-    axes.set_ylabel("development BLEU", color=RED)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    expected = [(one.number, 100.0 * one.details["expected"]) for one in iterations if "expected" in one.details]
-    if expected:
-        other = axes.twinx()
-        other.plot(*zip(*expected, strict=True), "s--", color=BLUE)
-        other.set_ylabel("expected BLEU, training", color=BLUE)
-    return figure
-
-
-def _table(history: History) -> tuple[list[str], list[list[object]]]:
-    head = ["iteration", "trained", "expected BLEU", "best of lists", "development BLEU", CPU_SECONDS]
+    if shown := ", ".join(f"{name} {value}" for name, value in settings.items() if name != KIND):
+        page.paragraph(f"Settings: {shown}.")
+    if len(history.rounds) > 1:  # two points are no curve
+        with page.plot() as axes:
+            _draw_iterations(axes, history.all_rounds, best.number)
     rows: list[list[object]] = [
         [
             f"{one.number}{' *' if one.number == history.best else ''}",
@@ -232,4 +173,17 @@ def _table(history: History) -> tuple[list[str], list[list[object]]]:
         ]
         for one in history.all_rounds
     ]
-    return head, rows
+    page.table(["iteration", "trained", "expected BLEU", "best of lists", "development BLEU", CPU_SECONDS], rows)
+
+
+def _draw_iterations(axes: Axes, iterations: Sequence[Round], best: int) -> None:
+    axes.plot([one.number for one in iterations], [one.score for one in iterations], "o-", color=RED)
+    axes.axvline(best, color=GRAY, linestyle=":")
+    axes.set_xlabel("iteration (0: before)")
+    axes.set_ylabel("development BLEU", color=RED)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    expected = [(one.number, 100.0 * one.details["expected"]) for one in iterations if "expected" in one.details]
+    if expected:
+        other = axes.twinx()
+        other.plot(*zip(*expected, strict=True), "s--", color=BLUE)
+        other.set_ylabel("expected BLEU, training", color=BLUE)
