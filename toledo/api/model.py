@@ -31,8 +31,8 @@ from toledo.api.inputs import ReferenceTexts, Texts
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.rule import Rule, check_scale, make_rule, rule_text
 from toledo.errors import InputError, ModelError
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
-from toledo.forest.pruning import prune_to_density
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.files import display_name, read_bytes_lines, read_lines, write_lines
 from toledo.phrases.table import WordLinks
@@ -46,9 +47,7 @@ def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -
             file=display_name(path),
             remedy="align the same text, one line for each sentence pair",
         )
-    offsets = np.zeros(done + 1, np.int64)
-    np.cumsum(np.concatenate(counts), out=offsets[1:])
-    alignments = _sorted(offsets, np.concatenate(links))
+    alignments = _sorted(offsets_of(np.concatenate(counts)), np.concatenate(links))
     _check_range(path, alignments, corpus)
     return alignments
 
@@ -87,9 +86,8 @@ def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
     pairs, links = pairs[order], links[order]
     new = np.ones(pairs.size, np.bool_)
     new[1:] = (np.diff(pairs) > 0) | (np.diff(links, axis=0) != 0).any(axis=1)
-    distinct = np.zeros(offsets.size, np.int64)
-    np.cumsum(np.bincount(pairs[new], minlength=offsets.size - 1), out=distinct[1:])
-    return WordLinks(distinct, np.ascontiguousarray(links[new]))
+    counts = np.bincount(pairs[new], minlength=offsets.size - 1)
+    return WordLinks.from_lengths(np.ascontiguousarray(links[new]), counts)
 
 
 def _check_range(path: str | Path, alignments: WordLinks, corpus: ParallelCorpus) -> None:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
-from toledo.forest.assemble import Edges, from_edges
+from toledo.compiled.ragged import offsets_of
+from toledo.forest.assemble import list_edges, prune_to_density, with_edges
 from toledo.forest.derivations import Derivation
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.kbest import k_best
 from toledo.forest.linear import SparseArrays, SparseFeatures
-from toledo.forest.pruning import prune_to_density
 from toledo.forest.uniting import unite
 from toledo.progress import Progress, silent
 from toledo.weights import Weights
@@ -51,17 +51,10 @@ def best_list(forest: Forest, weights: Weights, size: int) -> Forest:
         return forest
     found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), size))
     words = [derivation.word_ids for derivation in found]
-    edges = Edges(
-        heads=np.zeros(len(found), np.int32),
-        tail_offsets=np.zeros(len(found) + 1, np.int32),
-        tails=np.empty(0, np.int32),
-        yields=Yields(_offsets([len(some) for some in words]), np.concatenate([np.empty(0, np.int32), *words])),
-        features=_dense(forest, found),
-        base=None if forest.base is None else np.array([derivation.base for derivation in found]),
-        sparse=_sparse(forest, found),
-    )
-    names = forest.sparse.names if forest.sparse else ()
-    return from_edges(edges, 0, forest.feature_names, forest.vocabulary, names)
+    yields = Yields(_offsets([len(some) for some in words]), np.concatenate([np.empty(0, np.int32), *words]))
+    edges = list_edges(yields, _dense(forest, found), _sparse(forest, found))
+    base = None if forest.base is None else np.array([derivation.base for derivation in found])
+    return with_edges(forest, edges._replace(base=base), 0)
 
 
 def _dense(forest: Forest, found: Sequence[Derivation]) -> NDArray[np.float32]:
@@ -90,7 +83,7 @@ def _sparse(forest: Forest, found: Sequence[Derivation]) -> SparseArrays | None:
 
 
 def _offsets(sizes: Sequence[int]) -> NDArray[np.int32]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return offsets_of(sizes).astype(np.int32)
 
 
 @dataclass(frozen=True)
