@@ -26,7 +26,7 @@ from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, lexicons_from
 from toledo.phrases.scores import score_phrases, score_reordering
 from toledo.phrases.table import WordLinks
-from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
+from toledo.text.corpus import ParallelCorpus, Sentences, read_parallel
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
 DEFAULT_SIZE = 20_000
@@ -170,8 +170,8 @@ def generate(size: int, seed: int, chunks: int = 200_000, words: int = 60_000) -
     offsets = np.concatenate([[0], np.cumsum(where.sum(axis=(1, 2)))])
     vocabularies = [Vocabulary(f"{side}{i}" for i in range(words)) for side in "st"]
     lengths = np.full(size, 20, np.int64)
-    sides = [sentences_from(text.ravel() + np.int32(len(RESERVED)), lengths) for text in (source, target)]
-    return ParallelCorpus(*sides, *vocabularies, np.arange(1, size + 1)), WordLinks(offsets, links)
+    sides = [Sentences.from_lengths(text.ravel() + np.int32(len(RESERVED)), lengths) for text in (source, target)]
+    return ParallelCorpus(*sides, *vocabularies, np.arange(1, size + 1)), WordLinks(links, offsets)
 
 
 def children_time() -> float:

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from toledo.compiled.sorting import rank_pairs
 from toledo.model import PhraseModel, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.table import PhraseTable
+from toledo.phrases.table import PhrasePairs, PhraseTable
+from toledo.phrases.trie import Phrases
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expected_bleu import Expectation, ListSpace, normalised
 from toledo.refinement.loop import method_of
@@ -176,7 +176,7 @@ def make_model(random: np.random.Generator, pairs: int) -> PhraseModel:
 def make_phrases(random: np.random.Generator, count: int) -> Phrases:
     """Distinct phrases of LENGTH words."""
     rows = np.unique(random.integers(3, WORDS, (count, LENGTH)), axis=0).astype(np.int32)
-    return Phrases(np.arange(rows.shape[0] + 1, dtype=np.int64) * LENGTH, rows.reshape(-1))
+    return Phrases(rows.reshape(-1), np.arange(rows.shape[0] + 1, dtype=np.int64) * LENGTH)
 
 
 def make_lexicon(random: np.random.Generator, given: Words, predicted: Words) -> Lexicon:

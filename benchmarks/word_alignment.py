@@ -25,7 +25,7 @@ import numpy as np
 from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
-from toledo.text.corpus import ParallelCorpus, read_parallel, sentences_from
+from toledo.text.corpus import ParallelCorpus, Sentences, read_parallel
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
 TYPES, LENGTH, SHIFT, NOISE = 100_000, 20, 3.0, 0.1
@@ -98,7 +98,10 @@ def generate(pairs: int, seed: int) -> tuple[ParallelCorpus, WordLinks]:
         links.append(np.where(noise, -1, order).astype(np.int8))
     names = [f"w{number}" for number in range(TYPES)]
     lengths = np.full(pairs, LENGTH)
-    sides = sentences_from(np.concatenate(source), lengths), sentences_from(np.concatenate(target), lengths)
+    sides = (
+        Sentences.from_lengths(np.concatenate(source), lengths),
+        Sentences.from_lengths(np.concatenate(target), lengths),
+    )
     corpus = ParallelCorpus(*sides, Vocabulary(names), Vocabulary(names), np.arange(1, pairs + 1))
     return corpus, gold_links(np.concatenate(links))
 
@@ -108,7 +111,7 @@ def gold_links(sources: np.ndarray) -> WordLinks:
     linked = sources >= 0
     offsets = np.concatenate([[0], np.cumsum(linked.sum(axis=1))])
     positions = np.broadcast_to(np.arange(LENGTH, dtype=np.int32), sources.shape)
-    return WordLinks(offsets, np.stack([sources[linked].astype(np.int32), positions[linked]], axis=1))
+    return WordLinks(np.stack([sources[linked].astype(np.int32), positions[linked]], axis=1), offsets)
 
 
 def right_links(found: WordLinks, gold: WordLinks) -> int:

@@ -18,7 +18,7 @@ from toledo.phrases.pruning import filter_for
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentSettings, HillClimbing
-from toledo.text.corpus import Document, ParallelCorpus, read_parallel, sentences_from
+from toledo.text.corpus import Document, ParallelCorpus, Sentences, read_parallel
 from toledo.weights import Weights
 
 LANGUAGES = {"de-en": "de", "es-en": "es"}
@@ -72,7 +72,7 @@ class DocumentSet:
             for document in self.documents(part)
             for segment in document.segments
         ]
-        text = sentences_from(np.concatenate(ids), np.array([one.size for one in ids]))
+        text = Sentences.from_lengths(np.concatenate(ids), np.array([one.size for one in ids]))
         return replace(model, table=filter_for(model.table, text))
 
     def model_with_words(self, count: int) -> PhraseModel:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toledo.phrases.word_alignment.direction import Direction, make_direction
 from toledo.phrases.word_alignment.hmm import FIRST, LATER, REACH, WEIGHTS, Transitions
-from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
 NULL = 0
@@ -28,7 +28,7 @@ corpora = st.lists(st.tuples(_side, _side), min_size=1, max_size=8)
 def encode(pairs: Pairs, words: int = WORDS) -> ParallelCorpus:
     """The pairs as a corpus; word 3 is named `w0`."""
     sides = [
-        sentences_from(
+        Sentences.from_lengths(
             np.array([word for pair in pairs for word in pair[side]], np.int32),
             np.array([len(pair[side]) for pair in pairs], np.int64),
         )

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from toledo.language_model.backoff import BackoffModel, NGramTable
-from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, END, UNKNOWN
 
 NGram = tuple[int, ...]
@@ -24,7 +24,7 @@ texts = st.lists(st.lists(words, max_size=7), min_size=1, max_size=12)
 def encoded(text: Iterable[Sequence[int]]) -> Sentences:
     lines = list(text)
     words = np.array(list(chain.from_iterable(lines)), np.int32)
-    return sentences_from(words, np.array([len(line) for line in lines], np.int64))
+    return Sentences.from_lengths(words, np.array([len(line) for line in lines], np.int64))
 
 
 def kneser_ney(text: Iterable[Sequence[int]], order: int, thresholds: Sequence[int]) -> Model:

@@ -12,7 +12,7 @@ from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.model import PhraseModel, SearchSettings, feature_names
 from toledo.phrases.table import PhraseTable
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.weights import Weights
 
 Steps = tuple[tuple[int, int, int], ...]  # (begin, end, pair), −1 for a copied word
@@ -25,7 +25,7 @@ def language_model(table: PhraseTable, order: int) -> LanguageModel:
     lengths = rng.integers(1, 7, 40)
     words = rng.integers(3, max(len(table.target_vocabulary), 4), int(lengths.sum())).astype(np.int32)
     table.target_vocabulary.add("w")  # at least one word
-    found = LanguageModel(estimate(sentences_from(words, lengths), order))
+    found = LanguageModel(estimate(Sentences.from_lengths(words, lengths), order))
     logging.disable(logging.NOTSET)
     return found
 
@@ -92,7 +92,7 @@ def features_of(model: PhraseModel, words: list[str], steps: Steps) -> dict[str,
         last_begin, last_end, last_pair = begin, end, pair
     ids = model.target_vocabulary.ids(text)
     for number, lm in enumerate(model.language_models):
-        scored = lm.score_sentences(sentences_from(ids, np.array([ids.size])))[0] * math.log(10)
+        scored = lm.score_sentences(Sentences.from_lengths(ids, np.array([ids.size])))[0] * math.log(10)
         total[model.feature_names[number]] = float(scored)
     return total
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import WordLinks
-from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.phrases.table import PhrasePairs, WordLinks
+from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import RESERVED, Vocabulary
 
 SentencePair = tuple[list[int], list[int], list[tuple[int, int]]]
@@ -32,7 +31,7 @@ corpora = st.lists(sentence_pairs(), min_size=1, max_size=6)
 
 def encode(sentences: list[SentencePair]) -> tuple[ParallelCorpus, WordLinks]:
     sides = [
-        sentences_from(
+        Sentences.from_lengths(
             np.array([word for pair in sentences for word in pair[side]], np.int32),
             np.array([len(pair[side]) for pair in sentences], np.int64),
         )
@@ -43,7 +42,7 @@ def encode(sentences: list[SentencePair]) -> tuple[ParallelCorpus, WordLinks]:
     corpus = ParallelCorpus(*sides, Vocabulary(words), Vocabulary(words), np.arange(1, len(sentences) + 1))
     offsets = np.cumsum([0, *(len(pair[2]) for pair in sentences)])
     links = np.array([link for pair in sentences for link in pair[2]], np.int32).reshape(-1, 2)
-    return corpus, WordLinks(offsets, links)
+    return corpus, WordLinks(links, offsets)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.model import PhraseModel, SearchSettings, default_weights, feature_names
 from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.weights import Weights
 
 CONTENT = {
@@ -27,7 +27,7 @@ def small_model(reordering: bool = False, order: int = 3) -> PhraseModel:
     table = small_tables.make_table(CONTENT, reordering)
     words = [[table.target_vocabulary.add(word) for word in line.split()] for line in TEXT]
     logging.disable(logging.WARNING)  # so little text has no good discounts
-    text = sentences_from(
+    text = Sentences.from_lengths(
         np.concatenate([np.array(line, np.int32) for line in words]), np.array([len(w) for w in words])
     )
     language_model = LanguageModel(estimate(text, order))

@@ -6,8 +6,8 @@ from itertools import chain
 import numpy as np
 from hypothesis import strategies as st
 
-from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.table import SCORE_FEATURES, PhraseTable
+from toledo.phrases.table import SCORE_FEATURES, PhrasePairs, PhraseTable
+from toledo.phrases.trie import Phrases
 from toledo.text.vocabulary import Vocabulary
 
 Words = tuple[str, ...]
@@ -21,7 +21,7 @@ sentences = st.lists(st.sampled_from("abcd"), max_size=8)
 def flat(sequences: list[Words], vocabulary: Vocabulary) -> Phrases:
     offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
     ids = [vocabulary.add(word) for word in chain.from_iterable(sequences)]
-    return Phrases(offsets, np.array(ids, np.int32))
+    return Phrases(np.array(ids, np.int32), offsets)
 
 
 def make_table(content: Mapping[tuple[Words, Words], tuple[float, ...]], reordering: bool = False) -> PhraseTable:

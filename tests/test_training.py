@@ -50,7 +50,7 @@ def test_given_alignments_are_used_and_bad_pairs_left_out(tmp_path: Path, caplog
     (tmp_path / "src").write_text("a b\n\na a a a a a\nb\n")
     (tmp_path / "trg").write_text("x y\nx\nx\ny\n")
     corpus = read_parallel(tmp_path / "src", tmp_path / "trg")
-    links = WordLinks(np.array([0, 2, 2, 3, 4]), np.array([[0, 0], [1, 1], [0, 0], [0, 0]], np.int32))
+    links = WordLinks(np.array([[0, 0], [1, 1], [0, 0], [0, 0]], np.int32), np.array([0, 2, 2, 3, 4]))
     with caplog.at_level(logging.INFO):
         model = train(corpus, Training(longest=5, lm_order=2), alignments=links)
     assert {(pair.source, pair.target) for pair in model.table} == {
@@ -70,7 +70,7 @@ def test_a_corpus_without_usable_pairs_is_refused(tmp_path: Path) -> None:
 
 
 def test_model1_weights_need_its_lexicons(corpus: ParallelCorpus) -> None:
-    empty = WordLinks(np.zeros(len(corpus) + 1, np.int64), np.empty((0, 2), np.int32))
+    empty = WordLinks(np.empty((0, 2), np.int32), np.zeros(len(corpus) + 1, np.int64))
     with pytest.raises(InputError, match="need its lexicons"):
         train(corpus, Training(phrases=PhraseTraining(lexical="model1")), alignments=empty)
     model = train(corpus, Training(phrases=PhraseTraining(lexical="model1"), lm_order=1))

@@ -21,7 +21,7 @@ from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.objectives.objective import match
 from toledo.objectives.precision import XBLEU, CoBLEU
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -32,7 +32,9 @@ DENSE: list[Feature] = [novel(2), support(1), support(2), of_words("long", 1, la
 def small_model(lattices: list[NetworkLattice], order: int) -> LanguageModel:
     texts = [lattice.hypotheses.texts for lattice in lattices]
     words = np.concatenate([text.symbols for text in texts])
-    return LanguageModel(estimate(sentences_from(words, np.concatenate([text.lengths for text in texts])), order))
+    return LanguageModel(
+        estimate(Sentences.from_lengths(words, np.concatenate([text.lengths for text in texts])), order)
+    )
 
 
 def small_problem(
@@ -62,7 +64,7 @@ def test_features_of_paths_are_those_of_their_texts() -> None:
         systems = [text.tolist() for text in _outputs(lattice)]
         for tree in derivations(part)[:200]:
             found = dict(zip(part.feature_names, part.features[list(tree.edges)].sum(axis=0).tolist(), strict=True))
-            scored = sentences_from(np.array(tree.words, np.int32), np.array([len(tree.words)]))
+            scored = Sentences.from_lengths(np.array(tree.words, np.int32), np.array([len(tree.words)]))
             assert found["lm"] == pytest.approx(model.score_sentences(scored)[0] * math.log(10.0), abs=1e-4)
             assert found["word"] == len(tree.words)
             assert found["long"] == sum(len(word) > 3 for word in part.vocabulary.words(tree.words))

@@ -27,7 +27,7 @@ from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.bleu import BLEU
 from toledo.runs.checkpoint import RUN, Checkpoint, digest
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 
 QUICK = CombinationSettings(steps=5, rounds=1, entropy=(1.0,), features=("novel.bigram", "support.1", "support.3"))
@@ -37,7 +37,7 @@ def small_model(vocabulary: Vocabulary) -> LanguageModel:
     texts = [[vocabulary.add(word) for word in text] for own in SEGMENTS for text in own]
     lengths = np.array([len(text) for text in texts])
     return LanguageModel(
-        estimate(sentences_from(np.array([word for text in texts for word in text], np.int32), lengths), 3)
+        estimate(Sentences.from_lengths(np.array([word for text in texts for word in text], np.int32), lengths), 3)
     )
 
 

@@ -17,7 +17,7 @@ from toledo.combination.written_text import (
     casing_shares,
     count_casings,
 )
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.tokens import sentence_starts
 
 TEXT = [
@@ -61,7 +61,7 @@ def test_the_best_of_all_casings_is_found(truecaser, line: list[str], outputs: l
 def model_score(truecaser: LatticeTruecaser, forms: tuple[str, ...]) -> float:
     """The natural logarithm of the probability of one sentence."""
     ids = truecaser.vocabulary.ids(forms)
-    return float(truecaser.model.score_sentences(sentences_from(ids, np.array([len(forms)])))[0]) * log(10)
+    return float(truecaser.model.score_sentences(Sentences.from_lengths(ids, np.array([len(forms)])))[0]) * log(10)
 
 
 def test_shares_are_those_of_votes() -> None:

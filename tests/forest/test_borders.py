@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, join
+from toledo.forest.assemble import Edges, from_edges, join, prune_by_posterior, prune_by_score, prune_to_density
 from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.derivations import sample, viterbi
 from toledo.forest.envelope import envelope
@@ -18,7 +18,6 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
 from toledo.forest.ngrams import localise
-from toledo.forest.pruning import prune_by_posterior, prune_by_score, prune_to_density
 from toledo.objectives.objective import match
 from toledo.objectives.precision import XBLEU, CoBLEU
 from toledo.text.vocabulary import Vocabulary

@@ -15,7 +15,7 @@ from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise, rescore
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 
 WEIGHTS = {"f0": 1.0, "f1": -0.5}
@@ -27,14 +27,14 @@ def model(request: pytest.FixtureRequest) -> LanguageModel:
     logging.disable(logging.WARNING)  # so little text has no good discounts
     rng = np.random.default_rng(5)
     lengths = rng.integers(1, 7, 60)
-    text = sentences_from(rng.integers(3, 6, int(lengths.sum())).astype(np.int32), lengths)
+    text = Sentences.from_lengths(rng.integers(3, 6, int(lengths.sum())).astype(np.int32), lengths)
     found = LanguageModel(estimate(text, request.param))
     logging.disable(logging.NOTSET)
     return found
 
 
 def log_probability(model: LanguageModel, words: tuple[int, ...]) -> float:
-    text = sentences_from(np.array(words, np.int32), np.array([len(words)]))
+    text = Sentences.from_lengths(np.array(words, np.int32), np.array([len(words)]))
     return float(model.score_sentences(text)[0]) * math.log(10.0)
 
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.forest.assemble import keep_edges
+from toledo.forest.assemble import keep_edges, prune_by_posterior, prune_by_score, prune_to_density
 from toledo.forest.constructors import ForestBuilder
 from toledo.forest.derivations import sample
-from toledo.forest.pruning import prune_by_posterior, prune_by_score, prune_to_density
 from toledo.text.vocabulary import Vocabulary
 
 WEIGHTS = {"f0": 1.0, "f1": -0.5}

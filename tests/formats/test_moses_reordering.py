@@ -11,7 +11,7 @@ from toledo.errors import InputError
 from toledo.formats.moses_table import read_reordering_table, write_reordering_table
 from toledo.phrases.pruning import filter_for
 from toledo.phrases.table import REORDERING_FEATURES, PhraseTable
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 
 ZEROS = (0, 0, 0, 0)
 SIX = "0.5 0.25 0.25 1 0 0"
@@ -95,7 +95,7 @@ def test_a_written_table_is_read_back(tmp_path: Path, table: PhraseTable) -> Non
 
 def test_moses_own_table(moses_table: PhraseTable, moses_files: Path) -> None:
     words = moses_table.source_vocabulary.ids(["ein", "mann", "mit", "hut", "steht", "auf", "der", "straße", "."])
-    part = filter_for(moses_table, sentences_from(words, np.array([words.size])))
+    part = filter_for(moses_table, Sentences.from_lengths(words, np.array([words.size])))
     joined = read_reordering_table(moses_files / "reordering-table.gz", part)
     assert joined.reordering is not None
     np.testing.assert_allclose(np.exp(joined.reordering).reshape(-1, 2, 3).sum(axis=2), 1, atol=3e-6)

@@ -11,12 +11,14 @@ from toledo.errors import InputError
 from toledo.files import write_lines
 from toledo.formats import alignments
 from toledo.formats.alignments import alignment_lines, read_alignments
-from toledo.text.corpus import ParallelCorpus, sentences_from
+from toledo.text.corpus import ParallelCorpus, Sentences
 from toledo.text.vocabulary import Vocabulary
 
 
 def corpus_of(*lengths: tuple[int, int]) -> ParallelCorpus:
-    sides = [sentences_from(np.full(sum(side), 3, np.int32), np.array(side)) for side in zip(*lengths, strict=True)]
+    sides = [
+        Sentences.from_lengths(np.full(sum(side), 3, np.int32), np.array(side)) for side in zip(*lengths, strict=True)
+    ]
     return ParallelCorpus(*sides, Vocabulary(["w"]), Vocabulary(["w"]), np.arange(1, len(lengths) + 1))
 
 

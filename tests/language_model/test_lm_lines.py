@@ -12,7 +12,7 @@ from toledo.errors import InputError
 from toledo.language_model import model as lines
 from toledo.language_model.arpa import read_arpa
 from toledo.language_model.model import LanguageModel, LineScorer
-from toledo.text.corpus import read_sentences, sentences_from
+from toledo.text.corpus import Sentences, read_sentences
 from toledo.text.vocabulary import Vocabulary
 
 # The models have gaps among the ids FIRST_WORD to FIRST_WORD + 8, so some words of the vocabulary are unknown to them.
@@ -32,7 +32,7 @@ def vocabulary() -> Vocabulary:
 
 def sentences_of(words: Vocabulary, block: bytes):
     split = block.split(b"\n")
-    return sentences_from(*words.encode_lines(split[:-1] if split[-1] == b"" else split, grow=False))
+    return Sentences.from_lengths(*words.encode_lines(split[:-1] if split[-1] == b"" else split, grow=False))
 
 
 @settings(max_examples=150, deadline=None)

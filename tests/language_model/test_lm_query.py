@@ -16,7 +16,7 @@ from toledo.language_model.arpa import read_arpa
 from toledo.language_model.automaton import advance, begin_state
 from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.model import LanguageModel
-from toledo.text.corpus import Sentences, read_sentences, sentences_from
+from toledo.text.corpus import Sentences, read_sentences
 from toledo.text.vocabulary import BEGIN, END, Vocabulary
 
 words = st.one_of(st.just(0), st.integers(FIRST_WORD, FIRST_WORD + 8))
@@ -109,7 +109,7 @@ def test_the_number_of_threads_does_not_matter():
         to_arrays({(0,): (-3, 0), (1,): (0, -0.3), (2,): (-1.1, 0), (3,): (-0.7, -0.2), (3, 3): (-0.1, 0)}, 2)
     )
     lengths = rng.integers(0, 9, 3500)
-    text = sentences_from(rng.integers(3, 6, lengths.sum()).astype(np.int32), lengths)
+    text = Sentences.from_lengths(rng.integers(3, 6, lengths.sum()).astype(np.int32), lengths)
     assert np.array_equal(model.score_sentences(text, threads=1), model.score_sentences(text, threads=3))
     assert model.sentence_perplexity(text, threads=1) == model.sentence_perplexity(text, threads=3)
 

@@ -8,7 +8,7 @@ import pytest
 from toledo.errors import InputError
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 
 TEXTS = ["the cat sat on the mat", "the dog sat on the cat", "a cat and a dog", "the mat", "a dog sat"]
@@ -22,7 +22,7 @@ def model() -> LanguageModel:
 def test_text_and_word_ids_have_the_same_scores(model: LanguageModel, tmp_path: Path) -> None:
     vocabulary = Vocabulary()
     words, lengths = vocabulary.encode_lines([text.encode() for text in TEXTS])
-    sentences = sentences_from(words, lengths)
+    sentences = Sentences.from_lengths(words, lengths)
     by_id = LanguageModel(estimate(sentences, 3))
     assert np.array_equal(model.score(TEXTS), by_id.score_sentences(sentences))
     assert model.score(TEXTS[1]) == model.score(TEXTS)[1]

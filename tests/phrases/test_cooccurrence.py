@@ -6,7 +6,7 @@ from alignment_twin import NULL, WORDS, corpora, direction_of, encode
 from hypothesis import given
 
 from toledo.phrases.word_alignment.direction import cooccurrences, make_direction
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import RESERVED
 
 TYPES = len(RESERVED) + WORDS
@@ -36,7 +36,7 @@ def test_ids_outside_the_vocabulary_are_refused():
     for types in ((3, TYPES), (TYPES, 4)):
         with pytest.raises(ValueError, match="outside the vocabulary"):
             make_direction(corpus.source, corpus.target, *types)
-    null = sentences_from(np.array([NULL], np.int32), np.array([1]))
+    null = Sentences.from_lengths(np.array([NULL], np.int32), np.array([1]))
     with pytest.raises(ValueError, match="outside the vocabulary"):
         make_direction(null, corpus.target, TYPES, TYPES)
     with pytest.raises(ValueError, match="differ in length"):

@@ -111,9 +111,9 @@ def test_bad_input_is_refused() -> None:
     corpus, alignments = encode([([3, 4], [5], [(0, 0), (1, 0)])])
     with pytest.raises(InputError, match="choose 1 to 20 words"):
         extract_phrases(corpus, alignments, 21)
-    outside = WordLinks(np.array([0, 1]), np.array([[0, 1]], np.int32))
+    outside = WordLinks(np.array([[0, 1]], np.int32), np.array([0, 1]))
     with pytest.raises(InputError, match="sentence pair 1 has a link outside"):
         extract_phrases(corpus, outside)
-    unsorted = WordLinks(alignments.offsets, alignments.links[::-1].copy())
+    unsorted = WordLinks(alignments.links[::-1].copy(), alignments.offsets)
     with pytest.raises(ValueError, match="sorted and distinct"):
         extract_phrases(corpus, unsorted)

@@ -36,7 +36,7 @@ def aligned(moses_files: Path) -> Aligned:
         for line in read_lines(moses_files / "alignments")
     ]
     links = np.array([link for line in lines for link in line], np.int32)
-    alignments = WordLinks(np.cumsum([0, *map(len, lines)]), links)
+    alignments = WordLinks.from_lengths(links, map(len, lines))
     config = PhraseTraining(max_length=5, reordering=True)
     trained = train_phrases(corpus, alignments, config)
     pairs = trained.pairs

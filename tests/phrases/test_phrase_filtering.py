@@ -11,7 +11,7 @@ from small_tables import content_of, entries, make_table, sentences
 from toledo.errors import InputError
 from toledo.phrases.pruning import filter_for, keep_best
 from toledo.phrases.table import SCORE_FEATURES
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 
 WEIGHTS = {**dict(zip(SCORE_FEATURES, (0.25, 0.5, 1.0, 0.125), strict=True)), "lm": 9.0}
 
@@ -20,7 +20,7 @@ WEIGHTS = {**dict(zip(SCORE_FEATURES, (0.25, 0.5, 1.0, 0.125), strict=True)), "l
 def test_pairs_are_kept_if_their_source_stands_in_the_text(content: dict[Any, Any], text: list[list[str]]) -> None:
     table = make_table(content)
     words = table.source_vocabulary.ids([word for sentence in text for word in sentence])
-    encoded = sentences_from(words, np.array([len(sentence) for sentence in text]))
+    encoded = Sentences.from_lengths(words, np.array([len(sentence) for sentence in text]))
     strings = [f" {' '.join(sentence)} " for sentence in text]
     expected = {
         (source, target): scores
@@ -55,4 +55,4 @@ def test_bad_limits_and_weights_are_refused() -> None:
     with pytest.raises(InputError, match=r"no weight for phrase\.backward"):
         keep_best(table, 1, {"lm": 1.0})
     with pytest.raises(ValueError, match="not negative"):
-        filter_for(table, sentences_from(np.array([-5], np.int32), np.array([1])))
+        filter_for(table, Sentences.from_lengths(np.array([-5], np.int32), np.array([1])))

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.compiled.hashing import EMPTY, PairIndex
-from toledo.phrases.pairs import Phrases
-from toledo.phrases.trie import NO_PHRASE, PhraseTrie, TrieBuilder, build_trie, check_trie, find_phrases
+from toledo.phrases.trie import NO_PHRASE, Phrases, PhraseTrie, TrieBuilder, build_trie, check_trie, find_phrases
 
 word_lists = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4).map(tuple), max_size=30)
 
@@ -33,7 +32,7 @@ def test_equal_phrases_end_at_the_same_node_over_several_blocks(first: list[Any]
 def test_phrases_are_found_as_in_a_dictionary(known: list[Any], asked: list[Any]) -> None:
     known = sorted(set(known))
     words, offsets = arrays(known)
-    trie = build_trie(Phrases(offsets, words))
+    trie = build_trie(Phrases(words, offsets))
     twin = {phrase: number for number, phrase in enumerate(known)}
     expected = [twin.get(phrase, NO_PHRASE) for phrase in asked]
     assert find_phrases(trie, *arrays(asked)).tolist() == expected
@@ -63,7 +62,7 @@ def damaged_tries(trie: PhraseTrie) -> Iterator[tuple[str, PhraseTrie]]:
 
 
 def test_a_damaged_trie_is_refused() -> None:
-    phrases = Phrases(np.array([0, 1, 3], np.int64), np.array([5, 5, 6], np.int32))
+    phrases = Phrases(np.array([5, 5, 6], np.int32), np.array([0, 1, 3], np.int64))
     trie = build_trie(phrases)
     check_trie(trie, phrases)
     for fault, damaged in damaged_tries(trie):

@@ -26,7 +26,7 @@ from toledo.search.beam.forced import ForcedDecoder
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.search.steps import steps_of, word_links
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
@@ -134,7 +134,7 @@ def moses(moses_files: Path) -> PhraseModel:
     table = read_phrase_table(moses_files / "phrase-table.gz", source, target)
     sentences = [source.ids(line.split()) for line in islice(read_lines(moses_files / "test2016.de"), 100)]
     lengths = np.array([sentence.size for sentence in sentences])
-    table = filter_for(table, sentences_from(np.concatenate(sentences), lengths))
+    table = filter_for(table, Sentences.from_lengths(np.concatenate(sentences), lengths))
     weights = read_moses_ini(moses_files / "weights.mert.ini").weights
     language_model = read_arpa(moses_files / "lm.3.arpa.gz", target)
     return PhraseModel(table, (language_model,), Weights(weights), SearchSettings(6, 20))

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from small_models import small_model
 
 from toledo.errors import InputError
-from toledo.forest.assemble import join
+from toledo.forest.assemble import join, prune_to_density
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.kbest import k_best
-from toledo.forest.pruning import prune_to_density
 from toledo.forest.saving import load_forest, save_forest
 from toledo.search.beam.search import BeamSearch
 from toledo.search.steps import LONGEST_SENTENCE, Step, pack, steps_of, unpack, word_links

@@ -21,10 +21,10 @@ from toledo.compiled.kernels import working_seconds
 from toledo.consensus.scale import scales_for
 from toledo.errors import InputError
 from toledo.files import write_lines
+from toledo.forest.assemble import prune_by_posterior, prune_to_density
 from toledo.forest.drawing import to_svg
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.pruning import prune_by_posterior, prune_to_density
 from toledo.progress import Progress, silent
 from toledo.refinement.settings import RefineSettings
 from toledo.reports.demo import DrawnForest, Findings, Tour, alignment_quality, demo_page

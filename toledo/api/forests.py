@@ -12,10 +12,10 @@ from typing import Any
 
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name
+from toledo.forest.assemble import prune_by_posterior
 from toledo.forest.derivations import Derivation, Summary, summarise
 from toledo.forest.drawing import to_dot, to_svg
 from toledo.forest.kbest import k_best
-from toledo.forest.pruning import prune_by_posterior
 from toledo.formats.forest_files import SegmentForest, guess_format, named_format, read_forests, score_with
 from toledo.formats.plf import Values
 from toledo.results import Result, table

@@ -20,8 +20,8 @@ from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.rule import Rule, check_scale, make_rule, make_search_rule, rule_text
 from toledo.errors import InputError, ModelError
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
-from toledo.forest.pruning import prune_to_density
 from toledo.formats.docent import import_docent, read_docent_config
 from toledo.formats.hypotheses import Entry, nbest_list
 from toledo.formats.moses_model import import_model

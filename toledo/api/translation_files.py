@@ -15,9 +15,9 @@ from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import json_line
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, require_output, require_output_directory
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.constructors import from_lattice
 from toledo.forest.forest import Forest
-from toledo.forest.pruning import prune_to_density
 from toledo.forest.saving import DESCRIPTION
 from toledo.formats.forest_files import MARKER, WriteForest, forest_writer, guess_output_format
 from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans

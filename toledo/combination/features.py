@@ -27,12 +27,11 @@ from toledo.combination.lattice import NetworkLattice
 from toledo.combination.settings import NGRAM_NAMES, parse_feature
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of
-from toledo.forest.assemble import split
+from toledo.forest.assemble import prune_by_posterior, split
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram, words_of
 from toledo.forest.ngrams import CompletedNGrams, NGramForest, join_ngrams, localise, rescore
-from toledo.forest.pruning import prune_by_posterior
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 

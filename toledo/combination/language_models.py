@@ -25,7 +25,7 @@ from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.estimate import estimate
 from toledo.language_model.interpolate import interpolate, tune_weights
 from toledo.language_model.model import LanguageModel
-from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import RESERVED, UNKNOWN
 
 ORDER = 5
@@ -50,7 +50,7 @@ def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageMo
     level = messages.level
     messages.setLevel(logging.ERROR)  # discounts of a model that nobody sees, of outputs that are always few
     try:
-        return LanguageModel(estimate(sentences_from(words, lengths), order))
+        return LanguageModel(estimate(Sentences.from_lengths(words, lengths), order))
     finally:
         messages.setLevel(level)
 

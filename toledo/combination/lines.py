@@ -35,7 +35,7 @@ from toledo.formats.forest_files import guess_list_format
 from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.language_model.model import LanguageModel, read_language_model
-from toledo.text.corpus import Sentences, sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ def model_of_outputs(
 def as_sentences(texts: Sequence[Sequence[str]], vocabulary: Vocabulary) -> Sentences:
     """Texts as word ids; new words join the vocabulary."""
     words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
-    return sentences_from(words, np.array([len(text) for text in texts], np.int64))
+    return Sentences.from_lengths(words, np.array([len(text) for text in texts], np.int64))
 
 
 def choose_model(

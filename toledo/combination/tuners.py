@@ -30,12 +30,11 @@ from toledo.combination.stages import TunedStage
 from toledo.combination.votes import CombinationProblem, CombinationWeights, References, Vector, VotedForest
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
-from toledo.forest.assemble import Edges, from_edges, join, split
+from toledo.forest.assemble import edges_of, join, split, with_edges
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, Shape, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
-from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
@@ -297,18 +296,16 @@ def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
     firsts = np.zeros(edges.size, np.bool_)
     firsts[ends - sizes] = True
     tail_offsets = np.concatenate([[0], np.cumsum(~firsts)]).astype(np.int32)
-    chosen = Edges(
-        heads=heads.astype(np.int32),
-        tail_offsets=tail_offsets,
-        tails=(np.flatnonzero(~firsts) - 1).astype(np.int32),
-        yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, edges)),
-        features=forest.features[edges],
-        base=None if forest.base is None else forest.base[edges],
-        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, edges),
-        provenance=None if forest.provenance is None else forest.provenance[edges],
+    chosen = (
+        edges_of(forest)
+        .select(edges)
+        ._replace(
+            heads=heads.astype(np.int32),
+            tail_offsets=tail_offsets,
+            tails=(np.flatnonzero(~firsts) - 1).astype(np.int32),
+        )
     )
-    names = forest.sparse.names if forest.sparse else ()
-    return from_edges(chosen, goal, forest.feature_names, forest.vocabulary, names)
+    return with_edges(forest, chosen, goal)
 
 
 @kernel

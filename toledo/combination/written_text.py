@@ -41,7 +41,7 @@ from toledo.forest.forest import Forest
 from toledo.forest.ngrams import rescore
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 from toledo.text.tokens import sentence_starts
 from toledo.text.vocabulary import Vocabulary, split_words
 
@@ -126,7 +126,9 @@ class LatticeTruecaser:
         vocabulary = Vocabulary()
         words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
         begins = np.array([begin for text in texts for begin in sentence_starts(list(text))], np.bool_)
-        model = LanguageModel(estimate(sentences_from(words, np.array([len(text) for text in texts], np.int64)), order))
+        model = LanguageModel(
+            estimate(Sentences.from_lengths(words, np.array([len(text) for text in texts], np.int64)), order)
+        )
         inside, first = (np.bincount(words[some], minlength=len(vocabulary)) for some in (~begins, begins))
         return cls(model, vocabulary, inside, first)
 

@@ -1,40 +1,104 @@
-"""Hypotheses and references as arrays: what the compiled metrics read.
+"""Rows of different lengths in flat arrays, hypotheses and references as such rows, and sums in a fixed order.
 
-Sums of products in an order that is always the same.
-
-BLAS, which is behind NumPy's `@`, shares sums of some 10,000 numbers among threads: their last digits depend on how
-many there are, and after some hundred steps of an optimiser those of weights do, too. NumPy's own loops do not use it.
+BLAS, which is behind NumPy's `@`, splits sums of some 10,000 numbers among threads: their last digits depend on the
+number of threads, and after some hundred steps of an optimizer so do those of weights. `einsum` does not use BLAS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 
 Words = Sequence[str] | NDArray[np.int32]  # words, or their ids
+Floats = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-@dataclass(frozen=True)
-class Sequences:
-    """Sequence i is `symbols[offsets[i]:offsets[i + 1]]`; symbols (ids of words, characters) are not negative."""
+@dataclass(frozen=True, eq=False)
+class Ragged(Generic[Scalar]):
+    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`."""
 
-    symbols: NDArray[np.int32]
+    values: NDArray[Scalar]
     offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if not are_offsets(self.offsets, len(self.values)):
+            raise ValueError(f"offsets must rise from 0 to {len(self.values)}")
+
+    @classmethod
+    def from_lengths(cls, values: NDArray[Scalar], lengths: Iterable[int] | NDArray[np.int64]) -> Self:
+        """Cut values into rows of these lengths."""
+        return cls(values, offsets_of(lengths))
 
     def __len__(self) -> int:
         return self.offsets.size - 1
 
+    def __getitem__(self, index: int) -> NDArray[Scalar]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[Scalar]]:
+        return (self[index] for index in range(len(self)))
+
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The number of symbols of each sequence."""
+        """The length of each row."""
         return np.diff(self.offsets)
+
+    def select(self, keep: NDArray[np.bool_]) -> Self:
+        """Return the rows where `keep` is true."""
+        return self.from_lengths(self.values[np.repeat(keep, self.lengths)], self.lengths[keep])
+
+
+class Sequences(Ragged[np.int32]):
+    """Rows of symbols (ids of words, characters), which are not negative."""
+
+    @property
+    def symbols(self) -> NDArray[np.int32]:
+        """The symbols of all rows."""
+        return self.values
+
+
+def offsets_of(lengths: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0 and the running sums of lengths."""
+    counts = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
+    offsets = np.zeros(counts.size + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def are_offsets(offsets: NDArray[Any], end: int) -> bool:
+    """Return whether offsets rise from 0 to `end`. (Differences could wrap around, so neighbors are compared.)"""
+    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and not np.any(offsets[1:] < offsets[:-1]))
+
+
+def join_offsets(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the offsets of the rows of all parts in a row."""
+    shifts = offsets_of(int(part[-1]) for part in parts)
+    return np.concatenate([np.zeros(1, np.int64), *(part[1:] + shifts[i] for i, part in enumerate(parts))])
+
+
+@kernel
+def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return offsets and data of some rows, in the order given."""
+    new_offsets = np.zeros(rows.size + 1, offsets.dtype)
+    for i in range(rows.size):
+        new_offsets[i + 1] = new_offsets[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    new_data = np.empty(new_offsets[-1], data.dtype)
+    for i in range(rows.size):
+        start = offsets[rows[i]]
+        for j in range(offsets[rows[i] + 1] - start):
+            new_data[new_offsets[i] + j] = data[start + j]
+    return new_offsets, new_data
 
 
 @dataclass(frozen=True)
@@ -47,7 +111,7 @@ class Pairing:
 
 
 class Numbering(dict[str, int]):
-    """Numbers words as they come; only equality of words matters to a metric."""
+    """Numbers words in order of appearance; only equality of words matters to a metric."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)
@@ -55,31 +119,19 @@ class Numbering(dict[str, int]):
 
 
 def check_shape(hypotheses: Sequence[object], references: Sequence[Sequence[object]]) -> None:
-    """Each hypothesis needs its own list of at least one reference."""
+    """Refuse references unless each hypothesis has a list with at least one of them."""
+    remedy = "give for each hypothesis the list of its references: references[segment][number]"
     if len(hypotheses) != len(references):
-        raise InputError(
-            f"{len(hypotheses)} hypotheses, but references for {len(references)} segments",
-            remedy="give for each hypothesis the list of its references: references[segment][number]",
-        )
+        message = f"{len(hypotheses)} hypotheses, but references for {len(references)} segments"
+        raise InputError(message, remedy=remedy)
     for number, group in enumerate(references):
         if isinstance(group, str) or not len(group):
-            raise InputError(
-                f"segment {number + 1} has no list of references",
-                remedy="give for each hypothesis the list of its references: references[segment][number]",
-            )
+            raise InputError(f"segment {number + 1} has no list of references", remedy=remedy)
 
 
 def group_offsets(references: Sequence[Sequence[object]]) -> NDArray[np.int64]:
-    """Where the references of each segment begin when all are laid end to end."""
-    return offsets_of([len(group) for group in references])
-
-
-def offsets_of(lengths: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """0 and the running sums of lengths."""
-    counts = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
-    offsets = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
+    """Return where the references of each segment begin when all are laid end to end."""
+    return offsets_of(map(len, references))
 
 
 def pair_words(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> Pairing:
@@ -91,8 +143,8 @@ def pair_words(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]
 
 
 def number_words(sentences: Sequence[Words], numbering: Numbering) -> Sequences:
-    """All words as numbers; arrays of ids stay as they are."""
-    offsets = offsets_of([len(words) for words in sentences])
+    """Return all words as numbers; arrays of ids stay as they are."""
+    offsets = offsets_of(map(len, sentences))
     arrays = [words for words in sentences if isinstance(words, np.ndarray)]
     if arrays and len(arrays) < len(sentences):
         raise TypeError("words and ids of words cannot be mixed")
@@ -105,7 +157,7 @@ def number_words(sentences: Sequence[Words], numbering: Numbering) -> Sequences:
 
 
 def checked_symbols(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Ids must be integers from 0 up."""
+    """Return ids if they are integers from 0 up."""
     if not np.issubdtype(symbols.dtype, np.integer):
         raise TypeError(f"ids of words are integers, not {symbols.dtype}")
     if symbols.size and (symbols.min() < 0 or symbols.max() > np.iinfo(np.int32).max):
@@ -114,20 +166,17 @@ def checked_symbols(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def character_sequences(texts: Sequence[str]) -> Sequences:
-    """The characters of texts without their white space."""
+    """Return the characters of texts without white space."""
     joined = ["".join(text.split()) for text in texts]
     encoded = "".join(joined).encode("utf-32-le", "surrogatepass")
-    return Sequences(np.frombuffer(encoded, np.int32), offsets_of([len(text) for text in joined]))
-
-
-Floats = NDArray[np.float64]
+    return Sequences.from_lengths(np.frombuffer(encoded, np.int32), map(len, joined))
 
 
 def sum_of_products(factors: Floats, values: NDArray[Any]) -> Floats:
-    """Σᵢ factors[i] · values[i], of numbers or of rows."""
+    """Return Σᵢ factors[i] · values[i], of numbers or of rows."""
     return np.asarray(np.einsum("i,i...->...", factors, values), np.float64)
 
 
 def row_products(rows: NDArray[Any], vector: Floats) -> Floats:
-    """Of each row with a vector."""
+    """Return the product of each row with a vector."""
     return np.asarray(np.einsum("ij,j->i", rows, vector), np.float64)

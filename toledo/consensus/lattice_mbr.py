@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.rule import Decision, Rule
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.inside_outside import Distribution, distribution
 from toledo.forest.ngrams import NGramForest, localise
-from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.settings import Meta, Settings

@@ -28,7 +28,7 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Decision, Rule, check_scale
 from toledo.consensus.texts import best_derivations
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest, Scores, Yields
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
@@ -157,13 +157,8 @@ def _best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Score
     if not forest.shape.tails.size:
         return forest, scores
     texts, totals = best_derivations(forest, scores, size)
-    edges = Edges(
-        heads=np.zeros(len(texts), np.int32),
-        tail_offsets=np.zeros(len(texts) + 1, np.int32),
-        tails=np.empty(0, np.int32),
-        yields=Yields(texts.offsets.astype(np.int32), texts.symbols),
-        features=np.empty((len(texts), 0), np.float32),
-    )
+    yields = Yields(texts.offsets.astype(np.int32), texts.symbols)
+    edges = list_edges(yields, np.empty((len(texts), 0), np.float32))
     return from_edges(edges, 0, (), forest.vocabulary), totals
 
 

@@ -1,6 +1,6 @@
-"""Forests from edges in any order, as searches and files leave them, and from a part of the edges of a forest.
+"""Forests from edges in any order, from some edges of a forest (pruning), and from several forests in a row.
 
-Several forests in a row, as one: a corpus for tuning; and the forests of its segments again.
+Searches and files give edges in any order. A tuning corpus is a row of forests, which can be split again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.errors import InputError
-from toledo.forest.forest import Forest, Scores, Shape, Yields, check_offsets
-from toledo.forest.linear import SparseArrays, SparseFeatures, gather_rows, sparse_rows
+from toledo.forest.derivations import best_above, best_below, best_lengths, on_best
+from toledo.forest.forest import Forest, Scores, Shape, Yields, check_offsets, check_scores
+from toledo.forest.inside_outside import distribution
+from toledo.forest.linear import SparseArrays, SparseFeatures, sparse_rows
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -28,26 +31,25 @@ def join(forests: Sequence[Forest]) -> Forest:
             raise InputError(f"forest {index} has other features than forest 0", remedy="make them with one model")
         if forest.vocabulary is not first.vocabulary:
             raise InputError(f"forest {index} has its own vocabulary", remedy="pass one Vocabulary to all constructors")
-    nodes = np.cumsum([0] + [forest.nodes for forest in forests])
-    tails = [forest.shape.tails + nodes[i] for i, forest in enumerate(forests)]
-    sentences = [forest.shape.sentences[1:] + nodes[i] for i, forest in enumerate(forests)]
+    shapes, sizes = [forest.shape for forest in forests], [forest.edges for forest in forests]
+    nodes = offsets_of(forest.nodes for forest in forests)
     return Forest(
         shape=Shape(
-            np.concatenate([np.zeros(1, np.int64), *sentences]),
-            _join_offsets([forest.shape.head_edges for forest in forests]),
-            _join_offsets([forest.shape.tail_offsets for forest in forests]),
-            np.concatenate(tails).astype(np.int32),
+            join_offsets([shape.sentences for shape in shapes]),
+            join_offsets([shape.head_edges for shape in shapes]),
+            join_offsets([shape.tail_offsets for shape in shapes]),
+            np.concatenate([shape.tails + nodes[i] for i, shape in enumerate(shapes)]).astype(np.int32),
         ),
         yields=Yields(
-            _join_offsets([forest.yields.offsets for forest in forests]),
+            join_offsets([forest.yields.offsets for forest in forests]),
             np.concatenate([forest.yields.words for forest in forests]),
         ),
         features=np.concatenate([forest.features for forest in forests]),
         feature_names=first.feature_names,
         vocabulary=first.vocabulary,
-        base=_join_optional([forest.base for forest in forests], [forest.edges for forest in forests], 0.0),
+        base=_join_optional([forest.base for forest in forests], sizes, 0.0),
         sparse=_join_sparse(forests),
-        provenance=_join_optional([forest.provenance for forest in forests], [forest.edges for forest in forests], -1),
+        provenance=_join_optional([forest.provenance for forest in forests], sizes, -1),
     )
 
 
@@ -62,8 +64,12 @@ def split(forest: Forest) -> list[tuple[Forest, int, int]]:
 
 
 def _part(forest: Forest, begin_node: int, end_node: int, begin: int, end: int) -> Forest:
+    def rows(offsets: NDArray[Any], *data: NDArray[Any]) -> list[NDArray[Any]]:
+        first, last = offsets[begin], offsets[end]
+        return [offsets[begin : end + 1] - first, *(array[first:last] for array in data)]
+
     shape, sparse = forest.shape, forest.sparse
-    tail_offsets, tails = _slice_rows(shape.tail_offsets, shape.tails, begin, end)
+    tail_offsets, tails = rows(shape.tail_offsets, shape.tails)
     return Forest(
         shape=Shape(
             np.array([0, end_node - begin_node]),
@@ -71,31 +77,23 @@ def _part(forest: Forest, begin_node: int, end_node: int, begin: int, end: int) 
             tail_offsets,
             tails - np.int32(begin_node),
         ),
-        yields=Yields(*_slice_rows(forest.yields.offsets, forest.yields.words, begin, end)),
+        yields=Yields(*rows(*forest.yields)),
         features=forest.features[begin:end],
         feature_names=forest.feature_names,
         vocabulary=forest.vocabulary,
         base=None if forest.base is None else forest.base[begin:end],
-        sparse=None if sparse is None else SparseFeatures(sparse.names, _slice_sparse(sparse.arrays, begin, end)),
+        sparse=None if sparse is None else SparseFeatures(sparse.names, SparseArrays(*rows(*sparse.arrays))),
         provenance=None if forest.provenance is None else forest.provenance[begin:end],
     )
 
 
-def _slice_rows(offsets: NDArray[Any], data: NDArray[Any], begin: int, end: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    return offsets[begin : end + 1] - offsets[begin], data[offsets[begin] : offsets[end]]
-
-
-def _slice_sparse(sparse: SparseArrays, begin: int, end: int) -> SparseArrays:
-    offsets, ids = _slice_rows(sparse.offsets, sparse.ids, begin, end)
-    return SparseArrays(offsets, ids, _slice_rows(sparse.offsets, sparse.values, begin, end)[1])
-
-
-def _join_offsets(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    ends = np.cumsum([0] + [int(part[-1]) for part in parts])
-    if ends[-1] >= 2**31:
+def join_offsets(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the offsets of all rows of several arrays that are put end to end."""
+    ends, dtype = offsets_of(int(part[-1]) for part in parts), parts[0].dtype
+    if ends[-1] > np.iinfo(dtype).max:
         raise InputError("the forests together are too large", remedy="join fewer, or prune them first")
-    shifted = [part[1:] + np.int32(end) for part, end in zip(parts, ends[:-1], strict=True)]
-    return np.concatenate([np.zeros(1, np.int32), *shifted])
+    shifted = [part[1:] + end.astype(dtype) for part, end in zip(parts, ends[:-1], strict=True)]
+    return np.concatenate([np.zeros(1, dtype), *shifted])
 
 
 def _join_optional(parts: Sequence[NDArray[Any] | None], sizes: Sequence[int], default: float) -> NDArray[Any] | None:
@@ -107,28 +105,27 @@ def _join_optional(parts: Sequence[NDArray[Any] | None], sizes: Sequence[int], d
 
 
 def _join_sparse(forests: Sequence[Forest]) -> SparseFeatures | None:
-    """Number the sparse features of all forests anew: each forest has its own numbers."""
+    """Number the sparse features of all forests together; each forest has its own numbers."""
     if all(forest.sparse is None for forest in forests):
         return None
     names: dict[str, int] = {}
-    own: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
     numbers = np.empty(0, np.int32)
     offsets, ids, values = [], [], []
     for forest in forests:
-        sparse = forest.sparse or _no_sparse(forest.edges)
-        if sparse.names is not own:  # parts of one forest share their names, and there may be very many
-            own = sparse.names
-            numbers = np.array([names.setdefault(name, len(names)) for name in own], np.int32)
-        offsets.append(sparse.arrays.offsets)
-        ids.append(numbers[sparse.arrays.ids] if sparse.arrays.ids.size else sparse.arrays.ids)
-        values.append(sparse.arrays.values)
-    arrays = SparseArrays(_join_offsets(offsets), np.concatenate(ids), np.concatenate(values))
-    return SparseFeatures(tuple(names), arrays)
-
-
-def _no_sparse(edges: int) -> SparseFeatures:
-    empty = SparseArrays(np.zeros(edges + 1, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
-    return SparseFeatures((), empty)
+        if forest.sparse is None:
+            offsets.append(np.zeros(forest.edges + 1, np.int32))
+            continue
+        if forest.sparse.names is not last:  # parts of one forest share their names, and there may be very many
+            last = forest.sparse.names
+            numbers = np.array([names.setdefault(name, len(names)) for name in last], np.int32)
+        arrays = forest.sparse.arrays
+        offsets.append(arrays.offsets)
+        ids.append(numbers[arrays.ids] if arrays.ids.size else arrays.ids)
+        values.append(arrays.values)
+    return SparseFeatures(
+        tuple(names), SparseArrays(join_offsets(offsets), np.concatenate(ids), np.concatenate(values))
+    )
 
 
 class Edges(NamedTuple):
@@ -142,6 +139,41 @@ class Edges(NamedTuple):
     base: Scores | None = None
     sparse: SparseArrays | None = None
     provenance: NDArray[np.int64] | None = None
+
+    def select(self, chosen: NDArray[Any]) -> Edges:
+        """Return some of the edges, in the order given."""
+        tail_offsets, tails = gather_rows(self.tail_offsets, self.tails, chosen)
+        return Edges(
+            self.heads[chosen],
+            tail_offsets,
+            tails,
+            Yields(*gather_rows(*self.yields, chosen)),
+            self.features[chosen],
+            None if self.base is None else self.base[chosen],
+            None if self.sparse is None else sparse_rows(self.sparse, chosen),
+            None if self.provenance is None else self.provenance[chosen],
+        )
+
+
+def edges_of(forest: Forest) -> Edges:
+    """Return the edges of a forest, with the nodes that they lead to."""
+    shape, sparse = forest.shape, forest.sparse
+    return Edges(
+        np.repeat(np.arange(forest.nodes, dtype=np.int32), np.diff(shape.head_edges)),
+        shape.tail_offsets,
+        shape.tails,
+        forest.yields,
+        forest.features,
+        forest.base,
+        sparse.arrays if sparse else None,
+        forest.provenance,
+    )
+
+
+def list_edges(yields: Yields, features: NDArray[np.float32], sparse: SparseArrays | None = None) -> Edges:
+    """Return the edges of a list: all lead to node 0, and none has tails."""
+    none = np.zeros(features.shape[0] + 1, np.int32)
+    return Edges(none[1:], none, none[:0], yields, features, sparse=sparse)
 
 
 def from_edges(
@@ -160,26 +192,28 @@ def from_edges(
     if order.size and order[-1] != goal:  # parts have derivations, the goal has none
         order = order[:0]
     chosen, useful, reached = _useful_edges(order, by_head, offsets, edges.tail_offsets, edges.tails)
-    chosen, order = chosen[useful], order[reached]
+    edges, order = edges.select(chosen[useful]), order[reached]
     if not order.size:
         order = np.array([goal], np.int32)  # an empty forest is its goal alone
     number = np.full(nodes, -1, np.int32)
     number[order] = np.arange(order.size, dtype=np.int32)
-    heads = number[edges.heads[chosen]]
-    tail_offsets, tails = gather_rows(edges.tail_offsets, edges.tails, chosen)
-    head_edges = np.searchsorted(heads, np.arange(order.size + 1)).astype(np.int32)
-    shape = Shape(np.array([0, order.size]), head_edges, tail_offsets, number[tails])
-    sparse = None if edges.sparse is None else SparseFeatures(tuple(sparse_names), sparse_rows(edges.sparse, chosen))
+    head_edges = np.searchsorted(number[edges.heads], np.arange(order.size + 1)).astype(np.int32)
     return Forest(
-        shape=shape,
-        yields=Yields(*gather_rows(edges.yields.offsets, edges.yields.words, chosen)),
-        features=edges.features[chosen],
+        shape=Shape(np.array([0, order.size]), head_edges, edges.tail_offsets, number[edges.tails]),
+        yields=edges.yields,
+        features=edges.features,
         feature_names=tuple(feature_names),
         vocabulary=vocabulary,
-        base=None if edges.base is None else edges.base[chosen],
-        sparse=sparse,
-        provenance=None if edges.provenance is None else edges.provenance[chosen],
+        base=edges.base,
+        sparse=None if edges.sparse is None else SparseFeatures(tuple(sparse_names), edges.sparse),
+        provenance=edges.provenance,
     )
+
+
+def with_edges(forest: Forest, edges: Edges, goal: int) -> Forest:
+    """Return a forest of other edges with the names and the vocabulary of a given forest."""
+    names = forest.sparse.names if forest.sparse else ()
+    return from_edges(edges, goal, forest.feature_names, forest.vocabulary, names)
 
 
 def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
@@ -189,20 +223,56 @@ def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     if len(forest) != 1:
         return join([keep_edges(part, keep[begin:end]) for part, begin, end in split(forest)])
     chosen = np.flatnonzero(keep).astype(np.int32)
-    heads = np.repeat(np.arange(forest.nodes, dtype=np.int32), np.diff(forest.shape.head_edges))
-    tail_offsets, tails = gather_rows(forest.shape.tail_offsets, forest.shape.tails, chosen)
-    edges = Edges(
-        heads=heads[chosen],
-        tail_offsets=tail_offsets,
-        tails=tails,
-        yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, chosen)),
-        features=forest.features[chosen],
-        base=None if forest.base is None else forest.base[chosen],
-        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, chosen),
-        provenance=None if forest.provenance is None else forest.provenance[chosen],
+    return with_edges(forest, edges_of(forest).select(chosen), forest.nodes - 1)
+
+
+def prune_by_score(forest: Forest, scores: Scores, margin: float) -> Forest:
+    """Keep edges on some derivation at most `margin` below the best of its segment (max-marginals)."""
+    if not margin >= 0:
+        raise ValueError("the margin must not be negative")
+    check_scores(forest.shape, scores)
+    best = best_below(forest.shape, scores)
+    through = best_above(forest.shape, scores, best)
+    top = np.repeat(
+        best.scores[forest.shape.sentences[1:] - 1], np.diff(forest.shape.head_edges[forest.shape.sentences])
     )
-    names = forest.sparse.names if forest.sparse else ()
-    return from_edges(edges, forest.nodes - 1, forest.feature_names, forest.vocabulary, names)
+    good = (through >= top - margin - _slack(top)) & np.isfinite(through)
+    return keep_edges(forest, good | on_best(forest.shape, best))
+
+
+def prune_by_posterior(forest: Forest, scores: Scores, threshold: float) -> Forest:
+    """Keep edges used at least `threshold` times in expectation, and those of the best derivation."""
+    likely = distribution(forest.shape, scores).posteriors >= threshold
+    best = on_best(forest.shape, best_below(forest.shape, scores))
+    return keep_edges(forest, (likely | best) & (scores > -np.inf))
+
+
+def prune_to_density(forest: Forest, scores: Scores, density: float) -> Forest:
+    """Keep at most `density` edges for each word of the best translation, the best ones by max-marginal."""
+    check_scores(forest.shape, scores)
+    return join([_to_density(part, scores[begin:end], density) for part, begin, end in split(forest)])
+
+
+def _to_density(forest: Forest, scores: Scores, density: float) -> Forest:
+    best = best_below(forest.shape, scores)
+    needed = on_best(forest.shape, best)
+    words = best_lengths(forest.shape, forest.yields, best)[-1]
+    room = int(min(max(density * max(words, 1.0), np.count_nonzero(needed)), forest.edges))
+    through = best_above(forest.shape, scores, best)
+    if np.count_nonzero(through > -np.inf) <= room:
+        return keep_edges(forest, through > -np.inf)
+    # All edges of a derivation are at least as good as it is, so a threshold never cuts through one that it keeps.
+    through[needed] = np.inf
+    ranked = np.sort(through)[::-1]
+    keep = through >= ranked[room - 1]
+    if np.count_nonzero(keep) > room:  # among equals, none: more than asked would stay
+        keep = through > ranked[room - 1]
+    return keep_edges(forest, keep | needed)
+
+
+def _slack(top: Scores) -> Scores:
+    """Sums in another order differ in the last digits; the best derivation must not fall to that."""
+    return np.asarray(1e-9 * np.maximum(1.0, np.abs(np.where(np.isfinite(top), top, 0.0))))
 
 
 def _check_edges(edges: Edges, goal: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
@@ -186,15 +187,11 @@ def _common_names(rows: Sequence[FeatureValues]) -> list[str]:
     return [name for name in rows[0] if all(name in row for row in rows)]
 
 
-def _offsets(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    offsets = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    return offsets
+def _offsets(rows: Sequence[Sized]) -> NDArray[np.int32]:
+    return offsets_of(map(len, rows)).astype(np.int32)
 
 
 def _sparse_arrays(rows: Sequence[FeatureValues], names: Sequence[str]) -> SparseArrays:
     numbers = {name: number for number, name in enumerate(names)}
-    offsets = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
     ids = np.array([numbers[name] for row in rows for name in row], np.int32)
-    return SparseArrays(offsets, ids, np.array([value for row in rows for value in row.values()], np.float32))
+    return SparseArrays(_offsets(rows), ids, np.array([value for row in rows for value in row.values()], np.float32))

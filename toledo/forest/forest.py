@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import are_offsets
 from toledo.errors import InputError
 from toledo.forest.linear import Rows, SparseFeatures, Vector, row_scores, rows_of_edges
 from toledo.results import Hypothesis
@@ -195,7 +196,7 @@ class Forest:
 
     def prune(self, density: float, weights: NamedWeights | None = None) -> Forest:
         """Return the forest with at most `density` edges for each word of the best translation."""
-        from toledo.forest.pruning import prune_to_density
+        from toledo.forest.assemble import prune_to_density
 
         return prune_to_density(self, self._scores(weights), density)
 
@@ -281,9 +282,9 @@ def check_scores(shape: Shape, scores: Scores, name: str = "scores") -> None:
 
 
 def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
-    """Refuse offsets that do not rise from 0 to `end`. (Differences could wrap around, so neighbours are compared.)"""
+    """Refuse offsets that do not rise from 0 to `end`."""
     _check_numbers(name, offsets)
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
+    if not are_offsets(offsets, end):
         raise InputError(f"{name} of a forest must rise from 0 to {end}", remedy="make the forest again")
 
 

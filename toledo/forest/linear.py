@@ -3,19 +3,20 @@
     score(h) = base(h) + Σ_k w_k · x_k(h)
 
 The vector has the dense features first, then the sparse ones; a name that is both has one place. Names and bounds stay
-outside: `Forest.vector` and `Forest.named` lead from named weights to vectors and back.
+outside: `Forest.vector` leads from named weights to vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
+from toledo.compiled.ragged import are_offsets, gather_rows
 from toledo.errors import InputError
 
 EDGES_AT_ONCE, ROWS_AT_ONCE = 65_536, 16_384
@@ -41,9 +42,8 @@ class SparseFeatures:
     def check(self, edges: int) -> None:
         """Refuse arrays that kernels could not read safely."""
         offsets, ids, values = self.arrays
-        rising = offsets.size == edges + 1 and offsets[0] == 0 and not np.any(offsets[1:] < offsets[:-1])
         whole = all(array.ndim == 1 and array.dtype.kind == "i" for array in (offsets, ids))
-        if not (rising and whole and offsets[-1] == ids.size):
+        if not (whole and offsets.size == edges + 1 and are_offsets(offsets, ids.size)):
             raise InputError("offsets of sparse features do not fit the edges", remedy="make the forest again")
         if ids.size != values.size or not np.isfinite(values).all():
             raise InputError("values of sparse features are missing or not finite", remedy="make the forest again")
@@ -91,20 +91,6 @@ def select_rows(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
     offsets, columns = gather_rows(rows.offsets, rows.columns, chosen)
     values = gather_rows(rows.offsets, rows.values, chosen)[1]
     return Rows(base, rows.dense[chosen], offsets, columns, values)
-
-
-@kernel
-def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return some rows of sparse data, in the order given."""
-    new_offsets = np.zeros(rows.size + 1, offsets.dtype)
-    for i in range(rows.size):
-        new_offsets[i + 1] = new_offsets[i] + offsets[rows[i] + 1] - offsets[rows[i]]
-    new_data = np.empty(new_offsets[-1], data.dtype)
-    for i in range(rows.size):
-        start = offsets[rows[i]]
-        for j in range(offsets[rows[i] + 1] - start):
-            new_data[new_offsets[i] + j] = data[start + j]
-    return new_offsets, new_data
 
 
 def sparse_rows(sparse: SparseArrays, rows: NDArray[np.int32]) -> SparseArrays:

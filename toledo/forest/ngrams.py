@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, join, split
+from toledo.forest.assemble import edges_of, from_edges, join, join_offsets, split
 from toledo.forest.boundary_words import EdgeTask, boundary_needs, buffer_for
-from toledo.forest.forest import Forest, Scores, Yields, check_scores, edges_of_sentences, sentences_at_once
+from toledo.forest.forest import Forest, Scores, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
-from toledo.forest.linear import gather_rows, sparse_rows
 from toledo.forest.ngram_index import NGramIndex, empty_index, number_of, words_of
 from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes
@@ -164,18 +164,15 @@ def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
     """Put several split forests in a row."""
     if len({part.order for part in parts}) != 1:
         raise ValueError("n-gram forests of different orders cannot be joined")
-    shifts = np.cumsum([0] + [part.orders.size for part in parts])
+    shifts = offsets_of(part.orders.size for part in parts)
     if shifts[-1] >= 2**31:
         raise InputError("the forests together have too many n-grams", remedy="join fewer, or prune them first")
-    ends = np.cumsum([0] + [int(part.offsets[-1]) for part in parts])
     return NGramForest(
         forest=join([part.forest for part in parts]),
         order=parts[0].order,
-        offsets=np.concatenate([np.zeros(1, np.int64), *(part.offsets[1:] + ends[i] for i, part in enumerate(parts))]),
+        offsets=join_offsets([part.offsets for part in parts]),
         ids=np.concatenate([part.ids + np.int32(shifts[i]) for i, part in enumerate(parts)]),
-        sentences=np.concatenate(
-            [np.zeros(1, np.int64), *(part.sentences[1:] + shifts[i] for i, part in enumerate(parts))]
-        ),
+        sentences=join_offsets([part.sentences for part in parts]),
         orders=np.concatenate([part.orders for part in parts]),
         indexes=tuple(index for part in parts for index in part.indexes),
     )
@@ -240,19 +237,11 @@ def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramFo
     ranked = np.argsort(found.origins, kind="stable")
     origins = found.origins[ranked]
     tail_offsets, tails = gather_rows(found.tail_offsets, found.tails, ranked)
-    features = forest.features[origins]
+    edges = edges_of(forest).select(origins)
     if feature:
-        features = np.column_stack([features, found.model_scores[ranked]])
-    edges = Edges(
-        heads=found.heads[ranked],
-        tail_offsets=tail_offsets,
-        tails=tails,
-        yields=Yields(*gather_rows(forest.yields.offsets, forest.yields.words, origins)),
-        features=features,
-        base=None if forest.base is None else forest.base[origins],
-        sparse=None if forest.sparse is None else sparse_rows(forest.sparse.arrays, origins),
-        provenance=np.arange(origins.size),  # for the way back to what was found
-    )
+        edges = edges._replace(features=np.column_stack([edges.features, found.model_scores[ranked]]))
+    provenance = np.arange(origins.size)  # for the way back to what was found
+    edges = edges._replace(heads=found.heads[ranked], tail_offsets=tail_offsets, tails=tails, provenance=provenance)
     names = (*forest.feature_names, feature) if feature else forest.feature_names
     sparse_names = forest.sparse.names if forest.sparse else ()
     goal = found.nodes if found.goal == NO_NODE else found.goal  # a new node, without edges, where nothing is possible

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, join
+from toledo.forest.assemble import edges_of, join, with_edges
 from toledo.forest.forest import Forest, Scores, Shape, Yields
-from toledo.forest.linear import SparseArrays, gather_rows, sparse_rows
+from toledo.forest.linear import SparseArrays
 
 NONE = -1
 MOST = 64  # forests: each is a bit
@@ -66,19 +66,8 @@ def unite(forests: Sequence[Forest], *, distinct: bool = True) -> Forest:
         return forests[0]
     merged = _merge(joined.shape, _content(joined), distinct)
     chosen = np.flatnonzero(merged.new).astype(np.int32)
-    tail_offsets, tails = gather_rows(joined.shape.tail_offsets, merged.tails, chosen)
-    edges = Edges(
-        heads=merged.heads[chosen],
-        tail_offsets=tail_offsets,
-        tails=tails,
-        yields=Yields(*gather_rows(joined.yields.offsets, joined.yields.words, chosen)),
-        features=joined.features[chosen],
-        base=None if joined.base is None else joined.base[chosen],
-        sparse=None if joined.sparse is None else sparse_rows(joined.sparse.arrays, chosen),
-        provenance=None if joined.provenance is None else joined.provenance[chosen],
-    )
-    names = joined.sparse.names if joined.sparse else ()
-    return from_edges(edges, merged.goal, joined.feature_names, joined.vocabulary, names)
+    edges = edges_of(joined)._replace(heads=merged.heads, tails=merged.tails).select(chosen)
+    return with_edges(joined, edges, merged.goal)
 
 
 def _content(forest: Forest) -> Content:

@@ -74,9 +74,8 @@ def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
     pairs, links = pairs[order], links[order]
     new = np.ones(pairs.size, np.bool_)
     new[1:] = (np.diff(pairs) > 0) | (np.diff(links, axis=0) != 0).any(axis=1)
-    distinct = np.zeros(offsets.size, np.int64)
-    np.cumsum(np.bincount(pairs[new], minlength=offsets.size - 1), out=distinct[1:])
-    return WordLinks(distinct, np.ascontiguousarray(links[new]))
+    counts = np.bincount(pairs[new], minlength=offsets.size - 1)
+    return WordLinks.from_lengths(np.ascontiguousarray(links[new]), counts)
 
 
 def _check_range(path: str | Path, alignments: WordLinks, corpus: ParallelCorpus) -> None:

@@ -21,12 +21,19 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import slots_for
 from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.compiled.sorting import sort_pairs
 from toledo.errors import InputError
 from toledo.files import file_error, read_blocks
 from toledo.formats.moses_writing import probability_texts, write_pairs
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LONGEST_PHRASE, LOWEST_SCORE, REORDERING_FEATURES, SCORE_FEATURES, PhraseTable
+from toledo.phrases.table import (
+    LONGEST_PHRASE,
+    LOWEST_SCORE,
+    REORDERING_FEATURES,
+    SCORE_FEATURES,
+    PhrasePairs,
+    PhraseTable,
+)
 from toledo.phrases.trie import PhraseTrie, TrieBuilder, build_trie, find_pairs, find_phrases
 from toledo.progress import Progress, silent
 from toledo.text.byte_fields import (
@@ -306,22 +313,9 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
 def _sorted_links(
     links: NDArray[np.uint8], counts: NDArray[np.int64], order: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    begins = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts, out=begins[1:])
-    offsets = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts[order], out=offsets[1:])
-    return offsets, _gather_links(links, begins, order, offsets)
-
-
-@kernel
-def _gather_links(
-    links: NDArray[np.uint8], begins: NDArray[np.int64], order: NDArray[np.int32], offsets: NDArray[np.int64]
-) -> NDArray[np.uint8]:
-    gathered = np.empty_like(links)
-    for i in range(order.size):
-        for k in range(offsets[i + 1] - offsets[i]):
-            gathered[offsets[i] + k] = links[begins[order[i]] + k]
-    return gathered
+    """Return offsets and links of pairs in another order; the two bytes of a link are moved as one number."""
+    offsets, gathered = gather_rows(offsets_of(counts), links.view(np.uint16).ravel(), order)
+    return offsets, gathered.view(np.uint8).reshape(-1, 2)
 
 
 def _tails(table: PhraseTable, chosen: NDArray[np.int32]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from toledo.compiled.sorting import rank_pairs, sort_pairs
 from toledo.errors import InputError
 from toledo.files import display_name, write_lines
 from toledo.phrases.lexicon import NULL, Lexicon
-from toledo.phrases.pairs import Phrases
 from toledo.phrases.table import LOWEST_SCORE, PhraseTable
+from toledo.phrases.trie import Phrases
 from toledo.progress import Advance, Progress, silent
 from toledo.text.vocabulary import Vocabulary
 

@@ -25,10 +25,10 @@ from toledo.phrases.grouping import (
     into_buckets,
     join_groups,
 )
-from toledo.phrases.pairs import PhrasePairs, Phrases
 from toledo.phrases.spans import AlignedText, align_text
 from toledo.phrases.substrings import Substrings, number_substrings, phrases_of, without_positions
-from toledo.phrases.table import WordLinks
+from toledo.phrases.table import PhrasePairs, WordLinks
+from toledo.phrases.trie import Phrases
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import build_pair_index, find_slot, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import are_offsets, offsets_of
 from toledo.compiled.sorting import rank_pairs
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LOWEST_SCORE, WordLinks
+from toledo.phrases.table import LOWEST_SCORE, PhrasePairs, WordLinks
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import UNKNOWN
 
@@ -47,9 +46,7 @@ class Lexicons(NamedTuple):
 def check_lexicon(lexicon: Lexicon, given_words: int, words: int) -> None:
     """Refuse arrays that look-up could not read safely, or that hold no probabilities."""
     offsets, ids, probabilities = lexicon
-    if not offsets.size or offsets.size > given_words + 1 or offsets[0] != 0 or offsets[-1] != ids.size:
-        raise ValueError("the rows of a lexicon do not fit its words")
-    if np.any(np.diff(offsets) < 0) or ids.size != probabilities.size:
+    if not are_offsets(offsets, ids.size) or offsets.size > given_words + 1 or ids.size != probabilities.size:
         raise ValueError("the rows of a lexicon do not fit its words")
     if ids.size and (ids.min() < 0 or ids.max() >= words):
         raise ValueError("a lexicon has words that are not in the vocabulary")
@@ -189,7 +186,7 @@ def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None =
 
 def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: int | None) -> PairWeights:
     for phrases in (pairs.sources, pairs.targets):
-        if np.diff(phrases.offsets).max(initial=0) > LONGEST:
+        if phrases.lengths.max(initial=0) > LONGEST:
             raise ValueError(f"a phrase has more than {LONGEST} words")
     word_pairs, weigh = _index(lexicons), _with_links if with_links else _without_links
     sides = (pairs.sources.offsets, pairs.sources.words, pairs.targets.offsets, pairs.targets.words)

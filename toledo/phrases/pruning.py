@@ -19,11 +19,9 @@ from scipy.special import gammaln
 
 from toledo.compiled.hashing import find_pair
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
-from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.table import PhraseTable
-from toledo.phrases.trie import ROOT, PhraseTrie, build_trie, occurring_phrases
+from toledo.phrases.table import PhrasePairs, PhraseTable
+from toledo.phrases.trie import ROOT, Phrases, PhraseTrie, build_trie, occurring_phrases
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus, Sentences
 
@@ -63,7 +61,7 @@ def threshold(sentences: int, epsilon: float = EPSILON) -> float:
 
 def sentence_lists(phrases: Phrases, sentences: Sentences) -> SentenceLists:
     """Where phrases occur, whether or not they were extracted there."""
-    longest = int(np.diff(phrases.offsets).max(initial=0))
+    longest = int(phrases.lengths.max(initial=0))
     return _sentence_lists(build_trie(phrases), len(phrases), longest, sentences.words, sentences.offsets)
 
 
@@ -221,8 +219,8 @@ def select_pairs(table: PhraseTable, keep: NDArray[np.bool_]) -> PhraseTable:
     used[1][pairs.target] = True
     compact = replace(
         pairs,
-        sources=_select_phrases(pairs.sources, used[0]),
-        targets=_select_phrases(pairs.targets, used[1]),
+        sources=pairs.sources.select(used[0]),
+        targets=pairs.targets.select(used[1]),
         source=_new_numbers(used[0])[pairs.source],
         target=_new_numbers(used[1])[pairs.target],
     )
@@ -260,12 +258,6 @@ def best_of_each(offsets: NDArray[np.int32], values: NDArray[np.float64], limit:
             for rank in range(limit):
                 keep[begin + order[rank]] = True
     return keep
-
-
-def _select_phrases(phrases: Phrases, used: NDArray[np.bool_]) -> Phrases:
-    lengths = np.diff(phrases.offsets)
-    offsets = offsets_of(lengths[used])
-    return Phrases(offsets, phrases.words[np.repeat(used, lengths)])
 
 
 def _new_numbers(used: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import are_offsets, offsets_of
 from toledo.phrases.table import PhraseTable, require_array
 
 JOINT, ARROW = "~", "→"
@@ -34,8 +34,7 @@ class PairFeatures:
         require_array("offsets of sparse features", self.offsets, np.int64, (self.offsets.size,))
         require_array("ids of sparse features", self.ids, np.int32, (self.ids.size,))
         require_array("values of sparse features", self.values, np.float32, (self.ids.size,))
-        rising = self.offsets.size and self.offsets[0] == 0 and not np.any(self.offsets[1:] < self.offsets[:-1])
-        if not rising or self.offsets[-1] != self.ids.size:
+        if not are_offsets(self.offsets, self.ids.size):
             raise ValueError("the offsets of sparse features do not rise from 0 to their number")
         if self.ids.size and (self.ids.min() < 0 or self.ids.max() >= len(self.names)):
             raise ValueError("a sparse feature has no name")
@@ -66,7 +65,7 @@ class PairFeatures:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For saving."""
         encoded = [name.encode() for name in self.names]
-        bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        bounds = offsets_of(map(len, encoded))
         text = np.frombuffer(b"".join(encoded), np.uint8)
         return {"names": text, "bounds": bounds, "offsets": self.offsets, "ids": self.ids, "values": self.values}
 

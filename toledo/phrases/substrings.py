@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import offsets_of
 from toledo.compiled.sorting import MOST_ITEMS, rank_pairs
-from toledo.phrases.pairs import Phrases
+from toledo.phrases.trie import Phrases
 from toledo.text.corpus import Sentences
 
 NONE = -1  # where a sentence ends before the substring does
@@ -53,7 +53,7 @@ def phrases_of(substrings: Substrings, sentences: Sentences, chosen: NDArray[np.
     """The words of some substrings, given by their numbers in rising order."""
     of_each_length = np.diff(np.searchsorted(chosen, substrings.bases))
     offsets = offsets_of(np.repeat(np.arange(1, substrings.bases.size, dtype=np.uint8), of_each_length))
-    return Phrases(offsets, _gather_words(sentences.words, substrings.first[chosen], offsets))
+    return Phrases(_gather_words(sentences.words, substrings.first[chosen], offsets), offsets)
 
 
 def without_positions(substrings: Substrings) -> Substrings:

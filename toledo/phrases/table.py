@@ -18,14 +18,45 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from toledo.compiled.hashing import PairIndex
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import Ragged, are_offsets
 from toledo.errors import InputError
-from toledo.phrases.pairs import PhrasePairs, Phrases
-from toledo.phrases.trie import OptionSpans, PhraseTrie, build_trie, check_trie, find_spans
+from toledo.phrases.trie import OptionSpans, Phrases, PhraseTrie, build_trie, check_trie, find_spans
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary
 
 LONGEST_PHRASE = 255  # positions in a phrase are stored in one byte
+
+
+@dataclass(frozen=True)
+class PhrasePairs:
+    """Distinct pairs, sorted by source phrase and then by target phrase.
+
+    Pair i translates `sources[source[i]]` by `targets[target[i]]`. Its word alignment within the phrases (the most
+    frequent one) is `links[link_offsets[i]:link_offsets[i + 1]]`: (source position, target position).
+    """
+
+    sources: Phrases
+    targets: Phrases
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    joint_counts: NDArray[np.float32]
+    link_offsets: NDArray[np.int64]
+    links: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return self.source.size
+
+    def select(self, keep: NDArray[np.bool_]) -> PhrasePairs:
+        """Return the pairs where `keep` is true; phrases that no pair uses stay listed."""
+        links = Ragged(self.links, self.link_offsets).select(keep)
+        return replace(
+            self,
+            source=self.source[keep],
+            target=self.target[keep],
+            joint_counts=self.joint_counts[keep],
+            link_offsets=links.offsets,
+            links=links.values,
+        )
 
 
 def require_array(name: str, array: NDArray[Any], dtype: DTypeLike, shape: tuple[int, ...]) -> None:
@@ -40,9 +71,7 @@ def check_phrases(name: str, phrases: Phrases, vocabulary_size: int) -> None:
     """Every phrase has 1 to LONGEST_PHRASE words, and every word is known."""
     require_array(f"{name} offsets", phrases.offsets, np.int64, (phrases.offsets.size,))
     require_array(f"{name} words", phrases.words, np.int32, (phrases.words.size,))
-    _check_offsets(name, phrases.offsets, phrases.words.size)
-    lengths = np.diff(phrases.offsets)
-    if np.any((lengths < 1) | (lengths > LONGEST_PHRASE)):
+    if np.any((phrases.lengths < 1) | (phrases.lengths > LONGEST_PHRASE)):
         raise ValueError(f"a {name} phrase must have 1 to {LONGEST_PHRASE} words")
     if np.any((phrases.words < 0) | (phrases.words >= vocabulary_size)):
         raise ValueError(f"a {name} phrase has a word that is not in the vocabulary")
@@ -61,14 +90,15 @@ def check_pairs(pairs: PhrasePairs) -> None:
     same = pairs.source[1:] == pairs.source[:-1]
     if np.any(pairs.source[1:] < pairs.source[:-1]) or np.any(same & (pairs.target[1:] <= pairs.target[:-1])):
         raise ValueError("phrase pairs must be distinct and sorted by source and target phrase")
-    _check_offsets("links", pairs.link_offsets, len(pairs.links))
+    if not are_offsets(pairs.link_offsets, len(pairs.links)):
+        raise ValueError(f"the offsets of the links must rise from 0 to {len(pairs.links)}")
     _check_links(pairs)
 
 
 def _check_links(pairs: PhrasePairs) -> None:
     counts = np.diff(pairs.link_offsets)
     for side, (phrases, chosen) in enumerate(((pairs.sources, pairs.source), (pairs.targets, pairs.target))):
-        lengths = np.diff(phrases.offsets).astype(np.uint8)  # check_phrases has seen that they fit
+        lengths = phrases.lengths.astype(np.uint8)  # check_phrases has seen that they fit
         if np.any(pairs.links[:, side] >= np.repeat(lengths[chosen], counts)):
             raise ValueError("a link lies outside its phrases")
 
@@ -76,11 +106,6 @@ def _check_links(pairs: PhrasePairs) -> None:
 def _check_numbers(name: str, numbers: NDArray[np.int32], count: int) -> None:
     if np.any((numbers < 0) | (numbers >= count)):
         raise ValueError(f"a pair names a {name} phrase that does not exist")
-
-
-def _check_offsets(name: str, offsets: NDArray[np.int64], total: int) -> None:
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(offsets[1:] < offsets[:-1]):
-        raise ValueError(f"the offsets of the {name} must rise from 0 to {total}")
 
 
 LOWEST_SCORE = -100.0  # the logarithm that stands for a probability of 0
@@ -211,7 +236,7 @@ class PhraseTable:
     @cached_property
     def longest_source(self) -> int:
         """The number of words of the longest source phrase."""
-        return int(np.diff(self.pairs.sources.offsets).max(initial=0))
+        return int(self.pairs.sources.lengths.max(initial=0))
 
     def lookup(self, words: NDArray[np.int32]) -> OptionSpans:
         """The spans of an encoded sentence that have options, for compiled code."""
@@ -263,8 +288,8 @@ class PhraseTable:
         """What `to_arrays` gave; nothing is believed before it is checked."""
         try:
             pairs = PhrasePairs(
-                Phrases(arrays["source_offsets"], arrays["source_words"]),
-                Phrases(arrays["target_offsets"], arrays["target_words"]),
+                Phrases(arrays["source_words"], arrays["source_offsets"]),
+                Phrases(arrays["target_words"], arrays["target_offsets"]),
                 *(arrays[name] for name in ("pair_source", "pair_target", "joint_counts", "link_offsets", "links")),
             )
             return cls(
@@ -288,34 +313,20 @@ class PhraseTable:
         return values if self.reordering is None else values + self.reordering[index].tolist()
 
 
-@dataclass(frozen=True)
-class WordLinks:
+class WordLinks(Ragged[np.int32]):
     """Links of each sentence pair: `links[offsets[i]:offsets[i + 1]]` are sorted (source, target) positions."""
 
-    offsets: NDArray[np.int64]
-    links: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    def __getitem__(self, index: int) -> NDArray[np.int32]:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return self.links[self.offsets[index] : self.offsets[index + 1]]
+    @property
+    def links(self) -> NDArray[np.int32]:
+        """The links of all sentence pairs."""
+        return self.values
 
     def first_outside(self, corpus: ParallelCorpus) -> int | None:
-        """The first sentence pair with a link outside its sentences, or None."""
+        """Return the first sentence pair with a link outside its sentences, or None."""
         if len(self) != len(corpus):
             raise ValueError(f"{len(self)} alignments for {len(corpus)} sentence pairs")
-        counts = np.diff(self.offsets)
-        source, target = np.repeat(corpus.source.lengths, counts), np.repeat(corpus.target.lengths, counts)
+        source, target = np.repeat(corpus.source.lengths, self.lengths), np.repeat(corpus.target.lengths, self.lengths)
         bad = (self.links < 0).any(axis=1) | (self.links[:, 0] >= source) | (self.links[:, 1] >= target)
         if not bad.any():
             return None
         return int(np.searchsorted(self.offsets, np.argmax(bad), side="right")) - 1
-
-    def select(self, keep: NDArray[np.bool_]) -> WordLinks:
-        """The alignments of the sentence pairs where `keep` is true."""
-        counts = np.diff(self.offsets)
-        offsets = offsets_of(counts[keep])
-        return WordLinks(offsets, self.links[np.repeat(keep, counts)])

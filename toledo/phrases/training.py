@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import Lexicons, lexicons_from
-from toledo.phrases.pairs import PhrasePairs
 from toledo.phrases.pruning import EPSILON, select_pairs, significance, threshold
 from toledo.phrases.scores import score_phrases, score_reordering
 from toledo.phrases.settings import LexicalWeights, Pruning, Smoothing
-from toledo.phrases.table import PhraseTable, WordLinks
+from toledo.phrases.table import PhrasePairs, PhraseTable, WordLinks
 from toledo.progress import Progress, silent
 from toledo.text.corpus import ParallelCorpus
 from toledo.text.vocabulary import Vocabulary

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import EMPTY, HALF, LOAD, NOT_FOUND, PairIndex, find_pair, find_slot, pair_key, slots_for
 from toledo.compiled.kernels import kernel
-from toledo.phrases.pairs import Phrases
+from toledo.text.corpus import Sentences
 
 ROOT = 0
 NO_PHRASE = -1
 MOST_NODES = 2**31 - 1
 PHRASES_AT_ONCE = 10_000  # room is made for all their words, most of which turn out to be known
+
+
+class Phrases(Sentences):
+    """Distinct phrases of one language: phrase i is `words[offsets[i]:offsets[i + 1]]`."""
 
 
 class PhraseTrie(NamedTuple):
@@ -53,7 +57,7 @@ class TrieBuilder:
         is_end[ends] = True
         number = np.cumsum(is_end, dtype=np.int64) - 1
         offsets, words = _spell(*_parents(self.children, self.nodes), is_end)
-        return Phrases(offsets, words), number[ends].astype(np.int32)
+        return Phrases(words, offsets), number[ends].astype(np.int32)
 
     def _reserve(self, extra: int) -> None:
         if self.nodes + extra > MOST_NODES:

@@ -30,12 +30,11 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
-from toledo.forest.assemble import join
+from toledo.forest.assemble import join, prune_to_density
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import advantage, distribution
 from toledo.forest.ngrams import localise
-from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences, encoded_references
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match

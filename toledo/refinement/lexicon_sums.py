@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import offsets_of
 from toledo.phrases.lexicon import Lexicon, find_entry
-from toledo.phrases.pairs import PhrasePairs
-from toledo.phrases.table import LOWEST_SCORE
+from toledo.phrases.table import LOWEST_SCORE, PhrasePairs
 
 PAIRS_AT_ONCE = 1 << 15
 ABSENT = -1

@@ -16,7 +16,7 @@ from toledo.reports.scores import ScoreTable, add_table
 from toledo.reports.tuning import add_refinement, add_trajectories
 from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData, ExampleText
-from toledo.text.corpus import sentences_from
+from toledo.text.corpus import Sentences
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
 Rows = list[tuple[str, str]]
@@ -91,7 +91,7 @@ def summarize(findings: Findings) -> Rows:
     """Return what was trained, in a few lines."""
     data, model = findings.data, findings.model
     text = [model.target_vocabulary.ids(line.split()) for line in data.test.targets]
-    english = sentences_from(np.concatenate(text), np.array([line.size for line in text]))
+    english = Sentences.from_lengths(np.concatenate(text), np.array([line.size for line in text]))
     perplexity = model.language_models[0].sentence_perplexity(english)
     source, target = (
         [word for line in lines for word in line.split()] for lines in (data.train.sources, data.train.targets)

@@ -11,43 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.ragged import Ragged
 from toledo.errors import InputError
 from toledo.files import count_lines, display_name, is_stream, read_blocks, read_lines
 from toledo.text.encoding import Encoder
 from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
 
 
-@dataclass(frozen=True)
-class Sentences:
+class Sentences(Ragged[np.int32]):
     """Encoded sentences: sentence i is `words[offsets[i]:offsets[i + 1]]`."""
 
-    words: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        if self.offsets[0] != 0 or self.offsets[-1] != self.words.size or np.any(np.diff(self.offsets) < 0):
-            raise ValueError("offsets must rise from 0 to the number of words")
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    def __getitem__(self, index: int) -> NDArray[np.int32]:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return self.words[self.offsets[index] : self.offsets[index + 1]]
-
-    def __iter__(self) -> Iterator[NDArray[np.int32]]:
-        return (self[index] for index in range(len(self)))
-
     @property
-    def lengths(self) -> NDArray[np.int64]:
-        """The number of words of each sentence."""
-        return np.diff(self.offsets)
-
-    def select(self, keep: NDArray[np.bool_]) -> Sentences:
-        """The sentences where `keep` is true."""
-        lengths = self.lengths
-        return sentences_from(self.words[np.repeat(keep, lengths)], lengths[keep])
+    def words(self) -> NDArray[np.int32]:
+        """The words of all sentences."""
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -102,19 +79,12 @@ class Document:
     segments: tuple[Segment, ...]
 
 
-def sentences_from(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> Sentences:
-    """Sentences from all their words and the length of each."""
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Sentences(words, offsets)
-
-
 def read_sentences(path: str | Path, vocabulary: Vocabulary, grow: bool = True) -> Sentences:
     """Encode a text file, one sentence per line; new words join the vocabulary if it may grow."""
     blocks = list(read_sentence_blocks(path, vocabulary, grow))
     if not blocks:
         raise _empty(path)
-    return sentences_from(
+    return Sentences.from_lengths(
         np.concatenate([block.words for block in blocks]), np.concatenate([block.lengths for block in blocks])
     )
 
@@ -140,7 +110,7 @@ def encode_texts(
         segment = (error.line or 1) - 1
         message = f"{name}[{segment}]: {error.message}"
         raise InputError(message, argument=name, segment=segment, remedy=error.remedy) from None
-    return sentences_from(words, lengths)
+    return Sentences.from_lengths(words, lengths)
 
 
 def as_text(text: Any, name: str, place: int) -> str:
@@ -163,7 +133,7 @@ def read_sentence_blocks(path: str | Path, vocabulary: Vocabulary, grow: bool = 
     for block in read_blocks(path):
         words, lengths = encoder.encode(block)
         refuse_reserved_words(display_name(path), done, words, lengths, UNKNOWN if grow else BEGIN)
-        yield sentences_from(words, lengths)
+        yield Sentences.from_lengths(words, lengths)
         done += lengths.size
 
 

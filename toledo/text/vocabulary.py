@@ -75,8 +75,7 @@ class Vocabulary:
     def to_arrays(self, first: int | None = None) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
         """The words, or only the first ones, as bytes and offsets, for saving."""
         encoded = list(islice(self._ids, first))
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
+        offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "offsets": offsets}
 
     @classmethod

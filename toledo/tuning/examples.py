@@ -19,12 +19,11 @@ from toledo.compiled.ragged import offsets_of
 from toledo.consensus.decide import decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
-from toledo.forest.assemble import Edges, from_edges, join
+from toledo.forest.assemble import Edges, from_edges, join, prune_to_density
 from toledo.forest.derivations import Derivation
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.kbest import k_best
 from toledo.forest.linear import SparseArrays, SparseFeatures
-from toledo.forest.pruning import prune_to_density
 from toledo.forest.uniting import unite
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References

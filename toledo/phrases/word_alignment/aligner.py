@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError, ToledoError
 from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.settings import Decoding, Symmetrization
@@ -246,6 +245,5 @@ def _warn_of_long_pairs(corpus: ParallelCorpus) -> None:
 def with_gaps(alignments: WordLinks, keep: NDArray[np.bool_]) -> WordLinks:
     """Alignments of the pairs where `keep` is true, and none for the others."""
     counts = np.zeros(keep.size, np.int64)
-    counts[keep] = np.diff(alignments.offsets)
-    offsets = offsets_of(counts)
-    return WordLinks(offsets, alignments.links)
+    counts[keep] = alignments.lengths
+    return WordLinks.from_lengths(alignments.links, counts)

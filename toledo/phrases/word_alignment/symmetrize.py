@@ -63,11 +63,9 @@ def symmetrize(one_way: OneWay, method: Symmetrization, threads: int | None = No
         chunk=SENTENCES,
         threads=threads,
     )
-    offsets = np.zeros(pairs + 1, np.int64)
-    if parts:
-        np.cumsum(np.concatenate([counts for counts, _ in parts]), out=offsets[1:])
-    links = [part for _, part in parts] or [np.empty((0, 2), np.int32)]
-    return WordLinks(offsets, np.concatenate(links))
+    counts = np.concatenate([np.empty(0, np.int64), *(counts for counts, _ in parts)])
+    links = np.concatenate([np.empty((0, 2), np.int32), *(links for _, links in parts)])
+    return WordLinks.from_lengths(links, counts)
 
 
 def _check(one_way: OneWay) -> None:

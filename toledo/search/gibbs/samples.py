@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import gather_rows
 from toledo.compiled.random import random_state
-from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest
 from toledo.forest.ngram_index import (
     NO_NGRAM,
@@ -181,11 +181,9 @@ class Samples:
         order = np.lexsort((-visits.scores, -counts))
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
-        lengths = np.diff(visits.offsets)[order]
-        offsets = offsets_of(lengths)
-        places = np.arange(offsets[-1]) + np.repeat(visits.offsets[order] - offsets[:-1], lengths)
+        offsets, options = gather_rows(visits.offsets, visits.options, order)
         return cls(
-            model, sentence, scale, offsets, visits.options[places], counts[order], visits.scores[order],
+            model, sentence, scale, offsets, options, counts[order], visits.scores[order],
             number[visits.visited].astype(np.int32), chain.tally, int(chain.known.missed[0]),
         )  # fmt: skip
 
@@ -230,10 +228,10 @@ class Samples:
         other weights derivations count by count · exp(scale · (score − old score)): importance sampling, whose gradient
         at the old weights is the covariance of the samples. `translation` knows their phrases.
         """
-        derivations, none = self.derivations, np.zeros(len(self) + 1, np.int32)
+        derivations = self.derivations
         names, sparse = derivations.sparse()
         features = derivations.features(single=True).astype(np.float32)
-        given = Edges(none[1:], none, none[:0], derivations.yields(), features, sparse=sparse)
+        given = list_edges(derivations.yields(), features, sparse)
         plain = from_edges(given, 0, self.model.feature_names, self.model.target_vocabulary, names)
         return replace(plain, base=np.log(self.counts) / self.scale - plain.scores(self.model.weights, threads=1))
 

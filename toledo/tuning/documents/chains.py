@@ -28,7 +28,7 @@ from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import Sequences
 from toledo.consensus.mbr import mbr
 from toledo.consensus.rule import GAINS
-from toledo.forest.assemble import Edges, from_edges
+from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import Rows, SparseArrays, dense_rows
 from toledo.metrics.bleu import BLEU
@@ -239,9 +239,8 @@ def chain_lists(model: PhraseModel, samples: DocumentSamples) -> list[Forest]:
             places = slice(rows.offsets[own.start], rows.offsets[own.stop])
             offsets = rows.offsets[own.start : own.stop + 1] - rows.offsets[own.start]
             sparse = SparseArrays(offsets.astype(np.int32), rows.columns[places] - first, rows.values[places])
-        none = np.zeros(states + 1, np.int32)
         yields = Yields(words.astype(np.int32), samples.words[begin:end])
-        edges = Edges(none[1:], none, none[:0], yields, rows.dense[own], sparse=sparse)
+        edges = list_edges(yields, rows.dense[own], sparse)
         names = model.sparse.names if model.sparse else ()
         found.append(from_edges(edges, 0, model.feature_names, model.target_vocabulary, names))
     return found

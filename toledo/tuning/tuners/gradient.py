@@ -18,9 +18,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from toledo.errors import InputError
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localise
-from toledo.forest.pruning import prune_to_density
 from toledo.metrics.metric import Metric
 from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, match, without_ngrams

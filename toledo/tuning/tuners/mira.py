@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
+from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Shape, sentences_at_once
 from toledo.forest.linear import Rows, Vector, score_rows
 from toledo.forest.ngrams import localise
-from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.objectives.lists import sentence_gains
