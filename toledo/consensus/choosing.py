@@ -352,8 +352,8 @@ def replace_matrix(problem: TextProblem, matrix: Floats) -> TextProblem:
 
 def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], place: int, _end: int) -> Choice:
     problem = problems[place]
-    if metric is not None and problem.matrix is None and "sources" in metric.needs and problem.source is None:
-        raise InputError(f"metric {metric.name!r} needs sources", argument="sources")
+    if metric is not None and problem.matrix is None:
+        metric.require(True, problem.source)
     values = rule.values(problem)
     order = _order(values, problem)
     turned = metric is not None and not metric.higher_is_better

@@ -22,7 +22,6 @@ from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
-from toledo.metrics.references import prepare_references
 from toledo.objectives.objective import MatchedForest, Objective, ScoredLists, Situation
 from toledo.weights import Weights
 
@@ -59,17 +58,8 @@ def sentence_bleu_gains(
         raise InputError(
             f"references for {len(references)} segments, but {len(forest)} lists", remedy="give one set each"
         )
-    vocabulary = forest.vocabulary
-    # A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
-    encoded = [
-        [
-            np.array([vocabulary.id(w) if w in vocabulary else len(vocabulary) for w in reference], np.int32)
-            for reference in some
-        ]
-        for some in references
-    ]
     segments = np.repeat(np.arange(len(forest)), np.diff(edges_of_sentences(forest.shape)))
-    prepared = prepare_references(metric, encoded)
+    prepared = metric.prepare(references, forest.vocabulary)
     return metric.scores(
         prepared.statistics(forest.yields.words, forest.yields.offsets.astype(np.int64), segments, threads)
     )

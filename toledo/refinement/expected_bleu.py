@@ -37,7 +37,7 @@ from toledo.forest.inside_outside import advantage, distribution
 from toledo.forest.ngrams import localise
 from toledo.forest.pruning import prune_to_density
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import PreparedReferences, encoded_references
+from toledo.metrics.references import PreparedReferences
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match
 from toledo.objectives.xbleu import XBLEU
 from toledo.refinement.phrase_lists import (
@@ -342,7 +342,7 @@ def lattice_part(
     pairs = matched.ngrams.forest.provenance
     if pairs is None:
         raise InputError("lattices that do not know their phrase pairs", remedy="make them again")
-    return LatticePart(matched, pairs, encoded_references(BLEU(smooth_method="none"), some, forest.vocabulary))
+    return LatticePart(matched, pairs, BLEU(smooth_method="none").prepare(some, forest.vocabulary))
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,6 @@ from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import prepare_references
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
 from toledo.phrases.table import PhraseTable, WordLinks
@@ -259,10 +258,9 @@ def phrase_lists(
     chunks = map_chunks(work, len(forests), chunk=FORESTS_AT_ONCE, threads=threads)
     lists = [one for chunk in chunks for one in chunk]
     sizes = np.array([one.features.shape[0] for one in lists], np.int64)
-    vocabulary = forests[0].vocabulary
-    encoded = [[np.array([vocabulary.add(word) for word in words], np.int32)] for words in references]
+    known = BLEU(smooth_method="none").prepare([[words] for words in references], forests[0].vocabulary)
     words = np.concatenate([one.words for one in lists])
-    statistics = prepare_references(BLEU(smooth_method="none"), encoded).statistics(
+    statistics = known.statistics(
         words,
         offsets_of(np.concatenate([one.lengths for one in lists])),
         np.repeat(np.arange(len(lists)), sizes),
