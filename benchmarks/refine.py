@@ -32,7 +32,7 @@ from toledo.phrases.lexicon import Lexicon, Lexicons
 from toledo.phrases.table import PhrasePairs, PhraseTable
 from toledo.phrases.trie import Phrases
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expected_bleu import Expectation, ListSpace, normalised
+from toledo.refinement.expected_bleu import Expectation, ListSpace, normalized
 from toledo.refinement.loop import method_of
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import ListArrays, PhraseLists
@@ -101,7 +101,7 @@ def measure(name: str, model: PhraseModel, lists: list[PhraseLists]) -> None:
     how = METHODS[name]
     space = Counted(ListSpace(lists, how.level))
     parameters = TrainedParameters(model, PHRASE + LEXICON, space.used, 1)
-    exponents = normalised(model.weights, model.feature_names, how.sharpness)
+    exponents = normalized(model.weights, model.feature_names, how.sharpness)
     objective = RefinementObjective(space, parameters, exponents, how.tau, None, how.lexicon_tau, how.distance)
     values = prior_values(parameters.families)
     point = objective.at(values)  # compiled, and what is needed once

@@ -119,7 +119,7 @@ class Bench:
         """A mixture for the references of the tuning set."""
         files = [self.data / folder / "train.en" for folder in GENERAL]
         models = [estimate_model([read_sentences(file, self.vocabulary)]) for file in files]
-        return mix_components(models, self._references).model
+        return mix_components(models, self._references)
 
     @cached_property
     def _references(self) -> Sentences:

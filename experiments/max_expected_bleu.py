@@ -34,7 +34,7 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
-from toledo.refinement.expected_bleu import ListSpace, normalised
+from toledo.refinement.expected_bleu import ListSpace, normalized
 from toledo.refinement.loop import STAGES, families_of, method_of
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import PhraseLists, used_pairs
@@ -363,7 +363,7 @@ def print_carried(bench: Bench) -> None:
         began = time.process_time()
         own, other = (ListSpace(each, how.level) for each in some)
         parameters = TrainedParameters(model, families_of(how), used_pairs(lists), bench.threads)
-        exponents = normalised(weights, model.feature_names, how.sharpness)
+        exponents = normalized(weights, model.feature_names, how.sharpness)
         values = prior_values(parameters.families)
         before = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
         for stage in STAGES[how.parameters]:

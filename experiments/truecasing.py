@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 
-from toledo.combination.written_text import NOTHING, LatticeTruecaser, RawText, Written, capitalised, count_casings
+from toledo.combination.written_text import NOTHING, LatticeTruecaser, RawText, Written, capitalized, count_casings
 from toledo.text.tokens import sentence_starts
 
 Restore = Callable[[Sequence[str], Sequence[Sequence[str]]], Sequence[str]]  # lower-cased words and others' outputs
@@ -64,7 +64,7 @@ def most_frequent(texts: Sequence[Sequence[str]]) -> Restore:
     def casing(word: str, begins: bool) -> str:
         counts = table.get(word, NOTHING).inside or table.get(word, NOTHING).first
         best = max(counts, key=counts.__getitem__) if counts else word
-        return capitalised(best) if begins else best
+        return capitalized(best) if begins else best
 
     return lambda words, _: list(map(casing, words, sentence_starts(list(words))))
 

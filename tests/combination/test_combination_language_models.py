@@ -65,13 +65,10 @@ def test_outputs_of_all_systems_are_one_text() -> None:
 def test_components_get_the_weights_of_lowest_perplexity() -> None:
     components = [estimate_model([GENERAL], 3), estimate_model(OUTPUTS, 2)]
     found = mix_components(components, REFERENCES)
-    assert found.weights.sum() == pytest.approx(1.0)
-    assert found.model.order == 3
+    assert found.order == 3
     tried = [add_bias(*components, weight).sentence_perplexity(REFERENCES).value for weight in BIASES]
-    assert found.perplexity <= min(tried) + 0.1
-    alone = mix_components(components[:1], REFERENCES)
-    assert alone.model is components[0]
-    assert alone.weights.tolist() == [1.0]
+    assert found.sentence_perplexity(REFERENCES).value <= min(tried) + 0.1
+    assert mix_components(components[:1], REFERENCES) is components[0]
 
 
 def test_the_bias_of_lowest_perplexity_is_chosen() -> None:

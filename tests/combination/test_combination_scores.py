@@ -12,10 +12,11 @@ from small_outputs import NAMES, REFERENCES, SEGMENTS, lattice_of, outputs
 
 from toledo.combination.features import Feature, expand, novel, of_words, pruned, support, supporters, word_pairs
 from toledo.combination.lattice import FEATURES, NO_ARC, NetworkLattice
-from toledo.combination.tuners import Ascent, ListAscent, Paths, path_texts, scale_for_entropy
+from toledo.combination.tuners import Ascent, ListAscent, Paths, scale_for_entropy
 from toledo.combination.votes import CombinationProblem, CombinationWeights, VotedForest, softmax, uniform, with_votes
 from toledo.errors import InputError
 from toledo.forest.assemble import split
+from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
@@ -50,6 +51,15 @@ def small_problem(
     weights = Weights(dict(zip(names, random.normal(0.0, 0.3, len(names)).tolist(), strict=True)))
     start = CombinationWeights(dict(zip(NAMES, softmax(random.normal(size=3)).tolist(), strict=True)), weights)
     return CombinationProblem(voted, match(ngrams, REFERENCES), start, threads=1), lattices, model
+
+
+def text_ending_with(forest: Forest, edge: int) -> list[int]:
+    """The words of the only path that ends with an edge."""
+    shape, yields = forest.shape, forest.yields
+    own = [word for word in yields.words[yields.offsets[edge] : yields.offsets[edge + 1]].tolist() if word >= 0]
+    if shape.tail_offsets[edge] == shape.tail_offsets[edge + 1]:
+        return own
+    return text_ending_with(forest, int(shape.head_edges[shape.tails[shape.tail_offsets[edge]]])) + own
 
 
 def parts_of(voted: VotedForest) -> list[tuple[VotedForest, int, int]]:
@@ -142,10 +152,9 @@ def test_lists_have_the_best_paths_and_gradients_are_finite_differences() -> Non
     tuner.add_paths(parts, problem.voted.scores(problem.start), found, threads=1)
     assert [len(paths) for paths in found] == [5, 5, 1]
     lists = tuner.list_problem(problem, parts, found)
-    forest, objective = lists.voted.forest, tuner.objective(lists.voted.forest, 2)
-    words, offsets = path_texts(forest.shape, forest.yields, objective.last_edges)
-    texts = [words[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
-    assert sorted(texts) == sorted(key for paths in found for key in paths)
+    forest, objective = lists.voted.forest, tuner.objective(lists.voted.forest, found, 2)
+    texts = [text_ending_with(forest, edge) for edge in objective.last_edges.tolist()]
+    assert texts == [np.frombuffer(key, np.int32).tolist() for paths in found for key in paths]
     for begin, part in ((begin, part) for part, begin, _ in split(lists.voted.forest)):
         own = lists.voted.scores(lists.start)[begin : begin + part.edges]
         chances = probabilities(derivations(part), own)

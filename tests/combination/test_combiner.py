@@ -13,9 +13,8 @@ from toledo.combination.combiner import Combiner
 from toledo.combination.features import of_words, word_pairs
 from toledo.combination.lattice import NetworkLattice
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.stages import load_stages
 from toledo.combination.tuners import as_paths
-from toledo.combination.tuning import Expander, TuningRun
+from toledo.combination.tuning import Expander, TuningRun, load_stages
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR

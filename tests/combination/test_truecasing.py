@@ -13,7 +13,7 @@ from toledo.combination.written_text import (
     NOTHING,
     Casings,
     LatticeTruecaser,
-    capitalised,
+    capitalized,
     casing_shares,
     count_casings,
 )
@@ -82,7 +82,7 @@ def test_shares_add_up_and_keep_the_word(word: str, begins: bool, own: list[str]
     for lower in {word.lower(), *(form.lower() for form in FORMS)}:
         shares = casing_shares(lower, begins, one.get(lower, NOTHING), two.get(lower, NOTHING))
         assert sum(shares.values()) == pytest.approx(1.0)
-        assert (capitalised(lower) if begins else lower) in shares
+        assert (capitalized(lower) if begins else lower) in shares
         assert min(shares.values()) > 0
 
 

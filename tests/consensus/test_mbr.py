@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Numbering, Sequences, character_sequences, number_words
 from toledo.consensus.decide import decide
-from toledo.consensus.mbr import MBR, mbr, rank_all
+from toledo.consensus.mbr import MBR, mbr
 from toledo.consensus.rule import GAINS
-from toledo.consensus.texts import WeightedTexts
+from toledo.consensus.texts import WeightedTexts, best_texts
 from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
@@ -199,7 +199,7 @@ def test_sizes() -> None:
     """Hypotheses and evidence are the best texts of a list, whatever its order."""
     vocabulary = Vocabulary()
     forest = nbest(("c c c c", -3.0), ("a a a a", -1.0), ("a a a b", -2.0), ("c c c c", -3.0), vocabulary=vocabulary)
-    ranking = rank_all(MBR(size=2, reference_size=1), [forest], {})[0]
+    ranking = MBR(size=2, reference_size=1).rank(forest, forest.scores({}))
     assert [text_of(forest, one.words) for one in ranking] == ["a a a a", "a a a b"]
     assert ranking[0].value == pytest.approx(100)
 
@@ -208,10 +208,9 @@ def test_evidence_of_its_own() -> None:
     vocabulary = Vocabulary()
     forest = nbest(("a b c d", 5.0), ("x y z w", 0.0), vocabulary=vocabulary)
     evidence = nbest(("x y z v", 0.0), ("x y z u", 0.0), vocabulary=vocabulary)
+    known = best_texts(evidence, evidence.scores({}), 1000)
     for name in GAIN_METRICS:
-        assert text_of(forest, rank_all(MBR(name), [forest], {}, evidence=[evidence])[0][0].words) == "x y z w"
-    with pytest.raises(ValueError, match="evidence for 0"):
-        rank_all(MBR(), [forest], {}, evidence=[])
+        assert text_of(forest, MBR(name).rank(forest, forest.scores({}), known)[0].words) == "x y z w"
 
 
 def lattice(vocabulary: Vocabulary) -> Forest:

@@ -16,7 +16,6 @@ from toledo.consensus.scale import (
     Row,
     ScaleTable,
     choose_rule,
-    choose_scale,
     decide_candidates,
     scales_for,
 )
@@ -69,8 +68,9 @@ def merging_list() -> Forest:
 @pytest.mark.parametrize("metric", [BLEU(max_ngram_order=2, smooth_method="none"), CHRF(), TER()], ids=str)
 def test_the_best_scale(metric: Metric) -> None:
     forests = [merging_list()]
-    small = choose_scale(MaxTranslation(), forests, {}, [[["b", "b"]]], (0.1, 0.5, 1.0, 5.0, 9.0), metric)
-    large = choose_scale(MaxTranslation(), forests, {}, [[["a", "a"]]], (0.1, 0.5, 1.0, 5.0, 9.0), metric)
+    candidates = [Candidate(MaxTranslation(), scale) for scale in (0.1, 0.5, 1.0, 5.0, 9.0)]
+    small = choose_rule(candidates, forests, {}, [[["b", "b"]]], metric)
+    large = choose_rule(candidates, forests, {}, [[["a", "a"]]], metric)
     assert [row.scale for row in small.rows] == [0.1, 0.5, 1.0, 5.0, 9.0]
     assert (small.best.scale, large.best.scale) == (1.0, 5.0)  # of equal ones the nearest to 1
     assert small.best.score == pytest.approx(100.0 if metric.higher_is_better else 0.0)
@@ -91,19 +91,15 @@ def test_of_equal_rows_the_nearest_to_one_then_the_first() -> None:
 
 def test_mistakes_are_named() -> None:
     with pytest.raises(InputError, match="nothing to choose"):
-        choose_scale(Viterbi(), [merging_list()], {}, [[["a"]]], ())
+        choose_rule([], [merging_list()], {}, [[["a"]]])
     with pytest.raises(InputError, match="references for 2"):
-        choose_scale(Viterbi(), [merging_list()], {}, [[["a"]], [["b"]]])
+        choose_rule([Candidate(Viterbi())], [merging_list()], {}, [[["a"]], [["b"]]])
     with pytest.raises(ValueError, match="positive"):
         Candidate(Viterbi(), 0.0)
 
 
 def test_scales_go_by_the_norm_of_the_weights() -> None:
-    texts = {"b b": -0.5, "a a": 0.0}
-    entries = [ListEntry(text.split(), {"tm": score, "oov": 1.0}) for text, score in texts.items()]
-    forests = [from_nbest(entries, ("tm", "oov"), Vocabulary())]
     weights = Weights({"tm": -30.0, "oov": 100.0, "sparse": 7.0}, frozen=frozenset({"oov"}))
-    table = choose_scale(MaxTranslation(), forests, weights, [[["a", "a"]]])
-    assert [row.scale for row in table.rows] == [float(f"{one / 30:.3g}") for one in SHARPNESS]
+    assert list(scales_for(weights, ("tm", "oov"))) == [float(f"{one / 30:.3g}") for one in SHARPNESS]
     assert list(scales_for(Weights({"tm": 2.0}, frozen=frozenset({"tm"})), ("tm",)))[3] == 0.5  # nothing else is there
     assert list(scales_for({"tm": 0.0}, ("tm",))) == list(scales_for({}, ())) == list(SCALES)

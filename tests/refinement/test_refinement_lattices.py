@@ -10,7 +10,7 @@ from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.phrases.lexicon import Lexicons
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
-from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalised, pruned_lattices
+from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalized, pruned_lattices
 from toledo.refinement.growth import Growth
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.softmax import gradient
@@ -41,7 +41,7 @@ def objective(model, names, strength=0.01, density=50.0):
     lattices = pruned_lattices(forests(model), model.weights, density, None, 1)
     part = lattice_part(lattices, [line.split() for line in REFERENCES], model.weights, 1)
     space = LatticeSpace([part, part])
-    exponents = normalised(model.weights, model.feature_names, 3.0)
+    exponents = normalized(model.weights, model.feature_names, 3.0)
     return RefinementObjective(space, TrainedParameters(model, names, space.used, 1), exponents, strength)
 
 

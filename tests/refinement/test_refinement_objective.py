@@ -11,7 +11,7 @@ from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
 from toledo.refinement import expected_bleu, lexicon_sums
 from toledo.refinement.distributions import LEXICON, PHRASE, ShareGroups, make_family, prior_values
-from toledo.refinement.expected_bleu import UTILITIES, ListSpace, normalised
+from toledo.refinement.expected_bleu import UTILITIES, ListSpace, normalized
 from toledo.refinement.growth import Growth, grown, transform
 from toledo.refinement.lexicon_sums import log_sums
 from toledo.refinement.objective import DISTANCES, Evidence, RefinementObjective, TrainedParameters
@@ -415,9 +415,9 @@ def test_groups_keep_their_mass():
 
 def test_weights_are_normalised_without_frozen_ones():
     weights = Weights({"lm": 1.0, "word.penalty": -3.0, "oov": 1.0}, frozenset({"oov"}))
-    assert normalised(weights, ["lm", "word.penalty", "oov"], 2.0) == {"lm": 0.5, "word.penalty": -1.5, "oov": 0.5}
+    assert normalized(weights, ["lm", "word.penalty", "oov"], 2.0) == {"lm": 0.5, "word.penalty": -1.5, "oov": 0.5}
     with pytest.raises(InputError, match="all weights are 0"):
-        normalised(Weights({"lm": 0.0}), ["lm"], 1.0)
+        normalized(Weights({"lm": 0.0}), ["lm"], 1.0)
 
 
 def test_lists_on_disk_are_checked(tmp_path):

@@ -24,9 +24,8 @@ from toledo.combination.features import Feature
 from toledo.combination.lattice import NetworkLattice, bigram_edges, join_networks
 from toledo.combination.network import NetworkPath, Output, best_path, build_networks, distinct_hypotheses
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.stages import TunedStage
 from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, configuration_of, covering
-from toledo.combination.votes import References, with_votes
+from toledo.combination.votes import References, TunedStage, with_votes
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
@@ -129,12 +128,6 @@ class Combiner:
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
                 words = tuple(self.vocabulary.words(decision.words.tolist()))
                 yield CombinedWords(words, decision.value, lattice, forest)
-
-    def forests(
-        self, lattices: Sequence[NetworkLattice], model: LanguageModel | None = None, threads: int | None = None
-    ) -> list[Forest]:
-        """The lattices of the last stage with the votes as base scores, for any decision rule."""
-        return self._forests(lattices, Expander(self.settings, model or self.model, self.features, threads))
 
     def _forests(self, lattices: Sequence[NetworkLattice], expander: Expander) -> list[Forest]:
         bigrams = with_votes(expander.to_bigrams(lattices).forest, lattices)

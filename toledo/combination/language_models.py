@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toledo.language_model.backoff import BackoffModel
 from toledo.language_model.estimate import estimate
@@ -33,34 +32,23 @@ BIASES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))
 NEVER = -90.0  # log10; files of models without `<unk>` say −99, or nothing and it is read as −100
 
 
-@dataclass(frozen=True)
-class GeneralModel:
-    """A mixture of components, the weight of each, and its perplexity on the text that the weights were chosen on."""
-
-    model: LanguageModel
-    weights: NDArray[np.float64]
-    perplexity: float
-
-
 def estimate_model(texts: Sequence[Sentences], order: int = ORDER) -> LanguageModel:
     """Modified Kneser-Ney from some texts together; of the outputs of all systems, it is the biased model."""
     words = np.concatenate([np.empty(0, np.int32), *(text.words for text in texts)])
     lengths = np.concatenate([np.empty(0, np.int64), *(text.lengths for text in texts)])
     messages = logging.getLogger("toledo.language_model")
     level = messages.level
-    messages.setLevel(logging.ERROR)  # discounts of a model that nobody sees, of outputs that are always few
+    messages.setLevel(logging.ERROR)  # no warnings of discounts: outputs are always few
     try:
         return LanguageModel(estimate(Sentences.from_lengths(words, lengths), order))
     finally:
         messages.setLevel(level)
 
 
-def mix_components(components: Sequence[LanguageModel], references: Sentences) -> GeneralModel:
-    """One model from components (estimated, or read from ARPA files), for the lowest perplexity on the references."""
+def mix_components(components: Sequence[LanguageModel], references: Sentences) -> LanguageModel:
+    """Mix components (estimated, or read from ARPA files) for the lowest perplexity on the references."""
     opened = [open_vocabulary(component) for component in components]
-    weights = tune_weights(opened, references) if len(opened) > 1 else np.ones(1)
-    model = interpolate(opened, weights) if len(opened) > 1 else opened[0]
-    return GeneralModel(model, weights, model.sentence_perplexity(references).value)
+    return interpolate(opened, tune_weights(opened, references)) if len(opened) > 1 else opened[0]
 
 
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:
@@ -77,7 +65,7 @@ def likely_bias(general: LanguageModel, biased: LanguageModel, references: Sente
 def cut_order(model: LanguageModel, order: int) -> LanguageModel:
     """The model without its n-grams of more than `order` words, for lattices that know shorter contexts alone.
 
-    What is left of a Kneser-Ney model is a distribution still.
+    The rest of a Kneser-Ney model is still a distribution.
     """
     if order < 1:
         raise ValueError("the order of a language model must be at least 1")

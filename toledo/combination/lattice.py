@@ -53,22 +53,12 @@ class NetworkLattice:
     hypotheses: DistinctOutputs
 
 
-class _Part(NamedTuple):
-    """The way into a network, and its arcs."""
-
-    columns: NDArray[np.int32]  # of each arc; WAY_IN first
-    words: NDArray[np.int32]
-    vote_counts: NDArray[np.int64]
-    systems: NDArray[np.int32]
-    confidences: NDArray[np.float32]
-
-
 def join_networks(
     networks: Sequence[ConfusionNetwork], hypotheses: DistinctOutputs, systems: Sequence[str], vocabulary: Vocabulary
 ) -> NetworkLattice:
     """The lattice of a segment; without any network, it only has the empty text."""
     priors = heuristic_priors(networks)
-    parts = [_part(network, network.arcs(), prior) for network, prior in zip(networks, priors, strict=True)]
+    parts = [_with_way_in(network, prior) for network, prior in zip(networks, priors, strict=True)]
     columns = np.concatenate([np.empty(0, np.int32), *(part.columns for part in parts)])
     words = np.concatenate([np.empty(0, np.int32), *(part.words for part in parts)])
     heads, tails = _ends([network.columns for network in networks], parts)
@@ -94,13 +84,18 @@ def join_networks(
         sparse=_skeletons(networks, ways, edges, systems),
         provenance=np.concatenate([[NO_ARC], np.arange(arcs), np.full(edges - 1 - arcs, NO_ARC)]),
     )
-    votes = Votes(
-        offsets_of(np.concatenate([np.empty(0, np.int64), *(part.vote_counts for part in parts)])),
-        np.concatenate([np.empty(0, np.int32), *(part.systems for part in parts)]),
-        np.concatenate([np.empty(0, np.float32), *(part.confidences for part in parts)]),
-    )
+    votes = join_votes([Votes(part.vote_offsets.astype(np.int64), part.systems, part.confidences) for part in parts])
     network_of = np.repeat(np.arange(len(parts), dtype=np.int32), [part.words.size for part in parts])
     return NetworkLattice(forest, votes, tuple(networks), network_of, columns, hypotheses)
+
+
+def join_votes(votes: Sequence[Votes]) -> Votes:
+    """Lay votes end to end."""
+    return Votes(
+        offsets_of(np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in votes)])),
+        np.concatenate([np.empty(0, np.int32), *(part.systems for part in votes)]),
+        np.concatenate([np.empty(0, np.float32), *(part.confidences for part in votes)]),
+    )
 
 
 def bigram_edges(lattice: NetworkLattice) -> int:
@@ -126,19 +121,20 @@ def _bigram_edges(columns: NDArray[np.int32], nulls: NDArray[np.bool_]) -> int:
     return edges
 
 
-def _part(network: ConfusionNetwork, arcs: Arcs, prior: float) -> _Part:
-    trust = network.hypotheses.confidences[network.skeleton]
-    own = np.flatnonzero(trust)
-    return _Part(
+def _with_way_in(network: ConfusionNetwork, prior: float) -> Arcs:
+    """Return the way into a network, as its first arc, and its arcs."""
+    arcs, trust = network.arcs(), network.hypotheses.confidences[network.skeleton]
+    voters = np.flatnonzero(trust)
+    return Arcs(
         np.concatenate([[WAY_IN], arcs.columns]).astype(np.int32),
         np.concatenate([[NULL], arcs.words]).astype(np.int32),
-        np.concatenate([[own.size], np.diff(arcs.vote_offsets)]).astype(np.int64),
-        np.concatenate([own, arcs.systems]).astype(np.int32),
-        np.concatenate([prior * trust[own], arcs.confidences]).astype(np.float32),
+        np.concatenate([[0], voters.size + arcs.vote_offsets]).astype(np.int32),
+        np.concatenate([voters, arcs.systems]).astype(np.int32),
+        np.concatenate([prior * trust[voters], arcs.confidences]).astype(np.float32),
     )
 
 
-def _ends(widths: Sequence[int], parts: Sequence[_Part]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _ends(widths: Sequence[int], parts: Sequence[Arcs]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The heads of all edges, the tails of all but the first; nodes are the start, each network in turn, the goal."""
     heads: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
     tails: list[NDArray[np.int64]] = []

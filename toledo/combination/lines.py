@@ -148,8 +148,20 @@ def combine_texts(
         if any_words(everything):
             model = model_for(combiner, lines, everything)
             truecaser = train_truecaser(everything) if lines.language else None
-    chosen = (one for number, one in enumerate(outputs) if only is None or number in only)
-    return combine_lines(combiner, chosen, rule, scale, model=model, truecaser=truecaser, threads=threads)
+    waiting: deque[Outputs] = deque()
+
+    def words() -> Iterator[list[list[tuple[str, ...]]]]:
+        for number, one in enumerate(outputs):
+            if only is None or number in only:
+                waiting.append(one)
+                yield output_words(lines, one)
+
+    def written() -> Iterator[CombinedLine]:
+        for combined in combiner.run(words(), rule, scale, model=model, threads=threads):
+            used = waiting.popleft()
+            yield CombinedLine(lines.write(combined.words, used, truecaser), combined, used)
+
+    return written()
 
 
 def read_outputs(lines: LineFormat, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
@@ -217,30 +229,6 @@ def train_truecaser(segments: Sequence[Outputs]) -> LatticeTruecaser:
     return LatticeTruecaser.train([own[0].words for outputs in segments for own in outputs if own and own[0].words])
 
 
-def combine_lines(
-    combiner: Combiner,
-    segments: Iterable[Outputs],
-    rule: Rule = Viterbi(),  # noqa: B008 (frozen)
-    scale: float = 1.0,
-    *,
-    model: LanguageModel | None = None,
-    truecaser: LatticeTruecaser | None = None,
-    threads: int | None = None,
-) -> Iterator[CombinedLine]:
-    """Combine segment by segment, as they come."""
-    lines = LineFormat(combiner.settings.raw_language)
-    waiting: deque[Outputs] = deque()
-
-    def fed() -> Iterator[list[list[tuple[str, ...]]]]:
-        for outputs in segments:
-            waiting.append(outputs)
-            yield output_words(lines, outputs)
-
-    for combined in combiner.run(fed(), rule, scale, model=model, threads=threads):
-        outputs = waiting.popleft()
-        yield CombinedLine(lines.write(combined.words, outputs, truecaser), combined, outputs)
-
-
 def _general_model(
     lines: LineFormat, sources: ModelSources, order: int, known: Sentences, vocabulary: Vocabulary
 ) -> LanguageModel | None:
@@ -252,7 +240,7 @@ def _general_model(
     for text in sources.texts:
         words = [lines.words(lines.read(line)) for line in text]
         components.append(estimate_model([as_sentences([one for one in words if one], vocabulary)], order))
-    return mix_components(components, known).model if components else None
+    return mix_components(components, known) if components else None
 
 
 def warn_of_tokens(segments: Sequence[Outputs], lines: LineFormat) -> None:

@@ -1,18 +1,14 @@
-"""Maximise xBLEU on lattices for the shares of systems and the weights of features (Rosti et al. 2011).
+"""Tune the shares of systems and the weights of features, in the three ways of Rosti et al. (2011).
 
-Paths have the posteriors p ∝ e^{γ s}. The scale γ is set so that the mean entropy of a segment meets a target, and held
-while weights are found.
+`Ascent` maximizes xBLEU on lattices. Paths have the posteriors p ∝ e^{γ s}; the scale γ is set so that the mean entropy
+of a segment meets a target, and held while weights are tuned.
 
-Downhill simplex on the BLEU of the best paths of lattices: the first baseline of Rosti et al. (2011), latBLEU.
+`Downhill` maximizes the BLEU of the best paths by the simplex method (latBLEU). It needs no gradient, but only works
+for few weights: shares and dense weights. After each descent a new simplex is set up around the best point.
 
-It needs no gradient, but only works for few weights: shares and dense weights. After each descent a new simplex is set
-up around the best point.
-
-Expected BLEU on n-best lists of paths: the second baseline of Rosti et al. (2011), nbExpBLEU.
-
-The best paths are taken out of the lattices with the weights so far, joined with those of the rounds before, and kept
-as paths of their own, edge by edge, so that they are scored as lattices are. The statistics of BLEU belong to whole
-paths there: they are clipped path by path before the expectation is taken.
+`ListAscent` maximizes expected BLEU on n-best lists of paths (nbExpBLEU). The best paths of all rounds are kept as
+separate paths, edge by edge, so that they are scored as lattices are. The statistics of BLEU belong to whole paths
+there: they are clipped path by path before the expectation is taken.
 """
 
 from __future__ import annotations
@@ -26,13 +22,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.stages import TunedStage
-from toledo.combination.votes import CombinationProblem, CombinationWeights, References, Vector, VotedForest
-from toledo.compiled.kernels import kernel, map_chunks
+from toledo.combination.votes import CombinationProblem, CombinationWeights, References, TunedStage, Vector, VotedForest
+from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import offsets_of, row_products, sum_of_products
 from toledo.forest.assemble import edges_of, join, split, with_edges
 from toledo.forest.derivations import viterbi
-from toledo.forest.forest import Forest, Scores, Shape, Yields
+from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
@@ -48,9 +43,9 @@ REACHABLE = 0.8  # of the entropy of equal chances: beyond it weights have hardl
 
 @dataclass(frozen=True)
 class Ascent:
-    """How to look for the maximum: the target `entropy` in nats, a penalty, steps of L-BFGS, times to set γ anew.
+    """The target `entropy` in nats, a penalty, steps of L-BFGS, and rounds, each with a new γ.
 
-    In each round xBLEU is first maximised with a `gentle` penalty for short texts.
+    In each round xBLEU is first maximized with a `gentle` penalty for short texts.
     """
 
     entropy: float = 3.0
@@ -64,11 +59,11 @@ class Ascent:
             raise ValueError("ascent: entropy, steps, rounds and steepness are positive, the penalty is not negative")
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
-        """The weights with the highest xBLEU found."""
+        """Return the weights with the highest xBLEU found."""
         return self.follow(problem, [XBLEU(order, self.gentle), XBLEU(order)], problem.first)
 
     def follow(self, problem: CombinationProblem, objectives: Sequence[Objective], point: Vector) -> TunedStage:
-        """From a point to the maximum of the last objective, by way of the others, γ being set anew in each round."""
+        """Go from a point to the maximum of the last objective, by way of the others; each round sets γ first."""
         found = Maximum(point, -np.inf, 0)
         limits = unbounded(point.size)
         scale = 1.0
@@ -81,17 +76,17 @@ class Ascent:
         return TunedStage(weights, self.scale(problem, found.point), found.value, found.evaluations)
 
     def scale(self, problem: CombinationProblem, point: Vector) -> float:
-        """The γ that a point wants."""
+        """Return the γ with the target entropy at a point."""
         return scale_for_entropy(problem.voted, problem.weights(point), self.entropy, problem.threads)
 
 
 def scale_for_entropy(
     voted: VotedForest, weights: CombinationWeights, target: float, threads: int | None = None
 ) -> float:
-    """The γ at which the mean entropy of a segment is the target.
+    """Return the γ at which the mean entropy of a segment is the target.
 
     Where few systems, or systems that agree, leave too few paths for it, the target is a part of what there can be;
-    where there is but one path for each segment, γ is 1.
+    where there is only one path for each segment, γ is 1.
     """
     scores = voted.scores(weights, threads)
 
@@ -137,7 +132,7 @@ def _bracket(entropy: Callable[[float], float], aim: float, low: float, high: fl
 
 
 def unbounded(size: int) -> Bounds:
-    """Return bounds for numbers that may be anything."""
+    """Return bounds that allow any number."""
     return Bounds(np.full(size, -np.inf), np.full(size, np.inf))
 
 
@@ -155,7 +150,7 @@ class Downhill:
     entropy: float = 3.0
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
-        """The weights with the highest BLEU of the best paths, never below that at the start."""
+        """Return the weights with the highest BLEU of the best paths, never below that at the start."""
         forest = problem.voted.forest
         known = BLEU(smooth_method="none").prepare(self.references, forest.vocabulary)
         sparse = set(forest.sparse.names if forest.sparse else ())
@@ -213,7 +208,7 @@ class ExpectedPathStatistics(Objective):
     metric: BLEU
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
-        """Each path is rewarded, at an edge of its own, by what its statistics add."""
+        """Reward each path, at its last edge, by what its statistics add."""
         expected = sum_of_products(situation.distribution.posteriors[self.last_edges], self.statistics)
         rewards = np.zeros(situation.scores.size)
         rewards[self.last_edges] = row_products(self.statistics, 0.01 * self.metric.gradient(expected))
@@ -230,7 +225,7 @@ class ListAscent:
     merges: int = 3
 
     def tune(self, problem: CombinationProblem, order: int) -> TunedStage:
-        """The weights with the highest expected BLEU on all lists."""
+        """Return the weights with the highest expected BLEU on all lists."""
         parts = split(problem.voted.forest)
         found: list[Paths] = [{} for _ in parts]
         point, stage = problem.first, None
@@ -238,7 +233,7 @@ class ListAscent:
             scores = problem.voted.scores(problem.weights(point), problem.threads)
             self.add_paths(parts, scores, found, problem.threads)
             lists = self.list_problem(problem, parts, found)
-            objective = self.objective(lists.voted.forest, order)
+            objective = self.objective(lists.voted.forest, found, order)
             stage = replace(self.ascent, rounds=1).follow(lists, [objective], point)
             point = replace(problem, start=stage.weights).first
         if stage is None:
@@ -261,7 +256,7 @@ class ListAscent:
     def list_problem(
         self, problem: CombinationProblem, parts: Sequence[tuple[Forest, int, int]], found: list[Paths]
     ) -> CombinationProblem:
-        """The paths of all segments as lattices, with the votes of their arcs."""
+        """Return the paths of all segments as lattices, with the votes of their arcs."""
         own = [
             (replace(part, provenance=problem.voted.arcs[begin:end]), paths)
             for (part, begin, end), paths in zip(parts, found, strict=True)
@@ -271,23 +266,21 @@ class ListAscent:
         voted = VotedForest(forest, problem.voted.votes, arcs)
         return replace(problem, voted=voted, matched=without_ngrams(forest))
 
-    def objective(self, forest: Forest, order: int) -> ExpectedPathStatistics:
-        """The expected BLEU of paths that stand side by side."""
+    def objective(self, forest: Forest, found: Sequence[Paths], order: int) -> ExpectedPathStatistics:
+        """Return the expected BLEU of paths that stand side by side, in the order in which they were found."""
         metric = BLEU(max_ngram_order=order, smooth_method="none")
-        goals = forest.shape.sentences[1:] - 1
-        last = [
-            np.arange(forest.shape.head_edges[goal], forest.shape.head_edges[goal + 1], dtype=np.int64)
-            for goal in goals.tolist()
-        ]
-        ends = np.concatenate(last)
-        known = metric.prepare(self.references, forest.vocabulary)
-        segments = np.repeat(np.arange(len(last)), [own.size for own in last])
-        words, offsets = path_texts(forest.shape, forest.yields, ends)
-        return ExpectedPathStatistics(ends, known.statistics(words, offsets, segments, threads=1), metric)
+        shape, goals = forest.shape, forest.shape.sentences[1:] - 1
+        ends = np.concatenate([np.arange(shape.head_edges[goal], shape.head_edges[goal + 1]) for goal in goals])
+        texts = [np.frombuffer(words, np.int32) for paths in found for words in paths]
+        segments = np.repeat(np.arange(len(found)), [len(paths) for paths in found])
+        statistics = metric.prepare(self.references, forest.vocabulary).statistics(
+            np.concatenate(texts), offsets_of([words.size for words in texts]), segments, threads=1
+        )
+        return ExpectedPathStatistics(ends.astype(np.int64), statistics, metric)
 
 
 def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
-    """Some paths of a one-segment lattice, each with edges and nodes of its own up to the goal, which they share."""
+    """Return paths of a one-segment lattice, each with separate edges and nodes up to the goal, which they share."""
     edges = np.concatenate([np.empty(0, np.int32), *(path[::-1] for path in paths)])  # from the start on
     sizes = np.array([path.size for path in paths], np.int64)
     ends = np.cumsum(sizes)
@@ -296,37 +289,7 @@ def as_paths(forest: Forest, paths: Sequence[NDArray[np.int32]]) -> Forest:
     firsts = np.zeros(edges.size, np.bool_)
     firsts[ends - sizes] = True
     tail_offsets = np.concatenate([[0], np.cumsum(~firsts)]).astype(np.int32)
-    chosen = (
-        edges_of(forest)
-        .select(edges)
-        ._replace(
-            heads=heads.astype(np.int32),
-            tail_offsets=tail_offsets,
-            tails=(np.flatnonzero(~firsts) - 1).astype(np.int32),
-        )
-    )
+    tails = (np.flatnonzero(~firsts) - 1).astype(np.int32)
+    selected = edges_of(forest).select(edges)
+    chosen = selected._replace(heads=heads.astype(np.int32), tail_offsets=tail_offsets, tails=tails)
     return with_edges(forest, chosen, goal)
-
-
-@kernel
-def path_texts(shape: Shape, yields: Yields, ends: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The words of the one path that ends with each of some edges, and where they begin and end."""
-    offsets = np.zeros(ends.size + 1, np.int64)
-    words = np.empty(0, np.int32)
-    for filling in (False, True):
-        if filling:
-            words = np.empty(offsets[-1], np.int32)
-        for path in range(ends.size):
-            edge, place, count = ends[path], offsets[path + 1], 0
-            while True:
-                for k in range(yields.offsets[edge + 1] - 1, yields.offsets[edge] - 1, -1):
-                    if yields.words[k] >= 0:
-                        count += 1
-                        if filling:
-                            words[place - count] = yields.words[k]
-                if shape.tail_offsets[edge] == shape.tail_offsets[edge + 1]:
-                    break
-                edge = np.int64(shape.head_edges[shape.tails[shape.tail_offsets[edge]]])
-            if not filling:
-                offsets[path + 1] = offsets[path] + count
-    return words, offsets

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,12 +27,12 @@ from toledo.combination.features import LANGUAGE_MODEL, Feature, SparseNGramFeat
 from toledo.combination.language_models import cut_order
 from toledo.combination.lattice import FEATURES, NetworkLattice
 from toledo.combination.settings import CombinationSettings
-from toledo.combination.stages import TunedStage, load_stages, save_stages
 from toledo.combination.tuners import Ascent, Downhill, ListAscent, best_path_bleu, texts_bleu
 from toledo.combination.votes import (
     CombinationProblem,
     CombinationWeights,
     References,
+    TunedStage,
     VotedForest,
     uniform,
     with_votes,
@@ -44,12 +45,13 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import match
 from toledo.progress import Progress, silent
-from toledo.runs.checkpoint import Checkpoint, digest
+from toledo.runs.checkpoint import KIND, Checkpoint, digest
 from toledo.weights import Weights
 
 log = logging.getLogger(__name__)
 
 BIGRAMS = 2
+COMBINATION = "combination"
 START = {LANGUAGE_MODEL: 0.1, "novel": -1.0, "support": 1.0}  # by the first part of the name; others begin at 0
 SKELETONS = "skeleton."
 NO_WORDS = np.empty(0, np.int32)
@@ -120,6 +122,25 @@ class Expander:
         return expand(forests, lattices, order, model, features, self.threads, self.progress)
 
 
+class SavedStages(msgspec.Struct):
+    """The stages of a saved tuning."""
+
+    stages: list[dict[str, Any]]
+
+
+def load_stages(checkpoint: Checkpoint | None) -> list[TunedStage]:
+    """Return the stages done so far; none for a new tuning."""
+    saved = checkpoint.load(COMBINATION, SavedStages) if checkpoint else None
+    return [TunedStage.from_table(one, checkpoint.file) for one in saved.stages] if checkpoint and saved else []
+
+
+def save_stages(checkpoint: Checkpoint | None, stages: list[TunedStage]) -> list[TunedStage]:
+    """Save all stages so far, and return them."""
+    if checkpoint is not None:
+        checkpoint.save({KIND: COMBINATION, "stages": [stage.to_table() for stage in stages]})
+    return stages
+
+
 class TunedStages(NamedTuple):
     """The weights of both stages for an entropy, and the BLEU of the best paths on the tuning set."""
 
@@ -145,7 +166,8 @@ class CombinationTuning:
         stages = load_stages(checkpoint)
         if not stages:
             stages = save_stages(checkpoint, [tuner.tune(self.bigrams, BIGRAMS)])
-        second = self._second(stages[0])
+        ngrams = self.expander.to_order(self.bigrams.voted, self.lattices, stages[0])
+        second = self._problem(ngrams, stages[0].weights)
         if len(stages) == 1:
             stages = save_stages(checkpoint, [stages[0], tuner.tune(second, settings.order)])
         weights, scale = stages[1].weights, stages[1].scale
@@ -169,9 +191,6 @@ class CombinationTuning:
             name: texts_bleu([_best_output(lattice, system) for lattice in self.lattices], self.known)
             for system, name in enumerate(self.systems)
         }
-
-    def _second(self, first: TunedStage) -> CombinationProblem:
-        return self._problem(self.expander.to_order(self.bigrams.voted, self.lattices, first), first.weights)
 
     def _problem(self, ngrams: NGramForest, before: CombinationWeights | None) -> CombinationProblem:
         settings = self.expander.settings

@@ -7,8 +7,6 @@ features, but not in the shares. With A(h) the derivative of an objective by the
 
     ∂J/∂λ_m = Σ_h A(h) f_m(h),            ∂J/∂σ_n = Σ_h A(h) conf_n(h) / Σ_k σ_k conf_k(h),
     ∂J/∂θ_n = σ_n (∂J/∂σ_n − Σ_k σ_k ∂J/∂σ_k)
-
-Lattices beside references, and the weights to find, as one row of numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes
+from toledo.combination.lattice import NO_ARC, NetworkLattice, Votes, join_votes
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores, edges_of_sentences
@@ -51,14 +51,46 @@ class CombinationWeights:
 
 
 def uniform(systems: Sequence[str], features: Weights) -> CombinationWeights:
-    """The same share for each system."""
+    """Return weights with the same share for each system."""
     return CombinationWeights(dict.fromkeys(systems, 1.0 / len(systems)), features)
 
 
 def softmax(free: Vector) -> Vector:
-    """Shares from free numbers."""
+    """Return the shares of free numbers."""
     grown = np.exp(free - free.max())
     return np.asarray(grown / grown.sum())
+
+
+@dataclass(frozen=True)
+class TunedStage:
+    """Weights, the scale γ that gives them the target entropy, and the value of the objective there."""
+
+    weights: CombinationWeights
+    scale: float
+    value: float
+    evaluations: int = 0
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the stage for a TOML or JSON file."""
+        return {
+            "scale": self.scale,
+            "value": self.value,
+            "evaluations": self.evaluations,
+            "shares": dict(self.weights.shares),
+            **self.weights.features.to_table(),
+        }
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], file: str | Path) -> TunedStage:
+        """Read what `to_table` returned."""
+        shares = table.get("shares")
+        numbers = [table.get(name) for name in ("scale", "value", "evaluations")]
+        if not isinstance(shares, dict) or not all(isinstance(number, int | float) for number in numbers):
+            raise InputError("a stage lacks shares, scale or value", file=file, remedy="tune anew")
+        weights = CombinationWeights(
+            {str(name): float(share) for name, share in shares.items()}, Weights.from_table(table, file)
+        )
+        return cls(weights, float(numbers[0] or 0.0), float(numbers[1] or 0.0), int(numbers[2] or 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +116,7 @@ class VotedForest:
 
     def voted(self, sigma: Vector) -> Scores:
         """Return the part of the score of each edge that the votes give."""
-        return _gather(self._logs(sigma), self.arcs)
+        return np.where(self.arcs == NO_ARC, 0.0, np.append(self._logs(sigma), 0.0)[self.arcs])
 
     def _logs(self, sigma: Vector) -> Scores:
         """Return the logarithm of the votes for each arc."""
@@ -95,7 +127,7 @@ class VotedForest:
     def gradient(
         self, weights: CombinationWeights, advantage: Scores, threads: int | None = None
     ) -> tuple[Vector, dict[str, float]]:
-        """The derivatives by θ and by the weights of features, from those by the scores of edges."""
+        """Return the derivatives by θ and by the weights of features, from those by the scores of edges."""
         sigma = weights.sigma
         slopes = _share_slopes(self.votes, sigma, self.arcs, advantage)
         columns = self.forest.columns
@@ -104,12 +136,12 @@ class VotedForest:
         return sigma * (slopes - float(np.sum(sigma * slopes))), named
 
     def decided(self, sigma: Vector) -> Forest:
-        """The forest with the votes as base scores: from then on it is a log-linear model like any other."""
+        """Return the forest with the votes as base scores: a log-linear model like any other."""
         return replace(self.forest, base=self.voted(sigma))
 
 
 def with_votes(forest: Forest, lattices: Sequence[NetworkLattice]) -> VotedForest:
-    """The votes of some lattices beside a forest that was made from them, segment by segment in the same order."""
+    """Give a forest the votes of the lattices that it was made from, segment by segment in the same order."""
     if len(forest) != len(lattices) or forest.provenance is None:
         raise ValueError("a forest and lattices of other segments")
     sizes = np.array([lattice.votes.offsets.size - 1 for lattice in lattices])
@@ -118,21 +150,8 @@ def with_votes(forest: Forest, lattices: Sequence[NetworkLattice]) -> VotedFores
     limits = np.repeat(sizes, np.diff(edges_of_sentences(forest.shape)))
     if np.any(forest.provenance >= limits):
         raise ValueError("a forest with arcs that its lattice does not have")
-    return VotedForest(forest, _join([lattice.votes for lattice in lattices]), _shifted(forest.provenance, own))
-
-
-def _shifted(arcs: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.where(arcs == NO_ARC, NO_ARC, arcs + starts)
-
-
-def _join(votes: Sequence[Votes]) -> Votes:
-    ends = np.cumsum([0, *(int(part.offsets[-1]) for part in votes)])
-    offsets = [part.offsets[1:] + end for part, end in zip(votes, ends[:-1], strict=True)]
-    return Votes(
-        np.concatenate([np.zeros(1, np.int64), *offsets]),
-        np.concatenate([part.systems for part in votes]),
-        np.concatenate([part.confidences for part in votes]),
-    )
+    arcs = np.where(forest.provenance == NO_ARC, NO_ARC, forest.provenance + own)
+    return VotedForest(forest, join_votes([lattice.votes for lattice in lattices]), arcs)
 
 
 @kernel
@@ -169,15 +188,6 @@ def _score(
 
 
 @kernel
-def _gather(values: Scores, arcs: NDArray[np.int64]) -> Scores:
-    result = np.zeros(arcs.size)
-    for h in range(arcs.size):
-        if arcs[h] != NO_ARC:
-            result[h] = values[arcs[h]]
-    return result
-
-
-@kernel
 def _share_slopes(votes: Votes, sigma: Vector, arcs: NDArray[np.int64], advantage: Scores) -> Vector:
     gains, slopes = np.zeros(votes.offsets.size - 1), np.zeros(sigma.size)
     for h in range(arcs.size):
@@ -210,25 +220,25 @@ class CombinationProblem:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The features whose weights are sought."""
+        """The features whose weights are tuned."""
         forest = self.voted.forest
-        own = dict.fromkeys((*forest.feature_names, *(forest.sparse.names if forest.sparse else ())))
-        return tuple(name for name in own if name not in self.start.features.frozen)
+        names = dict.fromkeys((*forest.feature_names, *(forest.sparse.names if forest.sparse else ())))
+        return tuple(name for name in names if name not in self.start.features.frozen)
 
     @cached_property
     def first(self) -> Vector:
-        """The point of the weights to begin with."""
+        """The point of the initial weights."""
         free = np.log(np.maximum(self.start.sigma, LEAST_SHARE))
         return np.concatenate([free - free.mean(), [self.start.features.get(name, 0.0) for name in self.names]])
 
     def weights(self, point: Vector) -> CombinationWeights:
-        """The weights at a point."""
+        """Return the weights at a point."""
         size = len(self.start.shares)
         shares = dict(zip(self.start.shares, softmax(point[:size]).tolist(), strict=True))
         return CombinationWeights(shares, self.start.features.updated(self.names, point[size:]))
 
     def value_and_gradient(self, objective: Objective, scale: float, l2: float, point: Vector) -> tuple[float, Vector]:
-        """The objective minus penalties at a point, and its derivatives.
+        """Return the objective minus penalties at a point, and its derivatives.
 
         The shares are pulled towards equal ones, the weights towards those at the start.
         """

@@ -1,23 +1,18 @@
-"""Give the lower-cased words of a combination their case back, as a lattice decoding with a trigram model.
+"""Written text to words and back: case, blanks, punctuation.
 
-Each word is a column of a confusion network with its casings as alternatives; the best path by
+Words are those of the Moses scripts: punctuation normalized, tokenized, nothing escaped. Where blanks stood is kept
+beside them, so that combined words can be written as the systems would write them. Japanese and Chinese have no blanks:
+there each character is a word, except for words in Katakana and other alphabets.
+
+Words are combined in lower case and get their case back by lattice decoding with a trigram model. Each word is a column
+of a confusion network with its casings as alternatives; the best path by
 
     Σ_i log share(c_i) + λ Σ_i log p(c_i | c_{i−2} c_{i−1})
 
-is the result. Shares come from the systems' own outputs for the segment and from a table,
-p from a language model of cased words (Rosti et al. 2011 use such a model alone). The
-text to train on may be any cased text; the systems' outputs of the whole set should be part of it, so that the model
-knows their words.
-
-In which case a word may stand: votes of the systems' outputs, and of a table from any cased text.
-
-Words that begin a sentence are counted apart from those inside: a capital letter there says nothing about the word.
-
-Written text to words and back: what systems wrote, and how they wrote it.
-
-Words are those of the Moses scripts: punctuation normalised, tokenised, nothing escaped. What tokenisation forgets,
-where blanks stood, is kept beside them, so that the combined words can be written as the systems would write them.
-Japanese and Chinese have no blanks: there each character is a word, but for words in Katakana and other alphabets.
+is the result. Shares come from the systems' outputs for the segment and from a table of cased text, p from a language
+model of cased words (Rosti et al. 2011 use such a model alone). The outputs of the whole set should be part of the
+training text, so that the model knows their words. Words that begin a sentence are counted apart from those inside: a
+capital letter there says nothing about the word.
 """
 
 from __future__ import annotations
@@ -58,12 +53,12 @@ class Casings:
     first: Counter[str] = field(default_factory=Counter)
 
     def at(self, begins: bool) -> dict[str, float]:
-        """Votes for each casing at the beginning of a sentence, or inside; those from the other place are less sure."""
+        """Return votes for each casing at the beginning of a sentence, or inside; the other place counts less."""
         here, there = (self.first, self.inside) if begins else (self.inside, self.first)
         votes = {form: float(count) for form, count in here.items()}
         for form, count in there.items():
-            moved = capitalised(form) if begins else form
-            if begins or form != capitalised(form.lower()):
+            moved = capitalized(form) if begins else form
+            if begins or form != capitalized(form.lower()):
                 votes[moved] = votes.get(moved, 0.0) + ELSEWHERE * count
         return votes
 
@@ -73,7 +68,7 @@ NOTHING = Casings()
 
 
 def count_casings(texts: Iterable[Sequence[str]]) -> CasingTable:
-    """The casings of all words of some tokenised texts."""
+    """Count the casings of all words of tokenized texts."""
     table: defaultdict[str, Casings] = defaultdict(Casings)
     for words in texts:
         for word, begins in zip(words, sentence_starts(list(words)), strict=True):
@@ -83,12 +78,12 @@ def count_casings(texts: Iterable[Sequence[str]]) -> CasingTable:
 
 
 def casing_shares(word: str, begins: bool, own: Casings, known: Casings) -> dict[str, float]:
-    """The share of each casing of a lower-cased word: `own` are those of the segment's outputs, `known` of the table.
+    """Return the share of each casing of a lower-cased word, by the segment's outputs (`own`) and the table (`known`).
 
     The usual casing is always among them.
     """
     votes: defaultdict[str, float] = defaultdict(float)
-    votes[capitalised(word) if begins else word] = USUAL
+    votes[capitalized(word) if begins else word] = USUAL
     table = known.at(begins)
     for form, count in own.at(begins).items():
         votes[form] += count
@@ -98,8 +93,8 @@ def casing_shares(word: str, begins: bool, own: Casings, known: Casings) -> dict
     return {form: count / total for form, count in votes.items()}
 
 
-def capitalised(word: str) -> str:
-    """With a capital first letter; the others stay."""
+def capitalized(word: str) -> str:
+    """Return the word with a capital first letter; the others stay."""
     return word[:1].upper() + word[1:]
 
 
@@ -122,7 +117,7 @@ class LatticeTruecaser:
 
     @classmethod
     def train(cls, texts: Sequence[Sequence[str]], order: int = ORDER) -> LatticeTruecaser:
-        """From cased, tokenised lines."""
+        """Train on cased, tokenized lines."""
         vocabulary = Vocabulary()
         words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
         begins = np.array([begin for text in texts for begin in sentence_starts(list(text))], np.bool_)
@@ -133,7 +128,7 @@ class LatticeTruecaser:
         return cls(model, vocabulary, inside, first)
 
     def restore(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> tuple[str, ...]:
-        """The words in their case; `outputs` are the systems' cased words for the segment."""
+        """Return the words in their case; `outputs` are the systems' cased words for the segment."""
         forest = self.lattice(words, outputs)
         rescored = rescore(forest, forest.scores({SHARE: 1.0}), 1, self.model, MODEL, self.model_weight, threads=1)
         scores = rescored.forest.scores({SHARE: 1.0, MODEL: self.model_weight})
@@ -141,7 +136,7 @@ class LatticeTruecaser:
         return best.words if best else tuple(words)
 
     def lattice(self, words: Sequence[str], outputs: Sequence[Sequence[str]] = ()) -> Forest:
-        """The casings of each word, with the logarithms of their shares as a feature."""
+        """Return the casings of each word, with the logarithms of their shares as a feature."""
         own = count_casings(outputs)
         slots: list[Mapping[str | None, Mapping[str, float]]] = []
         for word, begins in zip(words, sentence_starts(list(words)), strict=True):
@@ -154,7 +149,7 @@ class LatticeTruecaser:
         table: dict[str, Casings] = {}
         spelt = self.vocabulary.words(range(self.inside.size))
         for word, inside, first in zip(spelt, self.inside.tolist(), self.first.tolist(), strict=True):
-            casings = table.setdefault(word.lower(), Casings(Counter(), Counter()))
+            casings = table.setdefault(word.lower(), Casings())
             if inside:
                 casings.inside[word] = inside
             if first:
@@ -184,23 +179,23 @@ class Written:
 
 
 class RawText:
-    """Reads and writes text of a language (a two-letter code)."""
+    """Reads and writes text of a language (a two-letter code): raw lines become words, and words become raw lines."""
 
     def __init__(self, language: str) -> None:
-        self._normaliser = MosesPunctNormalizer(lang=language)
+        self._normalizer = MosesPunctNormalizer(lang=language)
         self._tokenizer = MosesTokenizer(lang=language)
         self._detokenizer = MosesDetokenizer(lang=language)
         self._unspaced = language in UNSPACED
 
     def read(self, line: str) -> Written:
-        """The words of a line."""
-        plain = self._normaliser.normalize(_visible(line))
+        """Return the words of a line."""
+        plain = self._normalizer.normalize(_visible(line))
         text = str(self._tokenizer.tokenize(plain, return_str=True, escape=False))
         words = tuple(split_words(CHARACTER.sub(r" \g<0> ", text) if self._unspaced else text))
         return Written(words, _blanks(plain, words))
 
     def write(self, words: Sequence[str], outputs: Iterable[Written] = ()) -> str:
-        """Written text. Between two words that outputs have side by side, most of them decide whether a blank stands.
+        """Return written text; the majority of outputs decides on a blank between two words that they have in a row.
 
         Elsewhere the rules of the Moses scripts decide.
         """
@@ -218,9 +213,9 @@ class RawText:
 
 
 def _visible(line: str) -> str:
-    """Composed characters, and none that only hide: two words that look alike are one word.
+    """Compose characters and drop invisible ones, so that words that look alike are equal.
 
-    Joiners (U+200C, U+200D) stay, for some scripts spell with them.
+    Joiners (U+200C, U+200D) stay: some scripts spell with them.
     """
     composed = unicodedata.normalize("NFC", line)
     return "".join(
@@ -231,7 +226,7 @@ def _visible(line: str) -> str:
 
 
 def _blanks(text: str, words: Sequence[str]) -> tuple[bool, ...] | None:
-    """Whether a blank stands before each of the words of a text; None if the text has other characters."""
+    """Return whether a blank stands before each word of a text; None if the text has other characters."""
     blanks, place = [], 0
     for word in words:
         begin = place
@@ -245,7 +240,7 @@ def _blanks(text: str, words: Sequence[str]) -> tuple[bool, ...] | None:
 
 
 def _votes(outputs: Iterable[Written]) -> Counter[tuple[str, str]]:
-    """How many more outputs have a blank between two words than have none."""
+    """Return how many more outputs have a blank between two words than have none."""
     votes: Counter[tuple[str, str]] = Counter()
     for output in outputs:
         if output.blanks is not None:

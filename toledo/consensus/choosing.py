@@ -14,8 +14,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain, islice, pairwise, repeat
 from typing import Any
 
@@ -78,11 +78,12 @@ class TextProblem:
     num_references: int = 0
     segment: int = 0
     scale: float = 1.0
-    own: Floats = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def own(self) -> Floats:
+        """Probabilities of the texts as references."""
         known = dict(zip(self.references, self.probabilities.tolist(), strict=True))
-        object.__setattr__(self, "own", np.array([known.get(text, 0.0) for text in self.texts]))
+        return np.array([known.get(text, 0.0) for text in self.texts])
 
     def likeliest_texts(self, size: int) -> NDArray[np.int64]:
         """Return the places of the best texts: by score, or else by probability."""
@@ -169,7 +170,13 @@ def _problems(
         how = _next(given_evidence, "logprobs, weights or matrices", segment)
         other = None if others is None else _next(others, "references", segment)
         source = None if given_sources is None else _next(given_sources, "sources", segment)
-        yield _placed(samples, other, source, how, segment)
+        try:
+            yield _problem(samples, other, source, how, segment)
+        except InputError as error:
+            place = f"segment {segment}: " if segment else ""
+            raise InputError(
+                f"{place}{error.message}", argument=error.argument, segment=segment, remedy=error.remedy
+            ) from None
     finite = None if isinstance(given_evidence, repeat) else given_evidence
     for name, rest in (("references", others), ("sources", given_sources), ("logprobs, weights or matrices", finite)):
         if rest is not None and next(rest, None) is not None:
@@ -182,21 +189,8 @@ def _next(items: Iterator[Any], name: str, segment: int) -> Any:
     raise InputError(f"{name} ends at segment {segment}", argument=name, segment=segment)
 
 
-def _placed(
+def _problem(
     samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int
-) -> TextProblem:
-    """Return the problem of a segment; errors say which segment it is."""
-    try:
-        return make_problem(samples, references, source, how, segment)
-    except InputError as error:
-        place = f"segment {segment}: " if segment else ""
-        raise InputError(
-            f"{place}{error.message}", argument=error.argument, segment=segment, remedy=error.remedy
-        ) from None
-
-
-def make_problem(
-    samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int = 0
 ) -> TextProblem:
     """Return the distinct texts of a segment, with probabilities of those to compare with."""
     hypotheses = as_hypotheses(samples, "samples")
@@ -207,12 +201,11 @@ def make_problem(
     distinct, columns, _ = _distinct(known)
     values, weighted = _values(known, how, "samples" if references is None else "references")
     probabilities = _probabilities(known, distinct, values, weighted, how.scale)
-    scores = None
+    scores = matrix = None
     if references is None and weighted in ("scores", "logprobs", "features"):
         scores = _best_of_each(hypotheses, values, texts)
     elif all(one.score is not None for one in hypotheses):
         scores = _best_of_each(hypotheses, np.array([one.score for one in hypotheses], np.float64), texts)
-    matrix = None
     if how.matrix is not None:
         matrix = _matrix(how.matrix, (len(hypotheses), len(known)), firsts, columns)
     return TextProblem(
@@ -222,7 +215,7 @@ def make_problem(
 
 
 def as_hypotheses(samples: Any, argument: str) -> list[Hypothesis]:
-    """Return samples of one segment as hypotheses; refuse what is no text, with its place."""
+    """Return samples of one segment as hypotheses; refuse anything but texts, with its place."""
     if isinstance(samples, str):
         raise InputError(f"{argument} is a str: pass a list of texts", argument=argument)
     if not isinstance(samples, Iterable):
@@ -341,19 +334,13 @@ def _with_matrices(metric: UtilityMetric, block: Sequence[TextProblem]) -> list[
                 segment=one.segment,
             )
         found[one.segment] = matrix
-    return [replace_matrix(one, found[one.segment]) if one.segment in found else one for one in block]
-
-
-def replace_matrix(problem: TextProblem, matrix: Floats) -> TextProblem:
-    """Return a problem with a matrix of scores."""
-    values = {one.name: getattr(problem, one.name) for one in fields(problem) if one.init}
-    return TextProblem(**{**values, "matrix": matrix})
+    return [replace(one, matrix=found[one.segment]) if one.segment in found else one for one in block]
 
 
 def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], place: int, _end: int) -> Choice:
     problem = problems[place]
-    if metric is not None and problem.matrix is None and "sources" in metric.needs and problem.source is None:
-        raise InputError(f"metric {metric.name!r} needs sources", argument="sources")
+    if metric is not None and problem.matrix is None:
+        metric.require(True, problem.source)
     values = rule.values(problem)
     order = _order(values, problem)
     turned = metric is not None and not metric.higher_is_better

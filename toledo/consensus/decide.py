@@ -6,9 +6,9 @@ the sum is over the best derivations only. On n-best lists, whose entries are al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,27 @@ from toledo.weights import Weights
 if TYPE_CHECKING:
     from toledo.consensus.choosing import TextProblem
 
+T = TypeVar("T")
 SEGMENTS_AT_ONCE = 4
 NOTHING = Decision(np.empty(0, np.int32), -np.inf)
+
+
+def map_forests(
+    function: Callable[[Forest, Scores], T],
+    forests: Sequence[Forest],
+    weights: Weights | Mapping[str, float],
+    threads: int | None = None,
+    progress: Progress = silent,
+    label: str = "deciding",
+) -> list[T]:
+    """Apply a function to each of some one-segment forests and its scores, in threads."""
+    named = weights if isinstance(weights, Weights) else Weights(weights)
+
+    def work(first: int, last: int) -> list[T]:
+        return [function(forest, forest.scores(named, threads=1)) for forest in forests[first:last]]
+
+    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label=label)
+    return [result for part in parts for result in part]
 
 
 def decide(
@@ -37,15 +56,9 @@ def decide(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> list[Decision]:
-    """The decision of a rule for each of some one-segment forests."""
+    """Return the decision of a rule for each of some one-segment forests."""
     check_scale(scale)
-    named = weights if isinstance(weights, Weights) else Weights(weights)
-
-    def work(first: int, last: int) -> list[Decision]:
-        return [rule.decide(forest, scale * forest.scores(named, threads=1)) for forest in forests[first:last]]
-
-    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="deciding")
-    return [decision for part in parts for decision in part]
+    return map_forests(lambda forest, scores: rule.decide(forest, scale * scores), forests, weights, threads, progress)
 
 
 @dataclass(frozen=True)

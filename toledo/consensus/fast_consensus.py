@@ -5,16 +5,14 @@
 The expectations are over all derivations of a forest, or over the texts of a list. The hypotheses are the best distinct
 texts, or all texts of the forest. Where MBR compares each hypothesis with each, this compares each with one reference.
 
-Consensus decoding over all texts of a forest, not only those of a list.
-
-BLEU against expected counts is no sum over edges, but near one text it nearly is: by its derivatives there, each
-n-gram g of order n that an edge completes is worth
+To search all texts of a forest: BLEU against expected counts is not a sum over edges, but near one text it nearly is.
+By its derivatives there, each n-gram g of order n that an edge completes is worth
 
     ∂BLEU/∂matches_n · min(1, E[c_g]) + ∂BLEU/∂ngrams_n
 
 (the first occurrence of an n-gram; later ones are mostly worth less, so this is generous). The best derivations by
 these sums are found in all of the forest. The best of their texts by true BLEU is the next text, until none is better:
-the result is never worse than the text to begin with.
+the result is never worse than the first text.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def climb(
     metric: BLEU,
     statistics: Callable[[Sequences], NDArray[np.float64]],
 ) -> Decision:
-    """A text at least as good as that to start with; `counts` are the expected ones of all n-grams of the space."""
+    """Return a text at least as good as the first; `counts` are the expected counts of all n-grams of the space."""
     best = start
     for _ in range(ROUNDS):
         slopes = metric.gradient(statistics(Sequences(best.words, offsets_of([best.words.size])))[0])
@@ -71,7 +69,7 @@ def climb(
 
 
 def _worth(slopes: NDArray[np.float64], orders: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each n-gram adds to BLEU; `slopes` are laid out as the statistics of BLEU."""
+    """Return what each n-gram adds to BLEU; `slopes` are laid out as the statistics of BLEU."""
     order = (slopes.size - 2) // 2
     matches = np.concatenate([[0.0], slopes[2 : 2 + order]])
     totals = np.concatenate([[0.0], slopes[2 + order :]])
@@ -137,14 +135,14 @@ class Consensus(Settings, Rule):
         return problem.only(self.size, self._metric.scores(expected.statistics(texts, self.order)))
 
     def decide(self, forest: Forest, scores: Scores) -> Decision:
-        """The best text of a segment."""
+        """Return the best text of a segment."""
         return self.decide_each(forest, scores, [(self, 1.0)])[0]
 
     @classmethod
     def decide_each(
         cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[Consensus, float]]
     ) -> list[Decision]:
-        """The decisions of several such rules at scales of their own; what they share is done once."""
+        """Return the decisions of several such rules, each at its scale; shared work is done once."""
         texts_at = cache(lambda size, scale: best_texts(forest, scale * scores, size))
         space_of = cache(lambda order, density, beam: ngram_space(forest, scores, order, density, beam))
         decisions = []
@@ -160,7 +158,7 @@ class Consensus(Settings, Rule):
         return decisions
 
     def climb(self, space: NGramSpace, expected: ExpectedNGramCounts, found: Decision) -> Decision:
-        """A better text, if there is one in the forest that is easily found."""
+        """Return a better text, if the search in the forest finds one."""
         return climb(space, expected.counts, found, self._metric, lambda texts: expected.statistics(texts, self.order))
 
     @property
@@ -168,7 +166,7 @@ class Consensus(Settings, Rule):
         return BLEU(max_ngram_order=self.order, smooth_method="add-k", smooth_value=1.0)
 
     def best(self, texts: Sequences, expected: ExpectedNGramCounts) -> Decision:
-        """The best of some texts; of equal ones the first."""
+        """Return the best of some texts; of equal ones the first."""
         if not len(texts):
             return NOTHING
         values = self._metric.scores(expected.statistics(texts, self.order))
@@ -178,13 +176,13 @@ class Consensus(Settings, Rule):
 
 
 def forest_counts(space: NGramSpace, scale: float) -> ExpectedNGramCounts:
-    """Expected under all derivations of a forest."""
+    """Return counts expected under all derivations of a forest."""
     counts = space.ngrams.expected_counts(space.distribution(scale), threads=1)
     return ExpectedNGramCounts(space.ngrams.indexes[0], counts)
 
 
 def list_counts(texts: WeightedTexts, order: int) -> ExpectedNGramCounts:
-    """Expected under some texts with probabilities."""
+    """Return counts expected under some texts with probabilities."""
     found = _count(texts.texts.symbols, texts.texts.offsets, texts.probabilities, order, empty_index())
     return ExpectedNGramCounts(*found)
 

@@ -5,8 +5,6 @@
 p(g) is the probability that g occurs at least once in a translation, p the unigram precision and r the ratio of the
 precisions of order n + 1 and n. The gain is a sum over n-grams and each n-gram is completed at one edge of the split
 forest, so the best of *all* translations is found by one Viterbi pass, exactly.
-
-A segment's forest split by n-grams, once for all scales: what rules that count n-grams work on.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ class NGramSpace:
     scores: Scores
 
     def distribution(self, scale: float) -> Distribution:
-        """The distribution at a scale."""
+        """Return the distribution at a scale."""
         return distribution(self.ngrams.forest.shape, scale * self.scores, threads=1)
 
 
@@ -74,7 +72,7 @@ def ngram_space(
     return NGramSpace(ngrams, scores[_numbers(ngrams.forest)])
 
 
-def _numbers(forest: Forest) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _numbers(forest: Forest) -> NDArray[np.int64]:
     return np.empty(0, np.int64) if forest.provenance is None else forest.provenance
 
 
@@ -117,14 +115,14 @@ class LatticeMBR(Settings, Rule):
         return np.asarray(np.array(gains) + scores, np.float64)
 
     def decide(self, forest: Forest, scores: Scores) -> Decision:
-        """The best translation of a segment."""
+        """Return the best translation of a segment."""
         return self.decide_each(forest, scores, [(self, 1.0)])[0]
 
     @classmethod
     def decide_each(
         cls, forest: Forest, scores: Scores, candidates: Sequence[tuple[LatticeMBR, float]]
     ) -> list[Decision]:
-        """The decisions of several such rules at scales of their own; what they share is done once."""
+        """Return the decisions of several such rules, each at its scale; shared work is done once."""
         space_of = cache(lambda order, density, beam: ngram_space(forest, scores, order, density, beam))
 
         @cache
@@ -142,7 +140,7 @@ class LatticeMBR(Settings, Rule):
         ]
 
     def best(self, space: NGramSpace, chances: NDArray[np.float64], scale: float) -> Decision:
-        """The best translation, given the chance of each n-gram to occur."""
+        """Return the best translation, given the chance of each n-gram to occur."""
         factors = LinearBLEU(self.order, self.precision, self.ratio).factors()
         orders = space.ngrams.orders
         values = factors[orders] * chances

@@ -10,25 +10,22 @@ the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import Sequences
-from toledo.consensus.decide import NOTHING, SEGMENTS_AT_ONCE
-from toledo.consensus.rule import Decision, Rule, check_scale, make_gain
+from toledo.consensus.decide import NOTHING
+from toledo.consensus.rule import Decision, Rule, make_gain
 from toledo.consensus.texts import WeightedTexts, best_texts, sampled_texts
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.expected import expected_gains
 from toledo.metrics.metric import Metric
-from toledo.progress import Progress, silent
 from toledo.settings import Meta, Settings
 from toledo.text.vocabulary import Vocabulary
-from toledo.weights import Weights
 
 if TYPE_CHECKING:
     from toledo.consensus.choosing import TextProblem
@@ -39,7 +36,7 @@ DIGITS = 9  # of gains in per cent: what lies below is rounding
 def mbr(
     hypotheses: Sequences, evidence: Sequences, probabilities: NDArray[np.float64], metric: Metric
 ) -> tuple[int, float]:
-    """The place of the best hypothesis, of equal ones the first, and its expected gain."""
+    """Return the place of the best hypothesis, of equal ones the first, and its expected gain."""
     if not len(hypotheses):
         raise ValueError("there is no hypothesis to choose")
     values = expected_gains(hypotheses, evidence, probabilities, metric, only_best=True)
@@ -53,7 +50,7 @@ class MBR(Settings, Rule):
 
     Hypotheses are the `size` best texts (those with the best derivations; if `likeliest`, the most probable of all that
     are seen), references the `reference_size` best texts, with the probabilities of their derivations. With
-    `num_samples` the references are so many draws from the whole distribution instead. Of equal hypotheses the one with
+    `num_samples` the references are that many draws from the whole distribution instead. Of equal hypotheses that with
     the best score is chosen. Without a metric, texts are compared by chrF and forests by BLEU.
     """
 
@@ -126,41 +123,6 @@ class MBR(Settings, Rule):
         return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
 
 
-def rank_all(
-    rule: MBR,
-    forests: Sequence[Forest],
-    weights: Weights | Mapping[str, float],
-    scale: float = 1.0,
-    evidence: Sequence[Forest] | None = None,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> list[list[Decision]]:
-    """The hypotheses of each segment, best first, by forests of their own as evidence if they are given."""
-    check_scale(scale)
-    if evidence is not None and len(evidence) != len(forests):
-        raise ValueError(f"{len(forests)} segments, but evidence for {len(evidence)}")
-    named = weights if isinstance(weights, Weights) else Weights(weights)
-
-    def scaled(forest: Forest) -> Scores:
-        return scale * forest.scores(named, threads=1)
-
-    def one(segment: int) -> list[Decision]:
-        given = None
-        if evidence is not None:
-            given = best_texts(evidence[segment], scaled(evidence[segment]), rule.reference_size)
-        return rule.rank(forests[segment], scaled(forests[segment]), given)
-
-    parts = map_chunks(
-        lambda first, last: [one(segment) for segment in range(first, last)],
-        len(forests),
-        chunk=SEGMENTS_AT_ONCE,
-        threads=threads,
-        progress=progress,
-        label="deciding",
-    )
-    return [ranking for part in parts for ranking in part]
-
-
 def best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Places by falling value; what differs by rounding alone is equal, and stays in order."""
+    """Return places by falling value; values that differ by rounding alone are equal, and stay in order."""
     return np.argsort(-np.round(values, DIGITS), kind="stable")

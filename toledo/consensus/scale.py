@@ -1,14 +1,12 @@
-"""Which rule, at which scale? The one that scores best on held-out data.
+"""Choose the rule and the scale that score best on held-out data.
 
-    table = choose_scale(LatticeMBR(), forests, weights, references)
-    decide(table.best.rule, test_forests, weights, table.best.scale)
+    candidates = [Candidate(LatticeMBR(), scale) for scale in scales_for(weights, names)]
+    best = choose_rule(candidates, forests, weights, references).best
+    decide(best.rule, test_forests, weights, best.scale)
 
-The scale matters as much as the rule. What does not depend on it is done once: k-best lists, the splitting by n-grams.
-
-How sharp a distribution is: the scale times the norm of the weights, whatever that norm is.
-
-Scores become probabilities by p(d) ∝ exp(scale · w · f(d)): weights twice as large at half the scale are the same
-distribution. Tuners leave norms that are ten times apart, so scales to choose from must go by the norm.
+The scale matters as much as the rule. Work that does not depend on it is done once: k-best lists, the splitting by
+n-grams. Scores become probabilities by p(d) ∝ exp(scale · w · f(d)): weights twice as large at half the scale are the
+same distribution. Norms of tuned weights differ by factors of ten, so scales to choose from are relative to the norm.
 """
 
 from __future__ import annotations
@@ -16,12 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from toledo.compiled.kernels import map_chunks
-from toledo.consensus.decide import SEGMENTS_AT_ONCE, MaxTranslation
+from toledo.consensus.decide import MaxTranslation, map_forests
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
@@ -40,9 +37,9 @@ SHARPNESS = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 30.0)  # s
 
 
 def norm_of(weights: Weights | Mapping[str, float], names: Collection[str]) -> float:
-    """The L1 norm of the weights of these features without frozen ones, if there are others.
+    """Return the L1 norm of the weights of these features, without frozen weights if there are others.
 
-    Frozen ones such as that of unknown words are the same for all translations of a sentence.
+    Frozen features such as that of unknown words are the same for all translations of a sentence.
     """
     frozen = weights.frozen if isinstance(weights, Weights) else frozenset[str]()
     known = [name for name in names if name in weights]
@@ -51,7 +48,7 @@ def norm_of(weights: Weights | Mapping[str, float], names: Collection[str]) -> f
 
 
 def scales_for(weights: Weights | Mapping[str, float], names: Collection[str]) -> Sequence[float]:
-    """Scales worth trying for these (dense) features: some of all degrees of sharpness, in three digits."""
+    """Return scales worth trying for these (dense) features, from flat to sharp, in three digits."""
     norm = norm_of(weights, names)
     return [float(f"{one / norm:.3g}") for one in SHARPNESS] if norm else SCALES
 
@@ -71,12 +68,10 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Row:
-    """What a rule at a scale scored."""
+class Row(Candidate):
+    """A rule at a scale and its score."""
 
-    rule: Rule
-    scale: float
-    score: float
+    score: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -88,26 +83,9 @@ class ScaleTable:
 
     @property
     def best(self) -> Row:
-        """The best row; of equal ones that with the scale nearest to 1, then the first."""
+        """The best row; of equal rows that with the scale nearest to 1, then the first."""
         sign = 1.0 if self.higher_is_better else -1.0
         return max(self.rows, key=lambda row: (sign * row.score, -abs(math.log(row.scale))))
-
-
-def choose_scale(
-    rule: Rule,
-    forests: Sequence[Forest],
-    weights: Weights | Mapping[str, float],
-    references: References,
-    scales: Sequence[float] | None = None,
-    metric: Metric = BLEU(smooth_method="none"),  # noqa: B008 (frozen)
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> ScaleTable:
-    """Score one rule at several scales; without any given, at some that fit the norm of the weights."""
-    if scales is None:
-        scales = scales_for(weights, forests[0].feature_names if forests else ())
-    candidates = [Candidate(rule, scale) for scale in scales]
-    return choose_rule(candidates, forests, weights, references, metric, threads, progress)
 
 
 def choose_rule(
@@ -141,19 +119,14 @@ def decide_candidates(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> list[list[Decision]]:
-    """For each candidate its decisions for all segments, as `decide` gives them."""
-    named = weights if isinstance(weights, Weights) else Weights(weights)
-
-    def work(first: int, last: int) -> list[list[Decision]]:
-        return [_decide_one(candidates, forest, forest.scores(named, threads=1)) for forest in forests[first:last]]
-
-    parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label="choosing")
-    by_segment = [decisions for part in parts for decisions in part]
+    """Return for each candidate its decisions for all segments, equal to those of `decide`."""
+    decide_each = partial(_decide_one, candidates)
+    by_segment = map_forests(decide_each, forests, weights, threads, progress, "choosing")
     return [[decisions[number] for decisions in by_segment] for number in range(len(candidates))]
 
 
 def _best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Scores]:
-    """The derivations that rules see who look at so many best texts, as a list with scores of its own."""
+    """Return the derivations behind the `size` best texts as a list, and their scores."""
     if not forest.shape.tails.size:
         return forest, scores
     texts, totals = best_derivations(forest, scores, size)
@@ -163,7 +136,7 @@ def _best_list(forest: Forest, scores: Scores, size: int) -> tuple[Forest, Score
 
 
 def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores) -> list[Decision]:
-    """All decisions about one segment, with shared work done once."""
+    """Return all decisions about one segment, with shared work done once."""
     lists = cache(lambda size: _best_list(forest, scores, size))
     decisions: dict[int, Decision] = {}
     consensus: dict[int, tuple[Consensus, float]] = {}
@@ -184,7 +157,7 @@ def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores)
 
 
 def _texts_needed(rule: Rule) -> int:
-    """How many of the best texts a rule looks at; 0 if it looks at more than these."""
+    """Return how many of the best texts a rule looks at; 0 if it looks at more than these."""
     match rule:
         case MBR(num_samples=0):
             return max(rule.size, rule.reference_size)

@@ -7,37 +7,28 @@ precision and recall over the orders that both sides have, the score is 100 · (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import (
-    Numbering,
-    Sequences,
-    Words,
-    character_sequences,
-    check_shape,
-    group_offsets,
-    number_words,
-    offsets_of,
-)
+from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import Numbering, Sequences, character_sequences, group_offsets, number_words, offsets_of
 from toledo.errors import InputError
-from toledo.metrics.bleu import NGramTrie, add_reference, cleared, count_matches, new_trie
-from toledo.metrics.metric import Metric
+from toledo.metrics.references import NGramTrie, add_reference, cleared, count_matches, new_trie
+from toledo.metrics.score import Score
+from toledo.metrics.segments import Rows, SegmentMetric, Text, Texts
 from toledo.settings import Meta
 from toledo.text.vocabulary import Vocabulary
 
-SEGMENTS_AT_ONCE = 200
 EPSILON = 1e-16  # as in sacreBLEU
 PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CHRF(Metric):
+class CHRF(SegmentMetric):
     """chrF with sacreBLEU's settings, numbers and signatures; white space does not count unless `whitespace` is set.
 
     Words given instead of a text are joined by blanks.
@@ -49,6 +40,8 @@ class CHRF(Metric):
     lowercase: bool = False
     whitespace: bool = False
     eps_smoothing: bool = False
+
+    segments_at_once = 200
 
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta <= 0:
@@ -64,60 +57,45 @@ class CHRF(Metric):
         """Number of statistics of a segment."""
         return 3 * (self.char_order + self.word_order)
 
-    def corpus_statistics(
-        self,
-        hypotheses: Sequence[str | Words],
-        references: Sequence[Sequence[str | Words]],
-        threads: int | None = None,
-        sources: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
-        """Return the statistics of each segment: one row for each hypothesis."""
-        check_shape(hypotheses, references)
-        if self.eps_smoothing and any(len(group) > 1 for group in references):
-            return self._best_rows(hypotheses, references, threads)
+    def counter(
+        self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
+    ) -> Callable[[int, int], None]:
+        """Return a function that fills rows by comparing each hypothesis with each of its references."""
         flat = [reference for group in references for reference in group]
         texts = [self._text(text) for text in (*hypotheses, *flat)]
         characters, words = self._characters(texts), self._word_numbers(texts)
-        groups = group_offsets(references)
-        result = np.zeros((len(hypotheses), self.size))
+        arrays = (characters.symbols, characters.offsets), (words.symbols, words.offsets), group_offsets(references)
+        orders = self.char_order, self.word_order
+        return lambda begin, end: _fill_statistics(*arrays, begin, end, orders, float(self.beta), result)
 
-        def work(begin: int, end: int) -> None:
-            _fill_statistics(
-                (characters.symbols, characters.offsets),
-                (words.symbols, words.offsets),
-                groups,
-                begin,
-                end,
-                (self.char_order, self.word_order),
-                float(self.beta),
-                result,
-            )
-
-        map_chunks(work, len(hypotheses), chunk=SEGMENTS_AT_ONCE, threads=threads)
-        return result
-
-    def _best_rows(
-        self, hypotheses: Sequence[str | Words], references: Sequence[Sequence[str | Words]], threads: int | None
-    ) -> NDArray[np.float64]:
-        """Return the statistics with the reference that scores best; the kernel knows no epsilon."""
+    def corpus_statistics(
+        self,
+        hypotheses: Sequence[Text],
+        references: Sequence[Sequence[Text]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Rows:
+        """Return the statistics of each segment; with `eps_smoothing`, which the kernel lacks, pair by pair."""
+        if not self.eps_smoothing or all(len(group) == 1 for group in references):
+            return super().corpus_statistics(hypotheses, references, threads)
         result = np.zeros((len(hypotheses), self.size))
         for number, (said, group) in enumerate(zip(hypotheses, references, strict=True)):
-            rows = self.corpus_statistics([said] * len(group), [[one] for one in group], threads)
+            rows = super().corpus_statistics([said] * len(group), [[one] for one in group], threads)
             result[number] = rows[int(np.argmax(self.scores(rows)))]
         return result
 
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, statistics: Rows) -> Rows:
         """Return the score, 0 to 100, of each row."""
-        rows = self._checked(statistics)
+        rows = self.checked(statistics)
         return _eps_scores(rows, float(self.beta)) if self.eps_smoothing else _scores(rows, float(self.beta))
 
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, statistics: Rows) -> Rows:
         """Return the derivatives of the score by the statistics; 0 where the score is 0."""
         if self.eps_smoothing:
             raise InputError("chrF with eps_smoothing has no gradient", remedy="use eps_smoothing=False")
-        return _gradient(self._checked(statistics[None])[0], float(self.beta))
+        return _gradient(self.checked(statistics[None])[0], float(self.beta))
 
-    def details(self, statistics: NDArray[np.float64]) -> dict[str, Any]:
+    def details(self, statistics: Rows) -> dict[str, Any]:
         """Return the orders and beta."""
         return {"char_order": self.char_order, "word_order": self.word_order, "beta": self.beta}
 
@@ -136,9 +114,7 @@ class CHRF(Metric):
         shifts = np.repeat(starts[places] - ends[:-1], lengths[places])
         return Sequences(encoded[np.arange(ends[-1]) + shifts], ends[texts.offsets])
 
-    def gains(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
+    def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
         """Return the expected chrF of the first texts."""
         from toledo.metrics.expected import expected_chrf
 
@@ -150,9 +126,9 @@ class CHRF(Metric):
         """Return sacreBLEU's object with the same settings."""
         from sacrebleu.metrics.chrf import CHRF as SacreCHRF  # noqa: N811
 
-        return SacreCHRF(**{one.name: getattr(self, one.name) for one in fields(self)})
+        return SacreCHRF(**self.settings())
 
-    def _text(self, text: str | Words) -> str:
+    def _text(self, text: Text) -> str:
         joined = text if isinstance(text, str) else " ".join(cast(Sequence[str], text))
         return joined.lower() if self.lowercase else joined
 
@@ -167,20 +143,15 @@ class CHRF(Metric):
             return Sequences(np.empty(0, np.int32), np.zeros(len(texts) + 1, np.int64))
         return number_words([split_punctuation(text) for text in texts], Numbering())
 
-    def _checked(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        if statistics.ndim != 2 or statistics.shape[1] != self.size:
-            raise ValueError(f"{self.name} has {self.size} statistics, not {statistics.shape[-1]}")
-        return np.ascontiguousarray(statistics, np.float64)
 
-
-def _eps_scores(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
+def _eps_scores(statistics: Rows, beta: float) -> Rows:
     """Average F-scores of all orders, with a tiny number where one is undefined, as chrF's first program did."""
     said, meant, matches = statistics[:, 0::3], statistics[:, 1::3], statistics[:, 2::3]
     precision = np.where(said > 0, matches / np.maximum(said, 1), EPSILON)
     recall = np.where(meant > 0, matches / np.maximum(meant, 1), EPSILON)
     below = beta * beta * precision + recall
     values = np.where(below > 0, (1 + beta * beta) * precision * recall / np.where(below > 0, below, 1), EPSILON)
-    scores: NDArray[np.float64] = 100.0 * values.sum(axis=1) / said.shape[1]
+    scores: Rows = 100.0 * values.sum(axis=1) / said.shape[1]
     return scores
 
 
@@ -198,7 +169,7 @@ def split_punctuation(text: str) -> list[str]:
 
 
 @kernel
-def _averages(statistics: NDArray[np.float64]) -> tuple[float, float, int]:
+def _averages(statistics: Rows) -> tuple[float, float, int]:
     """Precision and recall over the orders for which both sides have n-grams, and the number of these orders."""
     precision, recall, orders = 0.0, 0.0, 0
     for place in range(0, statistics.size, 3):
@@ -213,7 +184,7 @@ def _averages(statistics: NDArray[np.float64]) -> tuple[float, float, int]:
 
 
 @kernel
-def _score(statistics: NDArray[np.float64], beta: float) -> float:
+def _score(statistics: Rows, beta: float) -> float:
     precision, recall, _ = _averages(statistics)
     if precision + recall == 0.0:
         return 0.0
@@ -222,7 +193,7 @@ def _score(statistics: NDArray[np.float64], beta: float) -> float:
 
 
 @kernel
-def _scores(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
+def _scores(statistics: Rows, beta: float) -> Rows:
     scores = np.empty(statistics.shape[0])
     for row in range(statistics.shape[0]):
         scores[row] = _score(statistics[row], beta)
@@ -230,7 +201,7 @@ def _scores(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float64]
 
 
 @kernel
-def _gradient(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
+def _gradient(statistics: Rows, beta: float) -> Rows:
     """With F(P, R): ∂F/∂P = (1 + β²) R² / (β² P + R)², ∂F/∂R = (1 + β²) β² P² / (β² P + R)²."""
     gradient = np.zeros(statistics.size)
     precision, recall, orders = _averages(statistics)
@@ -248,9 +219,6 @@ def _gradient(statistics: NDArray[np.float64], beta: float) -> NDArray[np.float6
     return gradient
 
 
-Texts = tuple[NDArray[np.int32], NDArray[np.int64]]  # symbols and offsets: first all hypotheses, then all references
-
-
 @kernel
 def _fill_statistics(
     characters: Texts,
@@ -260,8 +228,9 @@ def _fill_statistics(
     end: int,
     orders: tuple[int, int],
     beta: float,
-    result: NDArray[np.float64],
+    result: Rows,
 ) -> None:
+    """Fill rows; texts are first all hypotheses, then all references."""
     segments = groups.size - 1
     memory = new_trie(max(_largest(characters, orders[0]), _largest(words, orders[1])))
     candidate = np.zeros(result.shape[1])
@@ -286,7 +255,7 @@ def _largest(texts: Texts, order: int) -> int:
 
 
 @kernel
-def _compare(memory: NGramTrie, texts: Texts, hypothesis: int, reference: int, statistics: NDArray[np.float64]) -> None:
+def _compare(memory: NGramTrie, texts: Texts, hypothesis: int, reference: int, statistics: Rows) -> None:
     """Write the statistics of one hypothesis against one reference, for characters or for words."""
     symbols, offsets = texts
     order = statistics.size // 3
@@ -301,3 +270,17 @@ def _compare(memory: NGramTrie, texts: Texts, hypothesis: int, reference: int, s
         statistics[3 * n] = max(said.size - n, 0) if expected > 0 else 0  # not counted where the reference has none
         statistics[3 * n + 1] = expected
         statistics[3 * n + 2] = matches[n]
+
+
+def corpus_chrf(
+    hypotheses: Sequence[str], references: Any, *, remove_whitespace: bool = True, **settings: Any
+) -> Score:
+    """Compute chrF of a corpus as sacreBLEU does; settings are those of `CHRF`."""
+    return CHRF(whitespace=not remove_whitespace, **settings).corpus_score(hypotheses, references)
+
+
+def sentence_chrf(
+    hypothesis: str, references: str | Sequence[str], *, remove_whitespace: bool = True, **settings: Any
+) -> Score:
+    """Compute chrF of one text as sacreBLEU does; settings are those of `CHRF`."""
+    return CHRF(whitespace=not remove_whitespace, **settings).sentence_score(hypothesis, references)

@@ -1,11 +1,11 @@
-"""Scores of one or several systems as one reports them, and tests whether systems differ.
+"""Scores of one or several systems as they are reported, and tests whether systems differ.
 
 Statistics are counted once for each system and metric; intervals and tests resample them: segments, or whole documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -85,10 +85,7 @@ class ScoringTask(NamedTuple):
     def rows(self, key: str, texts: Sequence[str], threads: int | None) -> Rows:
         """Return the statistics of one text for each segment."""
         metric = self.metrics[key]
-        if "references" in metric.needs and self.references is None:
-            raise InputError(f"metric {metric.name} needs references", argument="references")
-        if "sources" in metric.needs and self.sources is None:
-            raise InputError(f"metric {metric.name!r} needs sources", argument="sources")
+        metric.require(self.references, self.sources)
         groups = self.references if self.references is not None else [()] * len(texts)
         return metric.corpus_statistics(texts, groups, threads, self.sources)
 
@@ -209,8 +206,9 @@ class Comparison(TableResult):
         lines = [["System", *_flat([score.name, "Δ", P_HEADER] for score in first.scores.values())]]
         if len(against) == 1:
             for name, system in self.systems.items():
-                found = {one.metric: one for one in self.tests if one.system == name}
-                lines.append([name, *_flat([score.cell(), *_test_cells(found.get(key))] for key, score in system.scores.items())])  # fmt: skip  # noqa: E501
+                tests = {test.metric: test for test in self.tests if test.system == name}
+                cells = ([score.cell(), *_test_cells(tests.get(key))] for key, score in system.scores.items())
+                lines.append([name, *_flat(cells)])
             return "\n".join([*table(lines, left=[0]), self._footer(f" against {against.pop()!r}")])
         lines = [["System", *first.headers()], *([name, *system.cells()] for name, system in self.systems.items())]
         pairs = [["", "", "metric", "Δ", P_HEADER]]
@@ -237,15 +235,14 @@ class Comparison(TableResult):
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
         """Return one row for each system and metric, with its test if there is one."""
-        found: list[dict[str, Any]] = []
+        names = ("baseline", "difference", "p", "p_corrected", "significant")
+        rows: list[dict[str, Any]] = []
         for name, system in self.systems.items():
             for key, score in system.scores.items():
                 row = {"system": name, "metric": key, "score": score.score}
-                tests: list[Test | None] = [one for one in self.tests if (one.system, one.metric) == (name, key)]
-                for one in tests or [None]:
-                    more = {} if one is None else {"baseline": one.baseline, "difference": one.difference, "p": one.p, "p_corrected": one.p_corrected, "significant": one.significant}  # fmt: skip  # noqa: E501
-                    found.append({**row, **more})
-        return found
+                tests = [test for test in self.tests if (test.system, test.metric) == (name, key)]
+                rows += [{**row, **{one: getattr(test, one) for one in names}} for test in tests] or [row]
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores and tests."""
@@ -261,19 +258,16 @@ def evaluate_system(task: ScoringTask, system: SystemTexts, how: Resampling) -> 
     for key, metric in task.metrics.items():
         runs = [task.rows(key, texts, how.threads) for texts in system.runs]
         values = [metric.score(rows.sum(axis=0)) for rows in runs]
-        rows = runs[0] if len(runs) == 1 else np.mean(runs, axis=0)
+        rows, mean = runs[0], values[0]
+        interval: ScoreInterval | None = None
         if len(runs) > 1:
+            rows = np.mean(runs, axis=0)
             mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
-            interval: ScoreInterval | None = ScoreInterval(mean, mean - deviation, mean + deviation)
-        else:
-            mean = values[0]
-            interval = None
-            if how.level is not None:
-                interval = confidence_interval(metric, how.grouped(rows), how.resamples, how.seed, how.level)
-        sign = metric.get_signature(1 if number is None else number, **more)
-        scores[key] = Score(
-            metric.name, mean, interval, metric.details(rows.sum(axis=0)), sign, metric.higher_is_better
-        )
+            interval = ScoreInterval(mean, mean - deviation, mean + deviation)
+        elif how.level is not None:
+            interval = confidence_interval(metric, how.grouped(rows), how.resamples, how.seed, how.level)
+        sign, details = metric.get_signature(1 if number is None else number, **more), metric.details(rows.sum(axis=0))
+        scores[key] = Score(metric.name, mean, interval, details, sign, metric.higher_is_better)
         segments[key], statistics[key] = metric.scores(rows), rows
     size = len(system.runs[0])
     footer = _describe(how, number, size)
@@ -331,5 +325,5 @@ def _test_cells(test: Test | None) -> list[str]:
     return [f"{test.difference:+.2f}", f"{test.p_corrected:.3f} {'*' if test.significant else ' '}"]
 
 
-def _flat(groups: Iterator[list[str]] | Any) -> list[str]:
+def _flat(groups: Iterable[list[str]]) -> list[str]:
     return [one for group in groups for one in group]

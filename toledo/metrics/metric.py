@@ -1,4 +1,4 @@
-"""What all metrics have in common: statistics of segments that add up, and a score of their sum.
+"""The base of all metrics: statistics of segments that add up, and a score of their sum.
 
 Scores are in per cent, as sacreBLEU prints them, with its settings and its signatures. A text is a `str`, which the
 metric prepares as its settings say, or a sequence of words (or an array of word ids), which is taken as it is.
@@ -65,8 +65,7 @@ class Metric:
 
     def statistics(self, hypothesis: Text, references: Sequence[Text]) -> Rows:
         """Return the statistics of one segment."""
-        rows = self.corpus_statistics([hypothesis], [references], threads=1)
-        row: Rows = rows[0]
+        row: Rows = self.corpus_statistics([hypothesis], [references], threads=1)[0]
         return row
 
     def score(self, statistics: Rows) -> float:
@@ -83,8 +82,7 @@ class Metric:
         self, hypotheses: Iterable[str], references: Any = None, sources: Iterable[str] | None = None
     ) -> Score:
         """Score a corpus; references are per set as in sacreBLEU, or per segment if only that fits."""
-        texts, groups = self._read(hypotheses, references)
-        rows = self.corpus_statistics(texts, groups, sources=None if sources is None else list(sources))
+        rows, groups = self._rows(hypotheses, references, sources)
         return self.score_of(rows.sum(axis=0), groups)
 
     def sentence_score(
@@ -99,10 +97,7 @@ class Metric:
         self, hypotheses: Iterable[str], references: Any = None, sources: Iterable[str] | None = None
     ) -> Rows:
         """Return the score of each text."""
-        texts, groups = self._read(hypotheses, references)
-        return self.scores(
-            self.corpus_statistics(texts, groups, sources=None if sources is None else list(sources))
-        )  # fmt: skip
+        return self.scores(self._rows(hypotheses, references, sources)[0])
 
     def pairwise_scores(self, hypotheses: Sequence[str], references: Sequence[str], source: str | None = None) -> Rows:
         """Return the score of each hypothesis (row) with each reference (column) as its only one."""
@@ -148,12 +143,20 @@ class Metric:
         """
         raise InputError(f"metric {self.name!r} does not compare words", remedy="use bleu, chrf or ter")
 
+    def require(self, references: object, sources: object) -> None:
+        """Refuse to score without references or sources (None) if the metric needs them."""
+        for kind, given in (("references", references), ("sources", sources)):
+            if kind in self.needs and given is None:
+                name = self.name if kind == "references" else repr(self.name)
+                raise InputError(f"metric {name} needs {kind}", argument=kind)
+
     def get_signature(self, num_refs: int | None = None, **more: int) -> str:
         """Return sacreBLEU's signature: of the last score, or for a number of references (−1: it varies)."""
         number = self.__dict__.get("_num_refs", 1) if num_refs is None else num_refs
         twin = self.twin()
         if twin is None:
-            return "|".join([f"metric:{self.name}", f"nrefs:{'var' if number < 0 else number}", *_pairs(more)])
+            parts = {"metric": self.name, "nrefs": "var" if number < 0 else number, **more}
+            return "|".join(f"{key}:{value}" for key, value in parts.items())
         twin.num_refs = number
         signature = twin.get_signature()
         for key, value in more.items():
@@ -167,28 +170,27 @@ class Metric:
     def score_of(self, statistics: Rows, groups: Sequence[Sequence[object]]) -> Score:
         """Return the score of a sum of statistics, with its details and signature."""
         self.__dict__["_num_refs"] = number = number_of_references(groups)  # sacreBLEU remembers it, too
-        found = self.score(statistics), None, self.details(statistics), self.get_signature(number)
-        return Score(self.name, *found, self.higher_is_better)
+        signature, details = self.get_signature(number), self.details(statistics)
+        return Score(self.name, self.score(statistics), None, details, signature, self.higher_is_better)
 
-    def _read(self, hypotheses: Iterable[str], references: Any) -> tuple[list[str], list[tuple[str, ...]]]:
+    def _rows(
+        self, hypotheses: Iterable[str], references: Any, sources: Iterable[str] | None
+    ) -> tuple[Rows, list[tuple[str, ...]]]:
+        """Return the statistics of texts, and the references of each."""
         from toledo.metrics.shapes import read_references
 
-        texts = list(hypotheses)
-        if references is None:
-            if "references" in self.needs:
-                raise InputError(f"metric {self.name} needs references", argument="references")
-            return texts, [() for _ in texts]
-        return texts, read_references(references, len(texts), square="per set")
+        self.require(references, True)
+        texts, given = list(hypotheses), None if sources is None else list(sources)
+        groups: list[tuple[str, ...]] = [()] * len(texts)
+        if references is not None:
+            groups = read_references(references, len(texts), square="per set")
+        return self.corpus_statistics(texts, groups, sources=given), groups
 
 
 def number_of_references(groups: Sequence[Sequence[object]]) -> int:
     """Return how many references each segment has, −1 if the number varies."""
     counts = {len(group) for group in groups}
     return counts.pop() if len(counts) == 1 else -1
-
-
-def _pairs(items: dict[str, int]) -> list[str]:
-    return [f"{key}:{value}" for key, value in items.items()]
 
 
 def _adapted(function: Callable[..., Any]) -> Metric:

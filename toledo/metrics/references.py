@@ -1,27 +1,142 @@
-"""References prepared once for many hypotheses: n-best lists, samples, search."""
+"""References prepared once for many hypotheses: n-best lists, samples, search.
+
+The n-grams of the references of a segment form a trie, against which n-grams are matched exactly, in time linear in the
+text: the node of an n-gram is reached from the node of its first n−1 symbols by its last symbol. The children of all
+nodes are in one hash table of (node, symbol). Node 0 is the root.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import EMPTY
+from toledo.compiled.hashing import EMPTY, find_slot, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import check_shape, checked_symbols, group_offsets, offsets_of
-from toledo.metrics.bleu import BLEU, NGramTrie, add_reference, segment_statistics, slots_for_nodes
 from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from toledo.metrics.bleu import BLEU
+
 HYPOTHESES_AT_ONCE = 4000
+References = Sequence[Sequence[str]]  # of one segment, as words
+
+
+class NGramTrie(NamedTuple):
+    """`counts[v]` is how often n-gram v may match, `seen` is scratch memory of the same size, all 0 between uses."""
+
+    keys: NDArray[np.uint64]
+    children: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    seen: NDArray[np.int32]
+
+
+@kernel
+def slots_for_nodes(nodes: int) -> int:
+    """The size of the hash table: a power of two, at most half full."""
+    slots = 4
+    while slots < 2 * (nodes + 1):
+        slots *= 2
+    return slots
+
+
+@kernel
+def new_trie(nodes: int) -> NGramTrie:
+    """Memory for tries of up to so many nodes beside the root; `length · order` is enough for a sequence."""
+    slots = slots_for_nodes(nodes)
+    return NGramTrie(
+        np.empty(slots, np.uint64),
+        np.empty(slots, np.int32),
+        np.zeros(nodes + 1, np.int32),
+        np.zeros(nodes + 1, np.int32),
+    )
+
+
+@kernel
+def cleared(memory: NGramTrie, nodes: int) -> NGramTrie:
+    """An empty trie for up to so many nodes in the memory of a larger one."""
+    slots = slots_for_nodes(nodes)
+    trie = NGramTrie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
+    trie.keys[:] = EMPTY
+    trie.counts[:] = 0
+    return trie
+
+
+@kernel
+def add_reference(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], order: int) -> int:
+    """Add a reference to a trie of so many nodes; the largest count of all references stays. Gives the new size."""
+    for begin in range(symbols.size):
+        node = 0
+        for place in range(begin, min(begin + order, symbols.size)):
+            key = pair_key(node, symbols[place])
+            slot = find_slot(trie.keys, key)
+            if trie.keys[slot] == EMPTY:
+                nodes += 1
+                trie.keys[slot] = key
+                trie.children[slot] = nodes
+            node = int(trie.children[slot])
+            trie.seen[node] += 1
+    for node in range(1, nodes + 1):
+        trie.counts[node] = max(trie.counts[node], trie.seen[node])
+        trie.seen[node] = 0
+    return nodes
+
+
+@kernel
+def count_matches(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], matches: NDArray[np.float64]) -> None:
+    """Write to `matches[n − 1]` how many n-grams match, clipped by their counts in the references."""
+    order = matches.size
+    matches[:] = 0.0
+    for begin in range(symbols.size):
+        node = 0
+        for place in range(begin, min(begin + order, symbols.size)):
+            key = pair_key(node, symbols[place])
+            slot = find_slot(trie.keys, key)
+            if trie.keys[slot] == EMPTY:
+                break
+            node = int(trie.children[slot])
+            trie.seen[node] += 1
+            if trie.seen[node] <= trie.counts[node]:
+                matches[place - begin] += 1.0
+    trie.seen[: nodes + 1] = 0
+
+
+@kernel
+def closest_length(length: int, candidates: NDArray[np.int64]) -> int:
+    """The closest length; of two the shorter."""
+    best = int(candidates[0])
+    for candidate in candidates:
+        distance, best_distance = abs(candidate - length), abs(best - length)
+        if distance < best_distance or (distance == best_distance and candidate < best):
+            best = int(candidate)
+    return best
+
+
+@kernel
+def segment_statistics(
+    trie: NGramTrie,
+    nodes: int,
+    hypothesis: NDArray[np.int32],
+    reference_lengths: NDArray[np.int64],
+    statistics: NDArray[np.float64],
+) -> None:
+    """Write the statistics of one hypothesis against the trie of its references."""
+    order = (statistics.size - 2) // 2
+    statistics[0] = hypothesis.size
+    statistics[1] = closest_length(hypothesis.size, reference_lengths)
+    count_matches(trie, nodes, hypothesis, statistics[2 : 2 + order])
+    for n in range(order):
+        statistics[2 + order + n] = max(hypothesis.size - n, 0)
 
 
 class Tries(NamedTuple):
-    """The tries of all segments end to end; those of segment i begin at `slots[i]` and `nodes[i]`."""
+    """The tries of all segments end to end; that of segment i begins at `slots[i]` and `nodes[i]`."""
 
     keys: NDArray[np.uint64]
     children: NDArray[np.int32]
@@ -30,6 +145,7 @@ class Tries(NamedTuple):
     nodes: NDArray[np.int64]
     lengths: NDArray[np.int64]
     groups: NDArray[np.int64]
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -71,25 +187,32 @@ class PreparedReferences:
 
 
 def prepare_references(metric: BLEU, references: Sequence[Sequence[NDArray[np.int32]]]) -> PreparedReferences:
-    """`references[i]` are the references of segment i as arrays of word ids."""
+    """Prepare references that are arrays of word ids; `references[i]` are those of segment i."""
     check_shape(references, references)
     flat = [np.asarray(reference) for group in references for reference in group]
     words = checked_symbols(np.concatenate(flat)) if flat else np.empty(0, np.int32)
     offsets, groups = offsets_of([reference.size for reference in flat]), group_offsets(references)
-    sizes = np.diff(offsets[groups]) * metric.max_ngram_order
-    nodes = offsets_of(sizes + 1)
-    slots = offsets_of(np.array([slots_for_nodes(int(size)) for size in sizes], np.int64))
-    tries = Tries(
-        np.full(slots[-1], EMPTY, np.uint64),
-        np.zeros(slots[-1], np.int32),
-        np.zeros(nodes[-1], np.int32),
-        slots,
-        nodes,
-        np.diff(offsets),
-        groups,
-    )
-    _build(tries, words, offsets, metric.max_ngram_order)
-    return PreparedReferences(metric, tries)
+    return PreparedReferences(metric, _make_tries(words, offsets, groups, metric.max_ngram_order))
+
+
+@kernel
+def _make_tries(words: NDArray[np.int32], offsets: NDArray[np.int64], groups: NDArray[np.int64], order: int) -> Tries:
+    """Return the tries of segments; `groups[i]:groups[i + 1]` are the references of segment i."""
+    segments = groups.size - 1
+    slots, nodes, largest = np.zeros(segments + 1, np.int64), np.zeros(segments + 1, np.int64), 1
+    for segment in range(segments):
+        size = (offsets[groups[segment + 1]] - offsets[groups[segment]]) * order
+        nodes[segment + 1] = nodes[segment] + size + 1
+        slots[segment + 1] = slots[segment] + slots_for_nodes(size)
+        largest = max(largest, size + 1)
+    keys, children = np.full(slots[-1], EMPTY, np.uint64), np.zeros(slots[-1], np.int32)
+    tries = Tries(keys, children, np.zeros(nodes[-1], np.int32), slots, nodes, np.diff(offsets), groups, largest)
+    seen = np.zeros(largest, np.int32)
+    for segment in range(segments):
+        trie, size = _trie(tries, segment, seen), 0
+        for reference in range(groups[segment], groups[segment + 1]):
+            size = add_reference(trie, size, words[offsets[reference] : offsets[reference + 1]], order)
+    return tries
 
 
 @kernel
@@ -98,16 +221,6 @@ def _trie(tries: Tries, segment: int, seen: NDArray[np.int32]) -> NGramTrie:
     return NGramTrie(
         tries.keys[table], tries.children[table], tries.counts[tries.nodes[segment] : tries.nodes[segment + 1]], seen
     )
-
-
-@kernel
-def _build(tries: Tries, words: NDArray[np.int32], offsets: NDArray[np.int64], order: int) -> None:
-    seen = np.zeros(_largest(tries), np.int32)
-    for segment in range(tries.groups.size - 1):
-        trie = _trie(tries, segment, seen)
-        nodes = 0
-        for reference in range(tries.groups[segment], tries.groups[segment + 1]):
-            nodes = add_reference(trie, nodes, words[offsets[reference] : offsets[reference + 1]], order)
 
 
 @kernel
@@ -120,58 +233,13 @@ def _fill(
     end: int,
     result: NDArray[np.float64],
 ) -> None:
-    seen = np.zeros(_largest(tries), np.int32)
+    seen = np.zeros(tries.largest, np.int32)
     for hypothesis in range(begin, end):
         segment = segments[hypothesis]
         trie = _trie(tries, segment, seen)
         lengths = tries.lengths[tries.groups[segment] : tries.groups[segment + 1]]
         span = words[offsets[hypothesis] : offsets[hypothesis + 1]]
         segment_statistics(trie, trie.counts.size - 1, span, lengths, result[hypothesis])
-
-
-@kernel
-def _largest(tries: Tries) -> int:
-    largest = 1
-    for segment in range(tries.groups.size - 1):
-        largest = max(largest, tries.nodes[segment + 1] - tries.nodes[segment])
-    return largest
-
-
-References = Sequence[Sequence[str]]  # of one segment, as words
-
-
-class Counter(Protocol):
-    """Counts the statistics of any hypotheses beside references that were prepared once."""
-
-    @property
-    def metric(self) -> Metric:
-        """The metric whose statistics are counted."""
-        ...
-
-    def statistics(
-        self,
-        words: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        segments: NDArray[np.int64],
-        threads: int | None = None,
-    ) -> NDArray[np.float64]:
-        """One row for each hypothesis: `words[offsets[h]:offsets[h + 1]]` translates segment `segments[h]`."""
-        ...
-
-
-def encoded_references(metric: BLEU, references: Sequence[References], vocabulary: Vocabulary) -> PreparedReferences:
-    """References in the numbers of a vocabulary.
-
-    A word that no hypothesis has must match nothing: the number after the last word stands for all of them.
-    """
-    unknown = len(vocabulary)
-    return prepare_references(
-        metric,
-        [
-            [np.array([vocabulary.id(w) if w in vocabulary else unknown for w in one], np.int32) for one in some]
-            for some in references
-        ],
-    )
 
 
 class TextStatistics:
@@ -201,3 +269,6 @@ class TextStatistics:
     def _compute(self, keys: Sequence[tuple[int, bytes]], threads: int | None) -> NDArray[np.float64]:
         texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
         return self.metric.corpus_statistics(texts, [self.references[segment] for segment, _ in keys], threads)
+
+
+Counter: TypeAlias = PreparedReferences | TextStatistics  # counts the statistics of any hypotheses

@@ -3,13 +3,9 @@
 Statistics of a segment are [edits, reference length]: the fewest edits over the references and their mean length. The
 score is 100 · edits / length; lower is better, and it may exceed 100.
 
-Shifts of blocks of words, as TER tries them: which come into question, and the words after one of them.
-
-The number of edits of TER, compiled: edit distance in a beam, and greedy shifts.
-
-As tercom and sacreBLEU do it: as long as a shift of a matching block lowers the edit distance, make the one that
-lowers it most (of equal ones: the longest block, then the earliest, then the earliest target). The edit distance is
-computed in a beam around the diagonal, so time and memory are linear in the length.
+Edits are counted as tercom and sacreBLEU do: as long as a shift of a matching block lowers the edit distance, make the
+shift that lowers it most (of equal ones: the longest block, then the earliest, then the earliest target). The edit
+distance is computed in a beam around the diagonal, so time and memory are linear in the length.
 """
 
 from __future__ import annotations
@@ -17,16 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import Numbering, Sequences, Words, check_shape, number_words, pair_words
+from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import Sequences, pair_words
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric
+from toledo.metrics.score import Score
+from toledo.metrics.segments import Rows, SegmentMetric, Text, Texts
 
 Number = TypeVar("Number", np.int32, np.int64)
 
@@ -290,11 +286,8 @@ def _best_shift(
     return best, checked + len(candidates)
 
 
-SEGMENTS_AT_ONCE = 50
-
-
 @dataclass(frozen=True, kw_only=True)
-class TER(Metric):
+class TER(SegmentMetric):
     """TER with sacreBLEU's settings, numbers and signatures; further fields say how far it looks for shifts."""
 
     normalized: bool = False
@@ -306,59 +299,37 @@ class TER(Metric):
     name = "TER"
     higher_is_better = False
     size = 2
+    segments_at_once = 50
 
     def __post_init__(self) -> None:
         limits = self.limits
         if min(limits.beam_width, limits.candidates) < 1 or min(limits.shift_size, limits.shift_distance) < 0:
             raise InputError("the limits of TER must be positive", argument="limits")
 
-    def corpus_statistics(
-        self,
-        hypotheses: Sequence[str | Words],
-        references: Sequence[Sequence[str | Words]],
-        threads: int | None = None,
-        sources: Sequence[str] | None = None,
-    ) -> NDArray[np.float64]:
-        """Return the statistics of each segment: one row for each hypothesis."""
-        check_shape(hypotheses, references)
-        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
-        result = np.zeros((len(hypotheses), 2))
+    def counter(
+        self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
+    ) -> Callable[[int, int], None]:
+        """Return a function that fills rows with the fewest edits and the mean reference length."""
+        pairing = pair_words(self.words(hypotheses), [self.words(group) for group in references])
+        said = pairing.hypotheses.symbols, pairing.hypotheses.offsets
+        meant = pairing.references.symbols, pairing.references.offsets
+        return lambda begin, end: _fill_statistics(said, meant, pairing.groups, begin, end, self.limits, result)
 
-        def work(begin: int, end: int) -> None:
-            _fill_statistics(
-                (pairing.hypotheses.symbols, pairing.hypotheses.offsets),
-                (pairing.references.symbols, pairing.references.offsets),
-                pairing.groups,
-                begin,
-                end,
-                self.limits,
-                result,
-            )
-
-        map_chunks(work, len(hypotheses), chunk=SEGMENTS_AT_ONCE, threads=threads)
-        return result
-
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, statistics: Rows) -> Rows:
         """Return the score of each row in per cent; words where nothing should be count as 100."""
         edits, length = statistics[:, 0], statistics[:, 1]
         return np.where(length > 0, 100 * edits / np.where(length > 0, length, 1), np.where(edits > 0, 100.0, 0.0))
 
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, statistics: Rows) -> Rows:
         """Return the derivatives of the score by the statistics; 0 without a reference."""
         edits, length = statistics
         return np.array([100 / length, -100 * edits / length**2]) if length > 0 else np.zeros(2)
 
-    def details(self, statistics: NDArray[np.float64]) -> dict[str, Any]:
+    def details(self, statistics: Rows) -> dict[str, Any]:
         """Return edits and reference length."""
         return {"num_edits": int(statistics[0]), "ref_length": float(statistics[1])}
 
-    def encode(self, texts: Sequence[str]) -> Sequences | None:
-        """Return the numbers of words."""
-        return number_words(self._words(texts), Numbering())
-
-    def gains(
-        self, texts: Sequences, hypotheses: int, probabilities: NDArray[np.float64], *, only_best: bool = False
-    ) -> NDArray[np.float64]:
+    def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
         """Return the expected 100 − TER of the first texts: 100 for equal texts, below 0 for more edits than words."""
         from toledo.metrics.expected import expected_ter
 
@@ -370,16 +341,15 @@ class TER(Metric):
 
         return SacreTER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
 
-    @cached_property
-    def _tokenizer(self) -> Callable[[str], str]:
-        tokenizer: Callable[[str], str] = self.twin().tokenizer
-        return tokenizer
 
-    def _words(self, texts: Sequence[str | Words]) -> list[Words]:
-        return [self._tokenizer(text.rstrip()).split() if isinstance(text, str) else text for text in texts]
+def corpus_ter(hypotheses: Sequence[str], references: Any, **settings: Any) -> Score:
+    """Compute TER of a corpus as sacreBLEU does; settings are those of `TER`."""
+    return TER(**settings).corpus_score(hypotheses, references)
 
 
-Texts = tuple[NDArray[np.int32], NDArray[np.int64]]
+def sentence_ter(hypothesis: str, references: str | Sequence[str], **settings: Any) -> Score:
+    """Compute TER of one text as sacreBLEU does; settings are those of `TER`."""
+    return TER(**settings).sentence_score(hypothesis, references)
 
 
 @kernel
@@ -390,7 +360,7 @@ def _fill_statistics(
     begin: int,
     end: int,
     limits: TERLimits,
-    result: NDArray[np.float64],
+    result: Rows,
 ) -> None:
     words, offsets = hypotheses
     reference_words, reference_offsets = references

@@ -70,9 +70,9 @@ class UtilityMetric(Metric):
 
     def _call(self, batch: Sequence[Triple]) -> list[float]:
         said, meant, sources = ([triple[place] for triple in batch] for place in range(3))
-        if "sources" in self.needs and None in sources:
-            raise InputError(f"metric {self.name!r} needs sources", argument="sources")
-        values = self.function(said, meant, None if None in sources else sources)
+        given = None if None in sources else sources
+        self.require(True, given)
+        values = self.function(said, meant, given)
         found = [float(one) for one in np.asarray(values, np.float64).ravel()]
         if len(found) != len(batch):
             raise InputError(f"metric {self.name!r} returned {len(found)} scores for {len(batch)} pairs")

@@ -1,6 +1,6 @@
 """Expected BLEU of lists, and what each phrase pair gains: two passes over all hypotheses.
 
-With posteriors P(E|F) from normalised weights (He and Deng 2012, formula 17), U_n = Σ_E P(E) BLEU(E) and U = Σ_n U_n,
+With posteriors P(E|F) from normalized weights (He and Deng 2012, formula 17), U_n = Σ_E P(E) BLEU(E) and U = Σ_n U_n,
 
     γ(pair) = Σ_n Σ_E P(E) [BLEU(E) − U_n] · #(pair in E):
 
@@ -10,11 +10,9 @@ Scores are those of the model that found a hypothesis plus what has changed sinc
 BLEU(E) is that of the sentence, as in the paper; or U is BLEU of the corpus with expected statistics, times the number
 of sentences, and BLEU(E) the part of a hypothesis in its derivative: lengths then count as they do in an evaluation.
 
-Lattices instead of lists: the same γ, as the advantage of each edge, summed over the edges of a phrase pair.
-
-A lattice holds far more translations than a list of its best. Sentence BLEU is no sum over edges, so what is
-maximised is BLEU of expected n-gram counts (xBLEU; Rosti et al. 2011), of each part of the text as a corpus, weighed by
-its sentences: U = Σ_parts sentences · xBLEU. The derivative of U by the score of an edge is its advantage.
+On lattices, which hold far more translations than a list, γ is the advantage of each edge, summed over the edges of a
+phrase pair. Sentence BLEU is not a sum over edges, so BLEU of expected n-gram counts (xBLEU; Rosti et al. 2011) is
+maximized, of each part of the text as a corpus, weighted by its sentences: U = Σ_parts sentences · xBLEU.
 """
 
 from __future__ import annotations
@@ -22,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import offsets_of, sum_of_products
 from toledo.errors import InputError
 from toledo.forest.assemble import join, prune_to_density
 from toledo.forest.derivations import viterbi
@@ -36,7 +34,7 @@ from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import advantage, distribution
 from toledo.forest.ngrams import localise
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import PreparedReferences, encoded_references
+from toledo.metrics.references import PreparedReferences
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match
 from toledo.objectives.precision import XBLEU
 from toledo.refinement.phrase_lists import (
@@ -55,12 +53,13 @@ from toledo.weights import Weights
 
 SENTENCES_AT_ONCE = 500
 UTILITIES = ("sentence", "corpus")
+CORPUS_BLEU = BLEU(smooth_method="none")
 
 Vector = NDArray[np.float64]
 
 
 class Expectation(NamedTuple):
-    """U; for each phrase pair γ and the sum of its negative parts; and what else one wants to know.
+    """U; for each phrase pair γ and the sum of its negative parts; and numbers to report.
 
     `mean` is U per sentence, `best` the corpus BLEU of the best hypotheses, `entropy` that of a sentence in nats.
     """
@@ -73,26 +72,8 @@ class Expectation(NamedTuple):
     entropy: float
 
 
-class SearchSpaces(Protocol):
-    """Search spaces of a training text: lists or lattices."""
-
-    @property
-    def used(self) -> NDArray[np.int32]:
-        """The phrase pairs that stand in them, in rising order."""
-        ...
-
-    @property
-    def sentences(self) -> int:
-        """How many have a translation."""
-        ...
-
-    def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
-        """The expectation at some weights; `changes` is what each phrase pair's score has changed by."""
-        ...
-
-
-def normalised(weights: Weights, names: Sequence[str], scale: float) -> dict[str, float]:
-    """The weights λ of some features at an L1 norm of `scale`; frozen ones, that nobody tunes, do not count for it."""
+def normalized(weights: Weights, names: Sequence[str], scale: float) -> dict[str, float]:
+    """Return the weights λ of features at an L1 norm of `scale`; frozen weights, which are not tuned, do not count."""
     norm = sum(abs(weights[name]) for name in names if name not in weights.frozen)
     if not norm:
         raise InputError("all weights are 0", remedy="tune the model first (toledo tune)")
@@ -117,11 +98,11 @@ class ListSpace:
     @cached_property
     def used(self) -> NDArray[np.int32]:
         """The phrase pairs of all lists."""
-        return used_pairs(list(self.parts))
+        return used_pairs(self.parts)
 
     @cached_property
     def sentences(self) -> int:
-        """How many have a list that is not empty."""
+        """Number of sentences whose list is not empty."""
         return sum(part.firsts.size for part in self.parts)
 
     @cached_property
@@ -131,7 +112,7 @@ class ListSpace:
         return fit_sentence_bleu(np.asarray(totals), self.sentences)
 
     def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
-        """The result does not depend on the number of threads."""
+        """Compute the expectation at some weights; `changes` is what the score of each phrase pair has changed by."""
         found = [_find(part, exponents, changes, threads) for part in self.parts]
         chosen = sum(
             _statistics(part.arrays, own.best[own.best >= 0]) for part, own in zip(self.parts, found, strict=True)
@@ -142,14 +123,8 @@ class ListSpace:
             _advantages(part.arrays.hypotheses, own.posteriors, some)
             _add_gains(part.arrays, own.posteriors, gains, losses)
         entropy = sum(float(own.entropy.sum()) for own in found) / self.sentences
-        return Expectation(
-            utility,
-            gains,
-            losses,
-            utility / self.sentences,
-            BLEU(smooth_method="none").score(np.asarray(chosen)),
-            entropy,
-        )
+        best = CORPUS_BLEU.score(np.asarray(chosen))
+        return Expectation(utility, gains, losses, utility / self.sentences, best, entropy)
 
     @cached_property
     def _sentence_scores(self) -> list[Vector]:
@@ -160,8 +135,10 @@ class ListSpace:
         """U, and the scores of the hypotheses of each part."""
         if self.utility == "sentence":
             scores = self._sentence_scores
-            return sum(_dot(own.posteriors, some) for own, some in zip(found, scores, strict=True)), scores
-        expected = np.zeros(BLEU(smooth_method="none").size)
+            return sum(
+                float(sum_of_products(own.posteriors, some)) for own, some in zip(found, scores, strict=True)
+            ), scores
+        expected = np.zeros(CORPUS_BLEU.size)
         for part, own in zip(self.parts, found, strict=True):
             _add_expected(part.arrays.statistics, own.posteriors, expected)
         if not expected[MATCHES + ORDER - 1] > 0.0:
@@ -170,8 +147,8 @@ class ListSpace:
                 "and without them BLEU of the corpus is 0",
                 remedy="set `level='sentence'`, or use more text; check that lines belong together",
             )
-        slope = self.sentences / 100.0 * BLEU(smooth_method="none").gradient(expected)
-        return self.sentences / 100.0 * BLEU(smooth_method="none").score(expected), (
+        slope = self.sentences / 100.0 * CORPUS_BLEU.gradient(expected)
+        return self.sentences / 100.0 * CORPUS_BLEU.score(expected), (
             _linear(part.arrays.statistics, slope) for part in self.parts
         )
 
@@ -197,8 +174,8 @@ def _find(part: PhraseLists, exponents: Mapping[str, float], changes: Vector, th
 
 
 def _statistics(lists: ListArrays, chosen: NDArray[np.int64]) -> Vector:
-    """The sum of the BLEU statistics of some hypotheses, as `toledo.metrics` has them."""
-    totals = np.zeros(BLEU(smooth_method="none").size)
+    """Sum the BLEU statistics of some hypotheses, as `toledo.metrics` has them."""
+    totals = np.zeros(CORPUS_BLEU.size)
     _add_expected(lists.statistics[chosen], np.ones(chosen.size), totals)
     return totals
 
@@ -232,17 +209,8 @@ def _posteriors(lists: ListArrays, weights: Vector, changes: Vector, first: int,
 
 
 @kernel
-def _dot(a: Vector, b: Vector) -> float:
-    """In one order always, which libraries do not promise."""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@kernel
 def _add_expected(statistics: NDArray[np.int32], posteriors: Vector, totals: Vector) -> None:
-    """Lengths, matches and n-grams, as `toledo.metrics` orders them."""
+    """Add lengths, matches and n-grams, as `toledo.metrics` orders them."""
     for h in range(posteriors.size):
         for k in range(COLUMNS):
             totals[k] += posteriors[h] * statistics[h, k]
@@ -252,7 +220,7 @@ def _add_expected(statistics: NDArray[np.int32], posteriors: Vector, totals: Vec
 
 @kernel
 def _linear(statistics: NDArray[np.int32], slope: Vector) -> Vector:
-    """The statistics of each hypothesis times a slope."""
+    """Return the statistics of each hypothesis times a slope."""
     scores = np.zeros(statistics.shape[0])
     for h in range(scores.size):
         for k in range(COLUMNS):
@@ -264,7 +232,7 @@ def _linear(statistics: NDArray[np.int32], slope: Vector) -> Vector:
 
 @kernel
 def _advantages(hypotheses: NDArray[np.int64], posteriors: Vector, scores: Vector) -> None:
-    """P(E) becomes P(E) [BLEU(E) − U_n]."""
+    """Turn P(E) into P(E) [BLEU(E) − U_n]."""
     for s in range(hypotheses.size - 1):
         utility = 0.0
         for h in range(hypotheses[s], hypotheses[s + 1]):
@@ -275,7 +243,7 @@ def _advantages(hypotheses: NDArray[np.int64], posteriors: Vector, scores: Vecto
 
 @kernel
 def _add_gains(lists: ListArrays, advantages: Vector, gains: Vector, losses: Vector) -> None:
-    """In one thread: sums must not depend on how many there are, and it is little work."""
+    """Add up in one thread: sums must not depend on the number of threads, and it is little work."""
     for h in range(advantages.size):
         for p in range(lists.pair_offsets[h], lists.pair_offsets[h + 1]):
             gains[lists.pairs[p]] += advantages[h]
@@ -284,7 +252,7 @@ def _add_gains(lists: ListArrays, advantages: Vector, gains: Vector, losses: Vec
 
 
 FORESTS_AT_ONCE = 16
-STEEPNESS = 30.0  # of the penalty for short texts: with the usual one gradients stop at its edge
+STEEPNESS = 30.0  # of the penalty for short texts: with the usual penalty gradients stop at its edge
 NO_PAIR = -1
 
 
@@ -309,7 +277,7 @@ def pruned_lattices(
     rows: NDArray[np.int32] | None,
     threads: int | None = None,
 ) -> Forest:
-    """At most `density` edges for each word; an edge's provenance becomes the number of its phrase pair, or −1.
+    """Keep at most `density` edges for each word; an edge's provenance becomes the number of its phrase pair, or −1.
 
     `rows` has the number of each phrase pair of the searched table in the trained one; None where it is that one.
     """
@@ -325,7 +293,7 @@ def pruned_lattices(
 
 
 def edge_pairs(provenance: NDArray[np.int64], rows: NDArray[np.int32] | None) -> NDArray[np.int64]:
-    """The phrase pair of each edge, as the trained table numbers it; −1 for copied words, starts and ends."""
+    """Return the phrase pair of each edge, as the trained table numbers it; −1 for copied words, starts and ends."""
     pairs = np.full(provenance.size, NO_PAIR, np.int64)
     phrases = provenance != NO_PHRASE
     pairs[phrases] = unpack(provenance[phrases]).pair
@@ -335,18 +303,18 @@ def edge_pairs(provenance: NDArray[np.int64], rows: NDArray[np.int32] | None) ->
 def lattice_part(
     forest: Forest, references: Sequence[Sequence[str]], weights: Weights, threads: int | None = None
 ) -> LatticePart:
-    """Lattices, as `pruned_lattices` gave them, beside one reference each."""
+    """Match lattices of `pruned_lattices` with one reference each."""
     some = [[words] for words in references]
     matched = match(localise(forest, forest.scores(weights, threads), ORDER, threads=threads), some)
     pairs = matched.ngrams.forest.provenance
     if pairs is None:
         raise InputError("lattices that do not know their phrase pairs", remedy="make them again")
-    return LatticePart(matched, pairs, encoded_references(BLEU(smooth_method="none"), some, forest.vocabulary))
+    return LatticePart(matched, pairs, CORPUS_BLEU.prepare(some, forest.vocabulary))
 
 
 @dataclass(frozen=True, eq=False)
 class LatticeSpace:
-    """Lattices in parts, all in memory, and what is maximised: between 0 and 1, and a function of expected counts."""
+    """Lattices in parts, all in memory, and the function of expected counts, from 0 to 1, to maximize."""
 
     parts: Sequence[LatticePart]
     objective: Objective = field(default_factory=lambda: XBLEU(ORDER, STEEPNESS))
@@ -363,14 +331,14 @@ class LatticeSpace:
 
     @cached_property
     def sentences(self) -> int:
-        """How many lattices there are."""
+        """Number of lattices."""
         return sum(len(part.forest) for part in self.parts)
 
     def expect(self, exponents: Mapping[str, float], changes: Vector, threads: int | None = None) -> Expectation:
-        """Two sweeps over all edges."""
+        """Compute the expectation at some weights, in two sweeps over all edges."""
         gains, losses = np.zeros(changes.size), np.zeros(changes.size)
         utility = entropy = 0.0
-        chosen = np.zeros(BLEU(smooth_method="none").size)
+        chosen = np.zeros(CORPUS_BLEU.size)
         for part in self.parts:
             known = part.pairs != NO_PAIR
             scores = part.forest.scores(exponents, threads)
@@ -383,14 +351,17 @@ class LatticeSpace:
             losses += np.bincount(part.pairs[known], np.maximum(-edges[known], 0.0), changes.size)
             entropy += float(given.entropy().sum())
             chosen += _best(part, scores)
-        best = BLEU(smooth_method="none").score(chosen)
+        best = CORPUS_BLEU.score(chosen)
         return Expectation(utility, gains, losses, utility / self.sentences, best, entropy / self.sentences)
 
 
 def _best(part: LatticePart, scores: Scores) -> Vector:
-    """The BLEU statistics of the best translations."""
+    """Return the BLEU statistics of the best translations."""
     none = np.empty(0, np.int32)
     words = [none if one is None else one.word_ids for one in viterbi(part.forest, scores)]
     offsets = offsets_of([own.size for own in words])
     statistics = part.references.statistics(np.concatenate(words), offsets, np.arange(len(words)), threads=1)
     return np.asarray(statistics.sum(axis=0))
+
+
+SearchSpaces: TypeAlias = ListSpace | LatticeSpace

@@ -38,13 +38,11 @@ def word_pairs(pairs: PhrasePairs, chosen: NDArray[np.int32], lexicon: Lexicon, 
     given, predicted = (pairs.sources, pairs.targets) if forward else (pairs.targets, pairs.sources)
     given_of, predicted_of = (pairs.source, pairs.target) if forward else (pairs.target, pairs.source)
     given_of, predicted_of = given_of[chosen], predicted_of[chosen]
-    words = offsets_of(np.diff(predicted.offsets)[predicted_of])
+    given_sizes, sizes = np.diff(given.offsets)[given_of], np.diff(predicted.offsets)[predicted_of]
+    places, entries = np.zeros(int(sizes.sum()) + 1, np.int64), np.empty(int(given_sizes @ sizes), np.int32)
     sides = given.offsets, given.words, given_of, predicted.offsets, predicted.words, predicted_of
-    places = _count_entries(*sides, words, lexicon)
-    np.cumsum(places, out=places)
-    entries = np.empty(places[-1], np.int32)
-    _fill_entries(*sides, words, lexicon, places, entries)
-    return WordPairs(words, places, entries)
+    _fill_entries(*sides, lexicon, places, entries)
+    return WordPairs(offsets_of(sizes), places, entries[: places[-1]].copy())
 
 
 def log_sums(pairs: WordPairs, probabilities: Vector, threads: int | None = None) -> Vector:
@@ -101,28 +99,6 @@ def _log_sums(pairs: WordPairs, probabilities: Vector, begin: int, end: int, res
 
 
 @kernel
-def _count_entries(
-    given_offsets: NDArray[np.int64],
-    given_words: NDArray[np.int32],
-    given_of: NDArray[np.int32],
-    predicted_offsets: NDArray[np.int64],
-    predicted_words: NDArray[np.int32],
-    predicted_of: NDArray[np.int32],
-    words: NDArray[np.int64],
-    lexicon: Lexicon,
-) -> NDArray[np.int64]:
-    """How many entries each predicted word has, after a 0."""
-    counts = np.zeros(words[-1] + 1, np.int64)
-    for p in range(given_of.size):
-        for m in range(words[p + 1] - words[p]):
-            word = predicted_words[predicted_offsets[predicted_of[p]] + m]
-            for r in range(given_offsets[given_of[p]], given_offsets[given_of[p] + 1]):
-                if find_entry(lexicon, given_words[r], word) != ABSENT:
-                    counts[words[p] + m + 1] += 1
-    return counts
-
-
-@kernel
 def _fill_entries(
     given_offsets: NDArray[np.int64],
     given_words: NDArray[np.int32],
@@ -130,17 +106,17 @@ def _fill_entries(
     predicted_offsets: NDArray[np.int64],
     predicted_words: NDArray[np.int32],
     predicted_of: NDArray[np.int32],
-    words: NDArray[np.int64],
     lexicon: Lexicon,
     places: NDArray[np.int64],
     entries: NDArray[np.int32],
 ) -> None:
+    word = place = 0
     for p in range(given_of.size):
-        for m in range(words[p + 1] - words[p]):
-            word = predicted_words[predicted_offsets[predicted_of[p]] + m]
-            place = places[words[p] + m]
+        for m in range(predicted_offsets[predicted_of[p]], predicted_offsets[predicted_of[p] + 1]):
             for r in range(given_offsets[given_of[p]], given_offsets[given_of[p] + 1]):
-                entry = find_entry(lexicon, given_words[r], word)
+                entry = find_entry(lexicon, given_words[r], predicted_words[m])
                 if entry != ABSENT:
                     entries[place] = entry
                     place += 1
+            word += 1
+            places[word] = place

@@ -21,7 +21,7 @@ from toledo import storage
 from toledo.model import PhraseModel
 from toledo.progress import Advance, Progress, silent
 from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values
-from toledo.refinement.expected_bleu import SearchSpaces, normalised
+from toledo.refinement.expected_bleu import SearchSpaces, normalized
 from toledo.refinement.growth import Growth
 from toledo.refinement.objective import RefinementObjective, TrainedParameters, require_say
 from toledo.refinement.refined import refined_model
@@ -188,7 +188,7 @@ class RefineLoop(Loop[RefineState]):
 
     def _objective(self, families: tuple[str, ...], weights: Weights) -> RefinementObjective:
         settings = self.settings
-        exponents = normalised(weights, self.model.feature_names, settings.sharpness or 0.0)
+        exponents = normalized(weights, self.model.feature_names, settings.sharpness or 0.0)
         require_say(families, exponents)
         return RefinementObjective(
             self.space, self.parameters, exponents, settings.tau or 0.0, families, settings.lexicon_tau,

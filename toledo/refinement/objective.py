@@ -1,4 +1,4 @@
-"""What is maximised: O(Θ) = log U(Θ) − τ · KL(Θ⁰ ‖ Θ) (He and Deng 2012, formula 9), at fixed weights λ.
+"""The objective to maximize: O(Θ) = log U(Θ) − τ · KL(Θ⁰ ‖ Θ) (He and Deng 2012, formula 9), at fixed weights λ.
 
 Another distance than KL are the squared logarithms of ratios Θ/Θ⁰ (`Family.ratio_distance`) per sentence: a rare
 translation costs KL next to nothing when its probability changes, and most translations are rare.
@@ -141,7 +141,7 @@ class RefinementObjective:
 
     def strength_of(self, name: str) -> float:
         """The τ of a family."""
-        return strength_of(name, self.strength, self.lexicon_strength)
+        return self.strength if name in PHRASE or self.lexicon_strength is None else self.lexicon_strength
 
     def at(self, values: Values) -> RefinementPoint:
         """O at some parameters."""
@@ -172,11 +172,6 @@ class RefinementObjective:
         if self.distance == "kl":
             return family.divergence(shares)
         return family.ratio_distance(shares) / self.space.sentences
-
-
-def strength_of(name: str, strength: float, lexicon_strength: float | None) -> float:
-    """The τ of a family, where lexicons may have their own."""
-    return strength if name in PHRASE or lexicon_strength is None else lexicon_strength
 
 
 def with_say(names: Sequence[str], exponents: Mapping[str, float]) -> list[str]:

@@ -1,9 +1,9 @@
 """N-best lists that know their phrase pairs: what a training text was translated to, as arrays on disk.
 
 A hypothesis is its features (as the model that found it counts them), the numbers of its phrase pairs in the table
-to be trained, and what BLEU needs. A large text is many parts, each a directory that is mapped into memory.
+to be trained, and the statistics of BLEU. A large text is many parts, each a directory that is mapped into memory.
 
-Sentence BLEU as He and Deng (2012) train for: smoothed by priors, with a brevity factor that is not cut at 1.
+Sentence BLEU is that of He and Deng (2012): smoothed by priors, with a brevity factor that is not cut at 1.
 
     BLEU = exp(1 − r/c) · exp(¼ Σ_n log p_n),     p_n = (matches_n + η p⁰_n) / (n-grams_n + η)
 
@@ -14,6 +14,7 @@ training should find better n-grams, and not other lengths.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.compiled.kernels import kernel
+from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 
 ORDER = 4
@@ -122,7 +124,7 @@ class PhraseLists:
             raise ValueError("a feature is not finite, or a count is negative")
 
     def __len__(self) -> int:
-        """The number of sentences."""
+        """Return the number of sentences."""
         return self.arrays.hypotheses.size - 1
 
     @property
@@ -147,15 +149,24 @@ class PhraseLists:
             return cls(own, tuple(content["feature_names"]), int(content["table_size"]))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"these are no lists: {error}", file=directory, remedy="remove it to make it again"
+                f"not n-best lists of phrase pairs: {error}", file=directory, remedy="remove it to make it again"
             ) from None
 
 
-def used_pairs(parts: list[PhraseLists]) -> NDArray[np.int32]:
-    """The phrase pairs that stand in any list, in rising order."""
-    if not parts:
-        return np.empty(0, np.int32)
-    used = np.zeros(parts[0].table_size, np.bool_)
+def join_lists(parts: Sequence[ListArrays]) -> ListArrays:
+    """Lay the lists of several parts end to end."""
+    return ListArrays(
+        offsets_of(np.concatenate([np.diff(part.hypotheses) for part in parts])),
+        offsets_of(np.concatenate([np.diff(part.pair_offsets) for part in parts])),
+        np.concatenate([part.pairs for part in parts]),
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.statistics for part in parts]),
+    )
+
+
+def used_pairs(parts: Sequence[PhraseLists]) -> NDArray[np.int32]:
+    """Return the phrase pairs that stand in any list, in ascending order."""
+    used = np.zeros(parts[0].table_size if parts else 0, np.bool_)
     for part in parts:
         used[part.arrays.pairs] = True
     return np.flatnonzero(used).astype(np.int32)

@@ -25,7 +25,7 @@ from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
 from toledo.refinement.distributions import LEXICON
-from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalised
+from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalized
 from toledo.refinement.loop import STAGES, Refined, families_of, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.phrase_lists import PhraseLists
@@ -218,7 +218,7 @@ class Procedure:
             require_folds(self.model, self.corpus, settings.folds, self.alignments)
         if settings.keep_weights:
             sharpness = settings.resolved().sharpness or 0.0
-            exponents = normalised(self.model.weights, self.model.feature_names, sharpness)
+            exponents = normalized(self.model.weights, self.model.feature_names, sharpness)
             for stage in STAGES[settings.parameters]:
                 require_say(stage, exponents)
 

@@ -39,7 +39,7 @@ from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
 from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import prepare_references
+from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
 from toledo.phrases.table import PhraseTable, WordLinks
@@ -47,8 +47,8 @@ from toledo.phrases.training import PhraseTraining
 from toledo.phrases.trie import build_trie, find_pairs, find_phrases
 from toledo.phrases.word_alignment.aligner import AlignmentTraining
 from toledo.progress import Progress, silent
-from toledo.refinement.expected_bleu import edge_pairs, normalised, pruned_lattices
-from toledo.refinement.phrase_lists import COLUMNS, ListArrays, PhraseLists
+from toledo.refinement.expected_bleu import edge_pairs, normalized, pruned_lattices
+from toledo.refinement.phrase_lists import COLUMNS, ListArrays, PhraseLists, join_lists
 from toledo.refinement.refined import has_word_sums
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
@@ -97,47 +97,30 @@ def sampled_lists(
 
     `rows` has the number of each phrase pair of this model in the trained table, of `table_size` pairs.
     """
-    sharp = replace(weights, values_by_name=normalised(weights, model.feature_names, settings.scale))
+    sharp = replace(weights, values_by_name=normalized(weights, model.feature_names, settings.scale))
     chains = Chains(model.with_weights(sharp), _documents(sources, references), (), settings.chains())
     samples = chains.sample(range(len(chains.documents)), sharp, threads)
     parts = [_distinct(one, sharp.array(model.feature_names), rows) for one in samples]
-    arrays = ListArrays(
-        offsets_of(np.concatenate([one.hypotheses for one in parts])),
-        offsets_of(np.concatenate([one.lengths for one in parts])),
-        np.concatenate([one.pairs for one in parts]),
-        np.concatenate([one.features for one in parts]),
-        np.concatenate([one.statistics for one in parts]),
-    )
-    return PhraseLists(arrays, model.feature_names, table_size)
+    return PhraseLists(join_lists(parts), model.feature_names, table_size)
 
 
-@dataclass(frozen=True)
-class _Lists:
-    """The lists of a document: hypotheses of each sentence; of each hypothesis the number of pairs, and the rest."""
-
-    hypotheses: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    pairs: NDArray[np.int32]
-    features: NDArray[np.float32]
-    statistics: NDArray[np.int32]
-
-
-def _distinct(samples: DocumentSamples, weights: NDArray[np.float64], rows: NDArray[np.int32] | None) -> _Lists:
+def _distinct(samples: DocumentSamples, weights: NDArray[np.float64], rows: NDArray[np.int32] | None) -> ListArrays:
+    """Return the distinct derivations of each sentence of a document."""
     features, offsets = samples.rows.dense, samples.pair_offsets
     scores, chosen, sizes = row_products(features.astype(np.float64), weights), list[int](), list[int]()
     for first in range(0, features.shape[0], samples.states):
-        # Pairs alone do not tell: the same phrases may stand in another order.
-        found = {
+        # Pairs alone do not identify a derivation: the same phrases may stand in another order.
+        distinct = {
             (samples.pairs[offsets[row] : offsets[row + 1]].tobytes(), features[row].tobytes()): row
             for row in range(first, first + samples.states)
         }
-        chosen += sorted(found.values(), key=lambda row: (-scores[row], row))
-        sizes.append(len(found))
+        chosen += sorted(distinct.values(), key=lambda row: (-scores[row], row))
+        sizes.append(len(distinct))
     known = [pairs[pairs >= 0] for pairs in (samples.pairs[offsets[row] : offsets[row + 1]] for row in chosen)]
     pairs = np.concatenate([np.empty(0, np.int32), *known])
-    return _Lists(
-        np.array(sizes, np.int64),
-        np.array([one.size for one in known], np.int64),
+    return ListArrays(
+        offsets_of(sizes),
+        offsets_of([one.size for one in known]),
         (pairs if rows is None else rows[pairs]).astype(np.int32),
         features[chosen],
         samples.statistics[chosen, :COLUMNS].astype(np.int32),
@@ -252,67 +235,51 @@ def phrase_lists(
 
     `rows` has the number of each phrase pair of the searched table in the trained one, of `table_size` pairs.
     """
+    known = BLEU(smooth_method="none").prepare([[words] for words in references], forests[0].vocabulary)
 
-    def work(begin: int, end: int) -> list[_List]:
-        return [_best(forest, weights, n_best, rows) for forest in forests[begin:end]]
+    def work(begin: int, end: int) -> list[ListArrays]:
+        return [_best(forests[segment], weights, n_best, rows, known, segment) for segment in range(begin, end)]
 
     chunks = map_chunks(work, len(forests), chunk=FORESTS_AT_ONCE, threads=threads)
-    lists = [one for chunk in chunks for one in chunk]
-    sizes = np.array([one.features.shape[0] for one in lists], np.int64)
-    vocabulary = forests[0].vocabulary
-    encoded = [[np.array([vocabulary.add(word) for word in words], np.int32)] for words in references]
-    words = np.concatenate([one.words for one in lists])
-    statistics = prepare_references(BLEU(smooth_method="none"), encoded).statistics(
-        words,
-        offsets_of(np.concatenate([one.lengths for one in lists])),
-        np.repeat(np.arange(len(lists)), sizes),
-        threads,
-    )
-    arrays = ListArrays(
-        offsets_of(sizes),
-        offsets_of(np.concatenate([one.counts for one in lists])),
-        np.concatenate([one.pairs for one in lists]),
-        np.concatenate([one.features for one in lists]),
-        statistics[:, :COLUMNS].astype(np.int32),
-    )
-    return PhraseLists(arrays, forests[0].feature_names, table_size)
+    lists = join_lists([one for chunk in chunks for one in chunk])
+    return PhraseLists(lists, forests[0].feature_names, table_size)
 
 
-@dataclass(frozen=True)
-class _List:
-    """The hypotheses of one sentence: texts, phrase pairs and features."""
-
-    words: NDArray[np.int32]
-    lengths: NDArray[np.int64]
-    pairs: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    features: NDArray[np.float32]
-
-
-def _best(forest: Forest, weights: Weights, n_best: int, rows: NDArray[np.int32] | None) -> _List:
+def _best(
+    forest: Forest,
+    weights: Weights,
+    n_best: int,
+    rows: NDArray[np.int32] | None,
+    references: PreparedReferences,
+    segment: int,
+) -> ListArrays:
+    """Return the list of one sentence."""
     if forest.provenance is None:
         raise ValueError("the forest does not know where its edges came from")
     found = list(islice(k_best(forest, forest.scores(weights, threads=1), distinct=True), n_best))
-    offsets = offsets_of(np.array([derivation.edges.size for derivation in found], np.int64))
+    offsets = offsets_of([derivation.edges.size for derivation in found])
     edges = np.concatenate([np.empty(0, np.int32), *(derivation.edges for derivation in found)])
-    words, ends = texts_of_derivations(forest.yields, edges, offsets)
-    used, counts = _used(edge_pairs(forest.provenance, rows), edges, offsets)
-    return _List(words, np.diff(ends), used, counts, _sum_features(forest.features, edges, offsets))
+    statistics = references.statistics(
+        *texts_of_derivations(forest.yields, edges, offsets), np.full(len(found), segment), threads=1
+    )
+    pairs, pair_offsets = _used(edge_pairs(forest.provenance, rows), edges, offsets)
+    features, counts = _sum_features(forest.features, edges, offsets), statistics[:, :COLUMNS].astype(np.int32)
+    return ListArrays(np.array([0, len(found)]), pair_offsets, pairs, features, counts)
 
 
 @kernel
 def _used(
     pairs: NDArray[np.int64], edges: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The phrase pairs of all derivations in a row, and their numbers."""
-    used, counts, size = np.empty(edges.size, np.int32), np.zeros(offsets.size - 1, np.int64), 0
-    for d in range(counts.size):
+    """Return the phrase pairs of all derivations in a row, and where those of each begin."""
+    used, ends, size = np.empty(edges.size, np.int32), np.zeros(offsets.size, np.int64), 0
+    for d in range(offsets.size - 1):
         for k in range(offsets[d], offsets[d + 1]):
             if pairs[edges[k]] >= 0:
                 used[size] = pairs[edges[k]]
                 size += 1
-                counts[d] += 1
-    return used[:size].copy(), counts
+        ends[d + 1] = size
+    return used[:size].copy(), ends
 
 
 @kernel

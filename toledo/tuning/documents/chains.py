@@ -32,7 +32,7 @@ from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import Rows, SparseArrays, dense_rows
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.references import PreparedReferences, encoded_references
+from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.search.document.arrays import BEST
@@ -191,7 +191,7 @@ class Chains:
         vocabulary = self.model.target_vocabulary
         if self._references is None or self._size != len(vocabulary):
             segments = [segment.references for document in self.documents for segment in document.segments]
-            self._references, self._size = encoded_references(self.metric, segments, vocabulary), len(vocabulary)
+            self._references, self._size = self.metric.prepare(segments, vocabulary), len(vocabulary)
         return self._references
 
     def _run(
