@@ -35,7 +35,7 @@ from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align, align_with_eflomal
 from toledo.phrases.word_alignment.symmetrize import OneWay, symmetrize
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import ExampleData
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import ParallelCorpus, Sentences, read_line_pairs, read_parallel
 from toledo.training import train
@@ -56,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.source is None:
-            write_sample(folder)
+            ExampleData().save(folder)
             names = ("train.src", "train.trg", "train.align")
             options.source, options.target, options.links = (Path(folder) / name for name in names)
         measure(options)

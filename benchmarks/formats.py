@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from toledo.formats.hypergraph import read_hypergraphs, write_hypergraphs
+from toledo.formats.hypergraph import hypergraph_text, read_hypergraphs
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.formats.jsonl import read_jsonl, write_jsonl
 from toledo.formats.nbest import read_nbest, write_nbest
@@ -43,7 +43,7 @@ def main() -> None:
             report(f"read {form}", total, lambda read=read, path=path: list(read(path)))
         forests = report("to forests", total, lambda: [to_forest(some.entries, names, words) for some in lists])
         path = Path(folder) / "graphs"
-        report("write hypergraph", total, lambda: write_hypergraphs(forests, path))
+        report("write hypergraph", total, lambda: path.write_text("".join(map(hypergraph_text, forests))))
         report("read hypergraph", total, lambda: list(read_hypergraphs(path, Vocabulary(), names)))
 
 

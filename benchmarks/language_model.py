@@ -23,7 +23,7 @@ import numpy as np
 
 from toledo.language_model.arpa import read_arpa, write_arpa
 from toledo.language_model.estimate import estimate
-from toledo.language_model.model import LanguageModel, LineScorer
+from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import read_sentences
 from toledo.text.vocabulary import Vocabulary
 
@@ -82,7 +82,7 @@ def warm_up(folder: Path, order: int) -> None:
     vocabulary = Vocabulary()
     model = LanguageModel(estimate(read_sentences(folder / "small", vocabulary), order))
     write_arpa(folder / "small.arpa", model, vocabulary)
-    LineScorer(read_arpa(folder / "small.arpa", vocabulary), vocabulary).score(["a b"], threads=1)
+    read_arpa(folder / "small.arpa", vocabulary).score(["a b"], threads=1)
 
 
 def measure_estimation(text: Path, order: int, lmplz: Path | None) -> tuple[LanguageModel, Vocabulary]:
@@ -131,7 +131,7 @@ def measure_scoring(arpa: Path, lines: list[str], repeat: int) -> None:
     start = time.process_time()
     model.automaton  # noqa: B018 (makes the tables)
     print(f"make tables: {time.process_time() - start:.2f} s")
-    ours = LineScorer(model, vocabulary)
+    ours = LanguageModel(model.ngrams, vocabulary)
     scorers: dict[str, Callable[[], Any]] = {"toledo": lambda: ours.score(lines, threads=1)}
     try:
         import kenlm

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 from toledo.search.beam.search import BeamSearch
 from toledo.text.corpus import read_parallel
 from toledo.training import train
@@ -19,7 +19,7 @@ from toledo.tuning.examples import Collecting, Examples
 
 def make_model(folder: Path) -> tuple[Path, Path, Path]:
     """A model directory, and a text to translate with its reference."""
-    write_sample(folder / "sample", train=5000, tune=200, test=500)
+    generate(train=5000, tune=200, test=500).save(folder / "sample")
     model = train(read_parallel(folder / "sample/train.src", folder / "sample/train.trg"))
     model.save(folder / "model")
     return folder / "model", folder / "sample/test.src", folder / "sample/test.trg.0"

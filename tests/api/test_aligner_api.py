@@ -8,7 +8,7 @@ import pytest
 from toledo.api.align import Aligner, align
 from toledo.errors import InputError, ModelError, UnknownNameError
 from toledo.phrases.settings import ALIGNERS, HMM
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 
 NAMES = ["hmm", "ibm1", "hmm:decoding=viterbi,iterations_hmm=2"]
 
@@ -16,7 +16,7 @@ NAMES = ["hmm", "ibm1", "hmm:decoding=viterbi,iterations_hmm=2"]
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder, 1, train=300, tune=1, test=1)
+    generate(train=300, tune=1, test=1).save(folder)
     return folder / "train.src", folder / "train.trg"
 
 

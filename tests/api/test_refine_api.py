@@ -13,7 +13,7 @@ from toledo.api.train import train
 from toledo.errors import InputError, RunError
 from toledo.model import PhraseModel
 from toledo.refinement.settings import RefineSettings
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 
 SMALL = RefineSettings(
     "phrase", folds=2, nbest=10, search="beam:pop_limit=10", rounds=1, rounds_again=1, objective="mira", iterations=1
@@ -23,7 +23,7 @@ SMALL = RefineSettings(
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
     folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder, 1, train=200, tune=5, test=5)
+    generate(train=200, tune=5, test=5).save(folder)
     source, target = ((folder / f"train.{side}").read_text("utf-8").splitlines() for side in ("src", "trg"))
     return source, target
 

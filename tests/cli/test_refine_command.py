@@ -16,7 +16,7 @@ from command_line import fail, succeed
 from toledo.model import PhraseModel
 from toledo.refinement.procedure import _text_digest
 from toledo.runs.checkpoint import digest_arrays
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 from toledo.text.corpus import read_sentences
 from toledo.text.vocabulary import Vocabulary
 
@@ -32,7 +32,7 @@ TEXTS = shlex.split(
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("refine")
-    write_sample(folder / "s", 1, train=300, tune=20, test=20)
+    generate(train=300, tune=20, test=20).save(folder / "s")
     for side in ("src", "trg"):  # lines of the training text, on which training is sure to find something better
         lines = (folder / f"s/train.{side}").read_text(encoding="utf-8").splitlines(keepends=True)
         (folder / f"s/own.{side}").write_text("".join(lines[:60]), encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from page_commands import run_lines, run_page
 
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,7 +30,7 @@ def test_quick_start(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parts_in_the_quick_start(here: Path) -> None:
     """Run what needs no model."""
-    write_sample(Path("data"), 1, 2000, 100, 100)
+    generate(1, 2000, 100, 100).save("data")
     text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
     run_page(text[text.index("Align words") : text.index("## In Python")])
 

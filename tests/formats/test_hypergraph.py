@@ -1,5 +1,6 @@
 """Hypergraphs as text: Moses' own layout, round trips of any forest, and what is refused."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ from lattice_words import texts
 from toledo.errors import InputError
 from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest
-from toledo.formats.hypergraph import HEADER, read_hypergraphs, write_hypergraphs
+from toledo.formats.hypergraph import HEADER, hypergraph_text, read_hypergraphs
 from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def write_hypergraphs(forests: Iterable[Forest], path: Path) -> None:
+    path.write_text("".join(hypergraph_text(forest) for forest in forests), encoding="utf-8")
 
 
 def test_a_search_graph_of_moses() -> None:

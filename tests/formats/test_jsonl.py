@@ -11,7 +11,7 @@ from lattice_words import entries, in_single_precision
 
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, PhraseSpan
-from toledo.formats.jsonl import read_jsonl, write_jsonl
+from toledo.formats.jsonl import jsonl_lines, read_jsonl, write_jsonl
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -116,6 +116,10 @@ def test_segments_must_rise_and_keep_their_form(tmp_path: Path) -> None:
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, content, per_segment) -> None:
     lists = [NBestList(segment, tuple(some)) for segment, some in enumerate(content)]
     path = tmp_path_factory.mktemp("jsonl") / "list"
-    write_jsonl(lists, path, per_segment=per_segment)
+    write_jsonl(lists, path)
+    if per_segment:
+        rows = [(some.segment, [json.loads(line) for line in jsonl_lines(some)]) for some in lists]
+        lines = [json.dumps({"id": segment, "hypotheses": objects}) for segment, objects in rows]
+        path.write_text("\n".join(lines), encoding="utf-8")
     assert in_single_precision(read_jsonl(path)) == in_single_precision(lists)
     assert all(json.loads(line)["id"] >= 0 for line in path.read_text("utf-8").splitlines())

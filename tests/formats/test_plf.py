@@ -1,6 +1,7 @@
 """PLF: a strict parser that evaluates nothing, probabilities and logarithms, round trips."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from lattice_words import lattices, texts
 from toledo.errors import InputError
 from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import Forest
-from toledo.formats.plf import read_plf, write_plf
+from toledo.formats.plf import Values, plf_text, read_plf
 from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def write_plf(forests: Iterable[Forest], path: Path, values: Values = "probabilities") -> None:
+    path.write_text("".join(plf_text(forest, values) for forest in forests), encoding="utf-8")
 
 
 def read(tmp_path: Path, text: str, **options) -> list[Forest]:

@@ -1,6 +1,7 @@
 """SLF: words on links and on nodes, scales, quotes, several lattices in a file, round trips, and what is refused."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,14 @@ from toledo.errors import InputError
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.formats.slf import SlfLattice, read_slf, write_slf
+from toledo.formats.slf import SlfLattice, read_slf, slf_text
 from toledo.text.vocabulary import Vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def write_slf(forests: Iterable[Forest], path: Path) -> None:
+    path.write_text("".join(slf_text(forest, number) for number, forest in enumerate(forests)), encoding="utf-8")
 
 
 def golden(name: str) -> SlfLattice:

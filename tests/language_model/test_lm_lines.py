@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toledo.errors import InputError
 from toledo.language_model import model as lines
 from toledo.language_model.arpa import read_arpa
-from toledo.language_model.model import LanguageModel, LineScorer
+from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import Sentences, read_sentences
 from toledo.text.vocabulary import Vocabulary
 
@@ -41,7 +41,7 @@ def test_equal_to_scores_of_sentences(content, text, bytes_at_once, threads):
     model, words = LanguageModel(to_arrays(*content)), vocabulary()
     sentences = sentences_of(words, text.encode())
     with patch.object(lines, "BYTES_AT_ONCE", bytes_at_once):
-        found = LineScorer(model, words).score_block(text.encode(), threads)
+        found = LanguageModel(model.ngrams, words).score_block(text.encode(), threads)
     assert np.array_equal(found.log10, model.score_sentences(sentences))
     assert np.array_equal(found.words, sentences.lengths)
     unknown = [sum((word,) not in content[0] or word == 0 for word in line.tolist()) for line in sentences]
@@ -54,19 +54,19 @@ def test_lines_as_strings_and_very_long_ones():
     words = Vocabulary(["a", "b", "c"])
     text = [" ".join(rng.choice(["a", "b", "c", "d" * 3000], size)) for size in (0, 200_000, 1, 0, 7, 50_000)]
     sentences = sentences_of(words, "\n".join([*text, ""]).encode())
-    assert np.array_equal(LineScorer(model, words).score(text), model.score_sentences(sentences))
-    assert LineScorer(model, words).score([]).size == 0
+    assert np.array_equal(LanguageModel(model.ngrams, words).score(text), model.score_sentences(sentences))
+    assert LanguageModel(model.ngrams, words).score([]).size == 0
 
 
 def test_a_line_is_one_line():
     words = vocabulary()
     with pytest.raises(ValueError, match="line end"):
-        LineScorer(LanguageModel(to_arrays({(n,): (-1, 0) for n in range(4)}, 1)), words).score(["a\nb"])
+        LanguageModel(to_arrays({(n,): (-1, 0) for n in range(4)}, 1), words).score(["a\nb"])
 
 
 @pytest.mark.parametrize("word", ["<s>", "</s>"])
 def test_boundaries_are_refused_with_their_line(tmp_path, word):
-    scorer = LineScorer(LanguageModel(to_arrays({(n,): (-1, 0) for n in range(4)}, 1)), vocabulary())
+    scorer = LanguageModel(to_arrays({(n,): (-1, 0) for n in range(4)}, 1), vocabulary())
     (tmp_path / "text").write_text("a\n" * 9 + f"b\n\na {word} b\n<s>\n")
     with patch.object(lines, "BYTES_AT_ONCE", 5), pytest.raises(InputError, match=f"reserved word {word}") as error:
         list(scorer.score_file(tmp_path / "text"))
@@ -77,6 +77,6 @@ def test_a_file(moses_files):
     words = Vocabulary()
     model = read_arpa(moses_files / "lm.3.arpa.gz", words)
     text = read_sentences(moses_files / "val.en", words, grow=False)
-    parts = list(LineScorer(model, words).score_file(moses_files / "val.en", threads=2))
+    parts = list(LanguageModel(model.ngrams, words).score_file(moses_files / "val.en", threads=2))
     assert np.array_equal(np.concatenate([part.log10 for part in parts]), model.score_sentences(text, threads=1))
     assert sum(int(part.unknown.sum()) for part in parts) == model.sentence_perplexity(text).unknown

@@ -6,14 +6,14 @@ from backoff_twin import encoded
 from toledo import storage
 from toledo.errors import InputError
 from toledo.language_model.estimate import estimate
-from toledo.language_model.model import DESCRIPTION, LanguageModel, load_language_model, save_language_model
+from toledo.language_model.model import DESCRIPTION, LanguageModel, load_language_model
 from toledo.text.vocabulary import Vocabulary
 
 
 @pytest.fixture
 def directory(tmp_path):
     model = LanguageModel(estimate(encoded([[3, 4, 5], [4, 3], [5, 4, 4]]), 3))
-    save_language_model(tmp_path / "lm", model, Vocabulary("abc"))
+    LanguageModel(model.ngrams, Vocabulary("abc")).save(tmp_path / "lm")
     return tmp_path / "lm"
 
 

@@ -14,14 +14,14 @@ from alignment_twin import encode
 from toledo.errors import InputError, ToledoError
 from toledo.formats.alignments import read_alignments
 from toledo.phrases.word_alignment.aligner import LONGEST, AlignmentTraining, align
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 from toledo.text.corpus import ParallelCorpus, read_parallel
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder, 1, train=1500, tune=1, test=1)
+    generate(train=1500, tune=1, test=1).save(folder)
     return folder
 
 

@@ -28,7 +28,7 @@ from toledo.refinement.softmax import softmax
 from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History
-from toledo.sample.corpus import write_sample
+from toledo.sample.corpus import generate
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.search.steps import steps_of
@@ -185,7 +185,7 @@ def test_defaults_depend_on_method_and_distance():
 def sample(tmp_path_factory):
     """A small corpus with a model of it."""
     folder = tmp_path_factory.mktemp("sample")
-    write_sample(folder, seed=1, train=300, tune=20, test=20)
+    generate(train=300, tune=20, test=20).save(folder)
     corpus = read_parallel(folder / "train.src", folder / "train.trg")
     config = Training(phrases=PhraseTraining(max_length=3), distortion_limit=3)
     train(corpus, config, threads=1).save(folder / "model")

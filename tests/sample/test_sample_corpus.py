@@ -9,7 +9,7 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.sample.corpus import generate, write_sample
+from toledo.sample.corpus import generate
 from toledo.sample.lexicon import CASE_ENDINGS, VOWELS, all_topics, everyday_words, verb_forms, word_tables
 
 ENDINGS = {vowel + suffix for vowel in VOWELS.values() for number in CASE_ENDINGS for suffix in number}
@@ -199,7 +199,7 @@ def test_documents_are_about_something(corpus):
 
 def test_files_hold_the_corpus(tmp_path):
     corpus = generate(seed=3, train=30, tune=4, test=5)
-    write_sample(tmp_path / "new", seed=3, train=30, tune=4, test=5)
+    corpus.save(tmp_path / "new")
     files = {path.name: path.read_text().splitlines() for path in (tmp_path / "new").iterdir()}
     assert files["train.src"] == corpus.train.sources
     assert files["train.trg"] == corpus.train.references[0]

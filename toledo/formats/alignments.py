@@ -42,9 +42,7 @@ def read_alignments(given: str | Path | Iterable[str], corpus: ParallelCorpus) -
     if done != len(corpus):
         message = f"{done} lines of alignments for {len(corpus)} sentence pairs"
         raise file_error(path, None, message, "align the same text, one line for each sentence pair")
-    offsets = np.zeros(done + 1, np.int64)
-    np.cumsum(np.concatenate(counts), out=offsets[1:])
-    alignments = _sorted(offsets, np.concatenate(links))
+    alignments = _sorted(np.concatenate(counts), np.concatenate(links))
     _check_range(path, alignments, corpus)
     return alignments
 
@@ -67,14 +65,14 @@ def _check_syntax(path: str | Path, done: int, lines: list[bytes]) -> None:
             raise file_error(path, number, f"{bad.decode()!r} is not a link", remedy)
 
 
-def _sorted(offsets: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
+def _sorted(counts: NDArray[np.int64], links: NDArray[np.int32]) -> WordLinks:
     """Return links in order without duplicates."""
-    pairs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    pairs = np.repeat(np.arange(counts.size), counts)
     order = np.lexsort((links[:, 1], links[:, 0], pairs))
     pairs, links = pairs[order], links[order]
     new = np.ones(pairs.size, np.bool_)
     new[1:] = (np.diff(pairs) > 0) | (np.diff(links, axis=0) != 0).any(axis=1)
-    counts = np.bincount(pairs[new], minlength=offsets.size - 1)
+    counts = np.bincount(pairs[new], minlength=counts.size)
     return WordLinks.from_lengths(np.ascontiguousarray(links[new]), counts)
 
 

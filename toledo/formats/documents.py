@@ -114,46 +114,6 @@ def read_documents(
     return DocumentText(documents)
 
 
-def joined(
-    source: TextSet, references: Sequence[TextSet], files: Sequence[str | Path], texts: Sequence[Sequence[str]] = ()
-) -> list[Document]:
-    """Return the documents of a source with the same segments of its references, each from a file.
-
-    `texts` are references without ids: a line for each segment.
-    """
-    for reference, file in zip(references, files, strict=True):
-        _require_same_ids(source, reference, file)
-    found = [{document.identifier: document for document in one.documents} for one in references]
-    numbers, documents = count(), []
-    for document in source.documents:
-        sides = [[part.text for part in document.segments]]
-        for by_document in found:
-            by_id = {part.identifier: part.text for part in by_document[document.identifier].segments}
-            sides.append([by_id[part.identifier] for part in document.segments])
-        segments = []
-        for (text, *others), number in zip(zip(*sides, strict=True), numbers, strict=False):
-            others += [lines[number] for lines in texts]
-            words, *given = (tuple(split_words(one)) for one in (text, *others))
-            segments.append(Segment(number, words, tuple(given), document.identifier))
-        documents.append(Document(document.identifier, tuple(segments)))
-    return documents
-
-
-def _require_same_ids(source: TextSet, reference: TextSet, file: str | Path) -> None:
-    """Require a reference for each segment of the source, and vice versa."""
-    have, want = (
-        {document.identifier: [part.identifier for part in document.segments] for document in one.documents}
-        for one in (reference, source)
-    )
-    named = f"reference {reference.name}".rstrip()
-    for one, other, owner in ((want, have, named), (have, want, "the source")):
-        for document, segments in one.items():
-            if document not in other:
-                raise file_error(file, None, f"{owner} has no document {document}", SAME_IDS)
-            if missing := [part for part in segments if part not in set(other[document])]:
-                raise file_error(file, None, f"{owner} has no segment {missing[0]} of document {document}", SAME_IDS)
-
-
 def with_references(text: DocumentText, groups: Sequence[Sequence[str]]) -> DocumentText:
     """Return the same documents with these references for each segment of all documents."""
     references, documents = (tuple(tuple(split_words(one)) for one in group) for group in groups), []
@@ -183,17 +143,38 @@ def write_translations(
 
 
 def _read_marked(source: str | Path, references: Sequence[str | Path]) -> DocumentText:
+    """Read a test set; references in XML come before those in text."""
     marked = read_text_sets(source)
     original = _sets_of("source", marked, source)[0]
-    sets, files, texts = list[TextSet](), list[str | Path](), list[list[str]]()
+    documents, numbers = [], count()
+    for document in original.documents:
+        words = (tuple(split_words(part.text)) for part in document.segments)
+        segments = tuple(Segment(next(numbers), one, (), document.identifier) for one in words)
+        documents.append(Document(document.identifier, segments))
+    size, sets, texts = next(numbers), list[list[str]](), list[list[str]]()
     for file in references:
         if is_markup(file):
-            own = _sets_of("reference", read_text_sets(file), file)
-            sets += own
-            files += [file] * len(own)
+            sets += [_in_order(one, original, file) for one in _sets_of("reference", read_text_sets(file), file)]
         else:
-            texts.append(read_segment_lines(file, sum(len(document.segments) for document in original.documents)))
-    return DocumentText(joined(original, sets, files, texts), replace(marked, sets=(original,)))
+            texts.append(read_segment_lines(file, size))
+    groups = list(zip(*sets, *texts, strict=True)) if references else [()] * size
+    return with_references(DocumentText(documents, replace(marked, sets=(original,))), groups)
+
+
+def _in_order(reference: TextSet, source: TextSet, file: str | Path) -> list[str]:
+    """Return the texts of a reference for the segments of the source; both must have the same ids."""
+    have, want = (
+        {document.identifier: {part.identifier: part.text for part in document.segments} for document in one.documents}
+        for one in (reference, source)
+    )
+    named = f"reference {reference.name}".rstrip()
+    for one, other, owner in ((want, have, named), (have, want, "the source")):
+        for document, segments in one.items():
+            if document not in other:
+                raise file_error(file, None, f"{owner} has no document {document}", SAME_IDS)
+            if missing := [part for part in segments if part not in other[document]]:
+                raise file_error(file, None, f"{owner} has no segment {missing[0]} of document {document}", SAME_IDS)
+    return [have[document][part] for document, segments in want.items() for part in segments]
 
 
 def _sets_of(kind: Kind, text: MarkedText, file: str | Path) -> list[TextSet]:
@@ -222,7 +203,7 @@ def _require_names(documents: Sequence[Document], file: str | Path) -> None:
 
 
 def _marked(text: DocumentText, translations: Sequence[Sequence[str]], system: str, kind: Kind) -> MarkedText:
-    """The translations in the shape of the source; without one, segments are numbered from 1 in each document."""
+    """Return translations in the form of the source; without XML, segments are numbered from 1 in each document."""
     original = text.marked or _plain(text.documents)
     source = original.sets[0]
     documents = []

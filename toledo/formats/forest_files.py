@@ -152,8 +152,8 @@ def guess_list_format(path: str | Path) -> OutputFormat:
     line = _first_line_of_input() if str(path) == STANDARD_STREAM else next(read_bytes_lines(path), None)
     if line is None:
         raise _empty_file(path)
-    form = _by_first_line(line.decode(errors="replace"))
-    return form if form in ("nbest", "jsonl") else "text"  # type: ignore[return-value]
+    known: dict[str | None, OutputFormat] = {"nbest": "nbest", "jsonl": "jsonl"}
+    return known.get(_by_first_line(line.decode(errors="replace")), "text")
 
 
 def _by_name(path: str | Path) -> str | None:

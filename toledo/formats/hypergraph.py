@@ -18,12 +18,12 @@ have the header `# target ||| features` and no third field.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, display_name, read_lines
+from toledo.files import file_error, read_lines
 from toledo.forest.constructors import ForestBuilder
 from toledo.forest.forest import Forest
 from toledo.formats.fields import EdgeText, dense_names, edge_texts, number_text, parse_number, without_base, words_text
@@ -50,7 +50,7 @@ class _Edge(NamedTuple):
 def read_hypergraphs(
     path: str | Path, vocabulary: Vocabulary, feature_names: Sequence[str] | None = None
 ) -> Iterator[Forest]:
-    """The forests of a file, mostly one. Without names, the features of the first one are dense."""
+    """Read the forests of a file, mostly one. Without names, the features of the first forest are dense."""
     names = None if feature_names is None else tuple(feature_names)
     for nodes, edges in _HypergraphReader(path).graphs():
         if names is None:
@@ -64,18 +64,12 @@ def read_hypergraphs(
         yield builder.build(goal)
 
 
-def write_hypergraphs(forests: Iterable[Forest], path: str | Path) -> None:
-    """Write forests one after the other.
+def hypergraph_text(forest: Forest) -> str:
+    """Return the lines of one forest.
 
     A forest does not know its source. In place of the number of covered source words stands the number of target
-    words, the most that a node can have: readers use it to share out the length of the reference.
+    words, the most that a node can have: readers use it to distribute the length of the reference.
     """
-    with atomic_writer(path) as stream:
-        stream.writelines(hypergraph_text(forest) for forest in forests)
-
-
-def hypergraph_text(forest: Forest) -> str:
-    """The lines of one forest."""
     return "".join(f"{line}\n" for line in _lines(forest))
 
 
@@ -83,7 +77,7 @@ class _HypergraphReader:
     """Reads graphs line by line; knows the place for errors."""
 
     def __init__(self, path: str | Path) -> None:
-        self.file = display_name(path)
+        self.file = path
         self.lines = read_lines(path)
         self.number = 0
         self.fields = 0
@@ -98,8 +92,7 @@ class _HypergraphReader:
             yield self.graph()
 
     def graph(self) -> tuple[int, list[_Edge]]:
-        counts = self.counts(2, "the numbers of nodes and edges")
-        nodes, total = counts
+        nodes, total = self.counts(2, "the numbers of nodes and edges")
         if not nodes:
             raise self.error("a graph without nodes", "the last node is the goal: write at least one")
         edges: list[_Edge] = []
@@ -147,9 +140,8 @@ class _HypergraphReader:
             if token[0] == "[" and token[-1] == "]":
                 match = NODE.fullmatch(token)
                 if not match or int(match[1]) >= head:
-                    raise self.error(
-                        f"{token} is no node before {head}", "children come first; escape [ and ] in words"
-                    )
+                    remedy = "children come first; escape [ and ] in words"
+                    raise self.error(f"{token} is no node before {head}", remedy)
                 content.append(len(tails))
                 tails.append(int(match[1]))
             elif token not in BOUNDARIES:
@@ -175,7 +167,7 @@ class _HypergraphReader:
         return next(self.lines, None)
 
     def error(self, message: str, remedy: str) -> InputError:
-        return InputError(message, file=self.file, line=self.number, remedy=remedy)
+        return file_error(self.file, self.number, message, remedy)
 
 
 def _lines(forest: Forest) -> Iterator[str]:

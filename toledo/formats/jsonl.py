@@ -82,16 +82,15 @@ def read_jsonl(path: str | Path) -> Iterator[NBestList]:
     return in_lists(_entries(lines, path), path)
 
 
-def write_jsonl(lists: Iterable[NBestList], path: str | Path, *, per_segment: bool = False) -> None:
-    """Write one object for each hypothesis, or for each segment, atomically."""
-    write_lines(path, (line for some in lists for line in jsonl_lines(some, per_segment)))
+def write_jsonl(lists: Iterable[NBestList], path: str | Path) -> None:
+    """Write one object for each hypothesis, atomically."""
+    write_lines(path, (line for some in lists for line in jsonl_lines(some)))
 
 
-def jsonl_lines(some: NBestList, per_segment: bool = False) -> Iterator[str]:
+def jsonl_lines(some: NBestList) -> Iterator[str]:
     """Yield the lines of a list."""
-    entries = [_to_object(entry) for entry in some.entries]
-    objects = [{"hypotheses": entries}] if per_segment else entries
-    return (json.dumps({"id": some.segment, **item}, ensure_ascii=False) for item in objects)
+    for entry in some.entries:
+        yield json.dumps({"id": some.segment, **_to_object(entry)}, ensure_ascii=False)
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, LineObject]]:

@@ -34,7 +34,7 @@ from toledo.phrases.table import (
     PhrasePairs,
     PhraseTable,
 )
-from toledo.phrases.trie import PhraseTrie, TrieBuilder, build_trie, find_pairs, find_phrases
+from toledo.phrases.trie import TrieBuilder, build_trie, find_pairs, find_phrases
 from toledo.progress import Progress, silent
 from toledo.text.byte_fields import (
     NONE,
@@ -74,13 +74,13 @@ class LineBlock:
         return self.fields.per_line.size
 
     def field(self, number: int) -> Tokens:
-        """The tokens of one field of each line."""
+        """Return the tokens of one field of each line."""
         return take_field(self.tokens, self.fields.first[number], self.fields.stop[number])
 
     def phrases(
         self, number: int, vocabulary: Vocabulary, grow: bool = True
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The words of a field as ids, and where each line begins; new words join the vocabulary if it may grow."""
+        """Return the words of a field as ids, and their offsets by line; `grow` adds new words to the vocabulary."""
         tokens = self.field(number)
         self._check_lengths(number, np.diff(tokens.offsets))
         numbers, first = number_words(self.data, tokens, slots_for(tokens.begin.size))
@@ -93,7 +93,7 @@ class LineBlock:
         return words, tokens.offsets
 
     def log_probabilities(self, number: int, columns: int) -> NDArray[np.float32]:
-        """The natural logarithms of `columns` probabilities in each line, at least LOWEST_SCORE."""
+        """Return the natural logarithms of `columns` probabilities in each line, at least LOWEST_SCORE."""
         tokens = self.field(number)
         wrong = np.flatnonzero(np.diff(tokens.offsets) != columns)
         if wrong.size:
@@ -106,7 +106,7 @@ class LineBlock:
         return logs.astype(np.float32).reshape(-1, columns)
 
     def numbers(self, tokens: Tokens) -> NDArray[np.float64]:
-        """Numbers from 0 up to LARGEST."""
+        """Return numbers from 0 to LARGEST."""
         values = parse_numbers(self.data, tokens)
         bad = np.flatnonzero(~((values >= 0) & (values <= LARGEST)))
         if bad.size:
@@ -118,7 +118,7 @@ class LineBlock:
     def links(
         self, source: NDArray[np.int64], target: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The links of all lines, and their number in each; `source` and `target` are the lengths of the phrases."""
+        """Return the links of all lines, and their number in each, given the lengths of the phrases."""
         tokens = self.field(ALIGNMENT)
         links, counts = parse_links(self.data, tokens), np.diff(tokens.offsets)
         malformed = np.flatnonzero(links[:, 0] == NONE)
@@ -133,11 +133,11 @@ class LineBlock:
         return links.astype(np.uint8), counts
 
     def error(self, line: int, message: str, remedy: str) -> InputError:
-        """An error in a line of this block, counted from 0."""
+        """Return an error in a line of this block, counted from 0."""
         return file_error(self.path, self.before + line + 1, message, remedy)
 
     def token_error(self, tokens: Tokens, token: int, message: str, remedy: str) -> InputError:
-        """An error that quotes a token."""
+        """Return an error that quotes a token."""
         line = int(np.searchsorted(tokens.offsets, token, side="right")) - 1
         text = self.data[tokens.begin[token] : tokens.end[token]].tobytes().decode("utf-8")
         return self.error(line, f"{text!r} {message}", remedy)
@@ -195,18 +195,18 @@ def read_phrase_table(
 
 
 def write_phrase_table(path: str | Path, table: PhraseTable, progress: Progress = silent) -> None:
-    """Write a table as Moses' tools want it: sorted; what is read back is the same; `.gz` is packed."""
+    """Write a sorted table, as Moses' tools expect it; reading it back gives the same table; `.gz` is packed."""
     write_pairs(path, table, lambda chosen: _tails(table, chosen), progress)
 
 
 def column_names(columns: int) -> tuple[str, ...]:
-    """The features of a table with so many columns."""
+    """Return the features of a table with this number of columns."""
     extra = tuple(f"phrase.extra.{number}" for number in range(1, columns - len(SCORE_FEATURES) + 1))
     return SCORE_FEATURES + extra
 
 
 class _Lines:
-    """What the lines read so far hold, as arrays; phrases are numbered by tries while they come."""
+    """The content of the lines read so far, as arrays; phrases are numbered by tries."""
 
     def __init__(self, source: Vocabulary, target: Vocabulary, feature_names: Sequence[str] | None) -> None:
         self.vocabularies = source, target
@@ -220,14 +220,18 @@ class _Lines:
         self.with_sparse_features = 0
 
     def add(self, block: LineBlock) -> None:
-        """Take the lines of a block."""
+        """Add the lines of a block."""
         lengths = []
         for side in (SOURCE, TARGET):
             words, offsets = block.phrases(side, self.vocabularies[side])
             self.ends[side].append(self.tries[side].add(words, offsets))
             lengths.append(np.diff(offsets))
         if self.feature_names is None:
-            self.feature_names = _names_by_first_line(block)
+            columns, usual = int(block.field(SCORES).offsets[1]), len(SCORE_FEATURES)
+            if columns < usual:
+                message = f"{columns} scores, but {usual} are usual ({', '.join(SCORE_FEATURES)})"
+                raise block.error(0, message, "name the columns")
+            self.feature_names = column_names(columns)
         self.scores.append(block.log_probabilities(SCORES, len(self.feature_names)))
         self.counts.append(_read_counts(block))
         links, link_counts = block.links(*lengths)
@@ -236,7 +240,7 @@ class _Lines:
         self.with_sparse_features += int(np.count_nonzero(np.diff(block.field(SPARSE).offsets)))
 
     def table(self, path: str | Path) -> PhraseTable:
-        """Sort the pairs and put everything together; what was collected is let go on the way."""
+        """Sort the pairs and return the table; the collected parts are freed on the way."""
         if self.feature_names is None:
             raise file_error(path, None, "has no phrase pairs", "give a phrase table in text form")
         if self.with_sparse_features:
@@ -246,7 +250,8 @@ class _Lines:
         order = sort_pairs(source, target)
         _refuse_duplicates(path, source, target, order)
         counts = _joined(self.counts)
-        offsets, links = _sorted_links(_joined(self.links), _joined(self.link_counts), order)
+        link_counts = _joined(self.link_counts)
+        offsets, links = _sorted_links(_joined(self.links), link_counts, order)
         pairs = PhrasePairs(
             sources, targets, source[order], target[order], np.ascontiguousarray(counts[order, 2]), offsets, links
         )
@@ -260,16 +265,8 @@ class _Lines:
         )
 
 
-def _names_by_first_line(block: LineBlock) -> tuple[str, ...]:
-    columns = int(block.field(SCORES).offsets[1])
-    if columns < len(SCORE_FEATURES):
-        names = ", ".join(SCORE_FEATURES)
-        raise block.error(0, f"{columns} scores, but {len(SCORE_FEATURES)} are usual ({names})", "name the columns")
-    return column_names(columns)
-
-
 def _read_counts(block: LineBlock) -> NDArray[np.float32]:
-    """Target, source and joint count of each line; 0 where unknown. Old tables have no joint counts."""
+    """Return target, source and joint count of each line, 0 where unknown. Old tables have no joint counts."""
     tokens = block.field(COUNTS)
     given = np.diff(tokens.offsets)
     wrong = np.flatnonzero((given != 0) & (given != COUNT_COLUMNS - 1) & (given != COUNT_COLUMNS))
@@ -294,7 +291,7 @@ def _refuse_duplicates(
 def _marginal_counts(
     path: str | Path, side: str, phrase: NDArray[np.int32], counts: NDArray[np.float32], phrases: int
 ) -> NDArray[np.float32]:
-    """One count for each phrase: the largest, should its lines differ (in tables put together from others)."""
+    """Return the largest count of each phrase; its lines differ in tables that were merged from others."""
     largest = np.zeros(phrases, np.float32)
     np.maximum.at(largest, phrase, counts)
     differing = int(np.count_nonzero(largest[phrase] != counts))
@@ -304,7 +301,7 @@ def _marginal_counts(
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """One array; the parts are let go, as a large table fits into memory once rather than twice."""
+    """Return one array and free the parts, so that a large table is not in memory twice."""
     whole = np.concatenate(parts)
     parts.clear()
     return whole
@@ -319,7 +316,7 @@ def _sorted_links(
 
 
 def _tails(table: PhraseTable, chosen: NDArray[np.int32]) -> Iterator[str]:
-    """Scores, alignment and counts of some pairs; unknown counts are left out."""
+    """Yield scores, alignment and counts of pairs; unknown counts are left out."""
     pairs = table.pairs
     targets, sources = table.target_counts[pairs.target[chosen]], table.source_counts[pairs.source[chosen]]
     counts = np.stack((targets, sources, pairs.joint_counts[chosen]))
@@ -343,7 +340,9 @@ def read_reordering_table(
     target_trie = build_trie(table.pairs.targets)
     left_out = 0
     for block in read_line_blocks(path, FIELDS, FIELDS, progress):
-        pairs = _pairs_of(block, table, target_trie)
+        source = find_phrases(table.trie, *block.phrases(SOURCE, table.source_vocabulary, grow=False))
+        target = find_phrases(target_trie, *block.phrases(TARGET, table.target_vocabulary, grow=False))
+        pairs = find_pairs(table.option_offsets, table.pairs.target, source, target)
         repeated = _place(pairs, block.log_probabilities(SCORES, COLUMNS), scores)
         if repeated != NONE:
             raise block.error(repeated, "the phrase pair comes a second time", "keep one line for each pair")
@@ -366,15 +365,9 @@ def write_reordering_table(path: str | Path, table: PhraseTable, progress: Progr
     write_pairs(path, table, lambda chosen: probability_texts(reordering[chosen]), progress)
 
 
-def _pairs_of(block: LineBlock, table: PhraseTable, target_trie: PhraseTrie) -> NDArray[np.int32]:
-    source = find_phrases(table.trie, *block.phrases(SOURCE, table.source_vocabulary, grow=False))
-    target = find_phrases(target_trie, *block.phrases(TARGET, table.target_vocabulary, grow=False))
-    return find_pairs(table.option_offsets, table.pairs.target, source, target)
-
-
 @kernel
 def _place(pairs: NDArray[np.int32], values: NDArray[np.float32], scores: NDArray[np.float32]) -> int:
-    """Write each line's values to its pair; the first line whose pair has some already, or NONE."""
+    """Write each line's values to its pair, and return the first line whose pair has values already, or NONE."""
     for line in range(pairs.size):
         if pairs[line] != NONE:
             if not np.isnan(scores[pairs[line], 0]):

@@ -1,11 +1,8 @@
-"""Lines of Moses' tables to write: sorted, with as many digits as it takes to read the same numbers back.
+"""Lines of Moses' tables, with as many digits as it takes to read the same numbers back, and of its lexicons.
 
-The order that Moses' tools want: lines sorted by their bytes (`LC_ALL=C sort`).
-
-A line is words with single spaces between them, `|||` after each phrase. As no word has a space in it, the order of
-lines is the order of sequences of words, if words are compared with the space that follows them and `|||` is a word.
-
-Word translation probabilities as text, in the form of Moses' `lex.f2e`: `word given-word p(word | given word)`.
+Moses' tools expect lines in the order of their bytes (`LC_ALL=C sort`). A line is words with single spaces between,
+`|||` after each phrase. As no word has a space in it, the order of lines is the order of sequences of words, if words
+are compared with the space that follows them and `|||` is a word.
 """
 
 from __future__ import annotations
@@ -26,17 +23,21 @@ from toledo.progress import Advance, Progress, silent
 from toledo.text.vocabulary import Vocabulary
 
 SEPARATOR = "|||"
+PAIRS_AT_ONCE = 10_000
+LEAST_DIGITS, MOST_DIGITS = 6, 9
+NULL_NAME = "NULL"
+DECIMALS = 7  # of lexicons
 
 
 def line_order(table: PhraseTable) -> NDArray[np.int32]:
-    """The pairs of a table in the order of their lines."""
+    """Return the pairs of a table in the order of their lines."""
     source = _phrase_ranks(table.pairs.sources, _word_ranks(table.source_vocabulary))
     target = _phrase_ranks(table.pairs.targets, _word_ranks(table.target_vocabulary))
     return sort_pairs(source[table.pairs.source], target[table.pairs.target])
 
 
 def _word_ranks(vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """The rank of each word among all words, and last that of the separator."""
+    """Return the rank of each word among all words, and last that of the separator."""
     keys = [f"{word} ".encode() for word in (*vocabulary, SEPARATOR)]
     ranks = np.empty(len(keys), np.int32)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys), dtype=np.int32)
@@ -44,7 +45,7 @@ def _word_ranks(vocabulary: Vocabulary) -> NDArray[np.int32]:
 
 
 def _phrase_ranks(phrases: Phrases, word_ranks: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The rank of each phrase: suffixes from position k are ranked by word k and the rank of what follows."""
+    """Return the rank of each phrase: suffixes from position k are ranked by word k and the rank of what follows."""
     begins, lengths = phrases.offsets[:-1], np.diff(phrases.offsets)
     ranks = np.zeros(len(phrases), np.int32)
     for position in range(int(lengths.max(initial=0)), -1, -1):
@@ -54,10 +55,6 @@ def _phrase_ranks(phrases: Phrases, word_ranks: NDArray[np.int32]) -> NDArray[np
         heads[inside] = word_ranks[phrases.words[begins[reaching[inside]] + position]]
         ranks[reaching] = rank_pairs(heads, ranks[reaching]).of
     return ranks
-
-
-PAIRS_AT_ONCE = 10_000
-LEAST_DIGITS, MOST_DIGITS = 6, 9
 
 
 def write_pairs(
@@ -72,7 +69,7 @@ def write_pairs(
 
 
 def probability_texts(logs: NDArray[np.float32]) -> Iterator[str]:
-    """Rows of natural logarithms as probabilities, 0 for LOWEST_SCORE.
+    """Yield rows of natural logarithms as probabilities, 0 for LOWEST_SCORE.
 
     Six digits, as Moses writes, where they give the same logarithm in single precision, otherwise up to nine.
     """
@@ -106,24 +103,18 @@ def _lines(table: PhraseTable, tails: Callable[[NDArray[np.int32]], Iterable[str
 
 
 def _texts(phrases: Phrases, chosen: NDArray[np.int32], vocabulary: Vocabulary) -> Iterator[str]:
-    """The words of some phrases; one that comes several times is put together once."""
+    """Return the words of phrases; each distinct phrase is joined once."""
     distinct, place = np.unique(chosen, return_inverse=True)
     texts = [" ".join(vocabulary.words(phrases[number].tolist())) for number in distinct.tolist()]
     bad = next((text for text in texts if SEPARATOR in text), None)
     if bad is not None:
-        raise InputError(
-            f"Moses' tables cannot hold the phrase {bad!r}: {SEPARATOR} separates their fields",
-            remedy="escape the text before training: toledo text escape",
-        )
+        message = f"Moses' tables cannot hold the phrase {bad!r}: {SEPARATOR} separates their fields"
+        raise InputError(message, remedy="escape the text before training: toledo text escape")
     return (texts[number] for number in place.tolist())
 
 
-NULL_NAME = "NULL"
-DECIMALS = 7
-
-
 def write_lexicon(path: str | Path, lexicon: Lexicon, given: Vocabulary, words: Vocabulary) -> None:
-    """Write the probabilities that are not 0 when rounded to seven places; `.gz` is packed."""
+    """Write lines `word given-word p(word | given word)`, as Moses' `lex.f2e`, for p not 0 in seven decimals."""
     write_lines(path, _lexicon_lines(lexicon, given.words(range(len(given))), words.words(range(len(words)))))
 
 

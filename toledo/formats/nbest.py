@@ -47,7 +47,7 @@ PHRASES = re.compile(rb"\s*(\d+(-\d+)?=(\d+(-\d+)?)?\s*)*")
 
 
 def split_marks(words: list[str]) -> tuple[list[str], Phrases]:
-    """Words and phrases from text with |i-j| after each phrase; text that does not end so has no marks."""
+    """Return words and phrases from text with |i-j| after each phrase; other text has no marks."""
     if not words or words[-1][-1] != "|" or not MARK.fullmatch(words[-1]):
         return words, ()
     plain: list[str] = []
@@ -63,7 +63,7 @@ def split_marks(words: list[str]) -> tuple[list[str], Phrases]:
 
 
 def marked_text(entry: Entry) -> str:
-    """Text with |i-j| after each phrase; refuses words that look so themselves."""
+    """Return text with |i-j| after each phrase; refuse words that look like such marks."""
     parts = []
     for source, target in entry.phrases:
         words = words_text(entry.words[target.start : target.stop], "text with segmentation", NOT_MARKED)
@@ -72,14 +72,14 @@ def marked_text(entry: Entry) -> str:
 
 
 def parse_links(field: bytes) -> Links | None:
-    """Word links, or None if the field is something else."""
+    """Return word links, or None if the field is something else."""
     if not LINKS.fullmatch(field):
         return None
     return tuple((int(source), int(target)) for source, _, target in (t.partition(b"-") for t in field.split()))
 
 
 def parse_phrases(field: bytes) -> Phrases | None:
-    """Phrases, or None if the field is something else; nothing after `=` is an empty target side."""
+    """Return phrases, or None if the field is something else; nothing after `=` is an empty target side."""
     if not PHRASES.fullmatch(field):
         return None
     pairs = (token.split(b"=") for token in field.split())
@@ -87,17 +87,17 @@ def parse_phrases(field: bytes) -> Phrases | None:
 
 
 def links_text(links: Links) -> str:
-    """Word links as a field."""
+    """Return word links as a field."""
     return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def phrases_text(phrases: Phrases) -> str:
-    """Phrases as a field."""
+    """Return phrases as a field."""
     return " ".join(f"{_positions_text(span.source)}={_positions_text(span.target)}" for span in phrases)
 
 
 def _positions(text: bytes) -> range:
-    """From `1-4` or `1`: the first and the last position."""
+    """Return the positions of `1-4` or `1`."""
     if not text:
         return range(0)
     first, _, last = text.partition(b"-")
@@ -111,12 +111,12 @@ def _positions_text(positions: range) -> str:
 
 
 def read_nbest(path: str | Path) -> Iterator[NBestList]:
-    """The lists of a file, one segment at a time, from segment 0 up; `-` is standard input, `.gz` is unpacked."""
+    """Read the lists of a file, one segment at a time from 0; `-` is standard input, `.gz` is unpacked."""
     return in_lists(_entries(path), path)
 
 
 def read_plain_nbest(path: str | Path, size: int) -> Iterator[NBestList]:
-    """Lists of a file with `size` lines of text for each segment."""
+    """Read the lists of a file with `size` lines of text for each segment."""
     entries: list[Entry] = []
     segments = count()
     line = 0
@@ -180,7 +180,7 @@ class _Parser:
         return int(segment), Entry(words, features, 0.0, score, phrases, links)
 
     def values(self, fields: list[bytes]) -> tuple[dict[str, float], float | None]:
-        """Features and score from the third and the fourth field."""
+        """Return features and score from the third and the fourth field."""
         if len(fields) < 3:
             return {}, None
         if len(fields) == 3:
@@ -229,7 +229,7 @@ class _Parser:
             features.update(zip(names, values, strict=True))
 
     def alignments(self, fields: list[bytes], number: int) -> tuple[Phrases, Links]:
-        """Phrases and links from the fifth field on, in whatever order; other fields are ignored."""
+        """Return phrases and links from the fifth field on, in any order; other fields are ignored."""
         phrases: Phrases = ()
         links: Links = ()
         for place, field in enumerate(fields[4:], start=5):
@@ -244,7 +244,7 @@ class _Parser:
 
 
 def _words(text: bytes) -> list[str]:
-    """Words of a field. As bytes they are cut at ASCII white space alone."""
+    """Return the words of a field, which is split at ASCII white space alone."""
     words = text.split()
     return b" ".join(words).decode("utf-8").split(" ") if words else []
 
@@ -301,7 +301,7 @@ class _MosesText:
             place += size
 
     def run(self, names: list[str], place: int, label: str) -> int:
-        """How many names from a place on are values of a label; 1 if they cannot be grouped."""
+        """Return the number of names from a place on that are values of a label; 1 if they cannot be grouped."""
         size = 0
         while place + size < len(names) and names[place + size] == f"{label}_{size + 1}":
             size += 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +21,18 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, file_error, read_lines
+from toledo.files import file_error, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
-from toledo.formats.fields import number_text, parse_number, without_base, words_text
-from toledo.formats.lattice import LatticeArc, WordLattice, lattice_of
+from toledo.formats.fields import (
+    LatticeArc,
+    WordLattice,
+    lattice_of,
+    number_text,
+    parse_number,
+    without_base,
+    words_text,
+)
 from toledo.text.vocabulary import Vocabulary, split_words
 
 Item = TypeVar("Item")
@@ -213,14 +220,8 @@ def read_plf(
     yield from (from_lattice([], 0, [0], (SCORE,), vocabulary) for _ in range(empty))
 
 
-def write_plf(forests: Iterable[Forest], path: str | Path, values: Values = "probabilities") -> None:
-    """Write lattices, one on each line; the dense features of an arc become its numbers, without their names."""
-    with atomic_writer(path) as stream:
-        stream.writelines(plf_text(forest, values) for forest in forests)
-
-
 def plf_text(forest: Forest, values: Values = "probabilities") -> str:
-    """The line of one lattice."""
+    """Return the line of one lattice; the dense features of an arc become its numbers, without their names."""
     return _text(lattice_of(forest), forest.feature_names, values) + "\n"
 
 

@@ -41,6 +41,6 @@ class TranslationFiles(Settings):
 
     @property
     def forests(self) -> bool:
-        """Whether the best translations alone are not enough."""
+        """Return whether the best translations alone are not enough."""
         graphs = (self.write_forest, self.write_lattice, self.write_search_graph)
         return any(one is not None for one in (self.write_nbest, self.write_trace, *graphs))

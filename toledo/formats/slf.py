@@ -24,16 +24,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from toledo.errors import InputError
-from toledo.files import atomic_writer, file_error, read_lines
+from toledo.files import file_error, read_lines
 from toledo.forest.constructors import Arc, from_lattice
 from toledo.forest.forest import Forest
-from toledo.formats.fields import dense_names, number_text, parse_number, without_base, words_text
-from toledo.formats.lattice import WordLattice, lattice_of
+from toledo.formats.fields import (
+    WordLattice,
+    dense_names,
+    lattice_of,
+    number_text,
+    parse_number,
+    without_base,
+    words_text,
+)
 from toledo.text.vocabulary import Vocabulary, split_words
 
 FIELD = re.compile(
@@ -60,37 +67,155 @@ Fields = dict[str, str]
 
 
 @dataclass
-class SLFBlock:
-    """One lattice as lines of fields: the header, nodes and links with their line numbers."""
+class _SLFBlock:
+    """One lattice: the lines of fields of its header, nodes and links with their line numbers, and what they mean."""
 
     file: str | Path
     line: int
     header: Fields = field(default_factory=dict)
-    nodes: list[tuple[int, Fields]] = field(default_factory=list)
+    node_lines: list[tuple[int, Fields]] = field(default_factory=list)
     links: list[tuple[int, Fields]] = field(default_factory=list)
+    nodes: dict[int, Fields] = field(default_factory=dict)
+    scale: float | None = 1.0
 
     def error(self, line: int, message: str, remedy: str) -> InputError:
         """Return an error in this file."""
         return file_error(self.file, line, message, remedy)
 
+    def read(self) -> tuple[list[Arc], int, list[int], dict[str, float]]:
+        self.scale = self.log_scale()
+        if "SUBLAT" in self.header:
+            raise self.error(self.line, "a sub-lattice", "expand sub-lattices first")
+        size, count = (self.whole(self.header, key, self.line, SIZES) for key in "NL")
+        if count != len(self.links):
+            raise self.error(self.line, f"{len(self.links)} links instead of {count}", "is the file complete?")
+        if len(self.node_lines) > size:
+            raise self.error(self.line, f"{len(self.node_lines)} nodes instead of {size}", "is the file complete?")
+        for line, fields in self.node_lines:
+            self.add_node(line, fields, size)
+        penalty = self.header_number("wdpenalty", 0.0) * (self.scale or 1.0)
+        arcs = [self.arc(line, fields, size, bool(penalty)) for line, fields in self.links]
+        start, finals = self.ends(arcs, size)
+        weights = self.weights(arcs) | ({WORD_COUNT: penalty} if penalty else {})
+        opening = _words(self.nodes.get(start, {}).get("W"))
+        if opening:  # a word on the start node comes before all others
+            features = {WORD_COUNT: float(len(opening))} if penalty else {}
+            arcs.append(Arc(size, start, opening, features))
+            start = size
+        return arcs, start, finals, weights
 
-def read_slf_blocks(path: str | Path) -> Iterator[SLFBlock]:
+    def log_scale(self) -> float | None:
+        """Return the factor from the file's logarithms to natural ones; None for probabilities."""
+        base = self.header_number("base", math.e)
+        if base < 0 or base == 1:
+            raise self.error(self.line, f"base={base}", "write base=2.718281828459045, 10, … or 0")
+        if base == 0:
+            return None
+        return 1.0 if math.isclose(base, math.e, rel_tol=1e-6) else math.log(base)
+
+    def add_node(self, line: int, fields: Fields, size: int) -> None:
+        number = self.whole(fields, "I", line, "number the nodes 0, 1, 2, …")
+        if number >= size:
+            raise self.error(line, f"node {number} of {size}", "nodes are numbered from 0")
+        if number in self.nodes:
+            raise self.error(line, f"node {number} is there twice", "give each node a number of its own")
+        if "L" in fields:
+            raise self.error(line, "a sub-lattice", "expand sub-lattices first")
+        self.nodes[number] = fields
+
+    def arc(self, line: int, fields: Fields, size: int, count_words: bool) -> Arc:
+        start, end = (self.whole(fields, key, line, "a link needs S=start E=end") for key in "SE")
+        if max(start, end) >= size:
+            raise self.error(line, f"a link to node {max(start, end)} of {size}", "nodes are numbered from 0")
+        if start == end:
+            raise self.error(line, f"a link from node {start} to itself", "a lattice has no cycles")
+        merged = {**self.nodes.get(end, {}), **fields}
+        features, base = without_base(self.features(line, merged))
+        words = _words(merged.get("W"))
+        if count_words and words:
+            features = {**features, WORD_COUNT: float(len(words))}
+        return Arc(start, end, words, features, base)
+
+    def features(self, line: int, fields: Fields) -> dict[str, float]:
+        features = {}
+        for name, text in fields.items():
+            if name in NOT_FEATURES:
+                continue
+            try:
+                value = parse_number(text)
+            except ValueError as error:
+                raise self.error(line, f"{name}: {error}", "features are finite numbers") from None
+            features[name] = self.natural(line, value) if LOGARITHMS.fullmatch(name) else value
+        return features
+
+    def natural(self, line: int, value: float) -> float:
+        if self.scale is not None:
+            return value * self.scale
+        if value < 0:
+            remedy = "base=0 means that numbers are not logarithms"
+            raise self.error(line, f"{value} is not a probability", remedy)
+        return math.log(value) if value else LOWEST
+
+    def ends(self, arcs: list[Arc], size: int) -> tuple[int, list[int]]:
+        """Return the start and the ends: from the header, or else the nodes without a link to or from them."""
+        heads, tails = {arc.end for arc in arcs}, {arc.start for arc in arcs}
+        used = heads | tails or {0}
+        starts, finals = sorted(used - heads), sorted(used - tails)
+        header, line = self.header, self.line
+        if "start" in header:
+            starts = [self.whole(header, "start", line, "write start=0")]
+        if "end" in header:
+            finals = [self.whole(header, "end", line, "write end=9")]
+        if len(starts) != 1:
+            found = "no node" if not starts else f"nodes {', '.join(map(str, starts[:5]))}"
+            raise self.error(line, f"no one start: {found} without a link to it", "say start=… in the header")
+        if not finals:
+            raise self.error(line, "every node has a link from it", "a lattice has no cycles; say end=…")
+        if not {*starts, *finals} <= used:
+            raise self.error(line, "the start or the end has no link", f"there are {size} nodes, from 0")
+        return starts[0], finals
+
+    def weights(self, arcs: list[Arc]) -> dict[str, float]:
+        """Return weights as HTK and SRILM do: likelihoods weigh 1 unless the header has a scale; `x1` … weigh 0."""
+        present = {name for arc in arcs for name in arc.features}
+        weights = {name: self.header_number(scale, 1.0) for scale, name in SCALES.items() if name in present}
+        for name in present:
+            if re.fullmatch(r"x\d+", name):
+                weights[name] = self.header_number(f"{name}scale", 0.0)
+        return weights
+
+    def header_number(self, key: str, default: float) -> float:
+        if key not in self.header:
+            return default
+        try:
+            return parse_number(self.header[key])
+        except ValueError as error:
+            raise self.error(self.line, f"{key}: {error}", "write a number") from None
+
+    def whole(self, fields: Fields, key: str, line: int, remedy: str) -> int:
+        text = fields.get(key, "")
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise self.error(line, f"{key}={text}" if text else f"no {key}=", remedy)
+        return int(text)
+
+
+def _read_blocks(path: str | Path) -> Iterator[_SLFBlock]:
     """Read the lattices of a file; a header after links begins the next one."""
-    block = SLFBlock(path, 1)
+    block = _SLFBlock(path, 1)
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         fields = _fields(line, path, number)
         if "I" in fields:
-            block.nodes.append((number, fields))
+            block.node_lines.append((number, fields))
         elif "J" in fields:
             block.links.append((number, fields))
         else:
-            if block.nodes or block.links:
+            if block.node_lines or block.links:
                 yield block
-                block = SLFBlock(path, number)
+                block = _SLFBlock(path, number)
             block.header.update(fields)
-    if block.header or block.nodes or block.links:
+    if block.header or block.node_lines or block.links:
         yield block
 
 
@@ -140,8 +265,8 @@ def read_slf(
 ) -> Iterator[SlfLattice]:
     """Read the lattices of a file, mostly one. Without names, the features of the first lattice are dense."""
     names = None if feature_names is None else tuple(feature_names)
-    for block in read_slf_blocks(path):
-        arcs, start, finals, weights = _SLFReader(block).read()
+    for block in _read_blocks(path):
+        arcs, start, finals, weights = block.read()
         if names is None:
             names = dense_names(arc.features for arc in arcs)
         try:
@@ -151,140 +276,9 @@ def read_slf(
         yield SlfLattice(block.header.get("U", ""), forest, {**dict.fromkeys(names, 0.0), **weights} if weights else {})
 
 
-def write_slf(forests: Iterable[Forest], path: str | Path, first: int = 0) -> None:
-    """Write lattices one after the other, named by number from `first` up."""
-    with atomic_writer(path) as stream:
-        stream.writelines(slf_text(forest, number) for number, forest in enumerate(forests, start=first))
-
-
 def slf_text(forest: Forest, number: int = 0) -> str:
     """Return the lines of one lattice, named by its number."""
     return "".join(f"{line}\n" for line in _lines(lattice_of(forest), str(number)))
-
-
-class _SLFReader:
-    """Turns the lines of one lattice into arcs."""
-
-    def __init__(self, block: SLFBlock) -> None:
-        self.block = block
-        self.scale = self.log_scale()
-        self.nodes: dict[int, Fields] = {}
-
-    def read(self) -> tuple[list[Arc], int, list[int], dict[str, float]]:
-        block = self.block
-        if "SUBLAT" in block.header:
-            raise block.error(block.line, "a sub-lattice", "expand sub-lattices first")
-        size, count = (self.whole(block.header, key, block.line, SIZES) for key in "NL")
-        if count != len(block.links):
-            raise block.error(block.line, f"{len(block.links)} links instead of {count}", "is the file complete?")
-        if len(block.nodes) > size:
-            raise block.error(block.line, f"{len(block.nodes)} nodes instead of {size}", "is the file complete?")
-        for line, fields in block.nodes:
-            self.add_node(line, fields, size)
-        penalty = self.header_number("wdpenalty", 0.0) * (self.scale or 1.0)
-        arcs = [self.arc(line, fields, size, bool(penalty)) for line, fields in block.links]
-        start, finals = self.ends(arcs, size)
-        weights = self.weights(arcs) | ({WORD_COUNT: penalty} if penalty else {})
-        opening = _words(self.nodes.get(start, {}).get("W"))
-        if opening:  # a word on the start node comes before all others
-            features = {WORD_COUNT: float(len(opening))} if penalty else {}
-            arcs.append(Arc(size, start, opening, features))
-            start = size
-        return arcs, start, finals, weights
-
-    def log_scale(self) -> float | None:
-        """Return the factor from the file's logarithms to natural ones; None for probabilities."""
-        base = self.header_number("base", math.e)
-        if base < 0 or base == 1:
-            raise self.block.error(self.block.line, f"base={base}", "write base=2.718281828459045, 10, … or 0")
-        if base == 0:
-            return None
-        return 1.0 if math.isclose(base, math.e, rel_tol=1e-6) else math.log(base)
-
-    def add_node(self, line: int, fields: Fields, size: int) -> None:
-        number = self.whole(fields, "I", line, "number the nodes 0, 1, 2, …")
-        if number >= size:
-            raise self.block.error(line, f"node {number} of {size}", "nodes are numbered from 0")
-        if number in self.nodes:
-            raise self.block.error(line, f"node {number} is there twice", "give each node a number of its own")
-        if "L" in fields:
-            raise self.block.error(line, "a sub-lattice", "expand sub-lattices first")
-        self.nodes[number] = fields
-
-    def arc(self, line: int, fields: Fields, size: int, count_words: bool) -> Arc:
-        start, end = (self.whole(fields, key, line, "a link needs S=start E=end") for key in "SE")
-        if max(start, end) >= size:
-            raise self.block.error(line, f"a link to node {max(start, end)} of {size}", "nodes are numbered from 0")
-        if start == end:
-            raise self.block.error(line, f"a link from node {start} to itself", "a lattice has no cycles")
-        merged = {**self.nodes.get(end, {}), **fields}
-        features, base = without_base(self.features(line, merged))
-        words = _words(merged.get("W"))
-        if count_words and words:
-            features = {**features, WORD_COUNT: float(len(words))}
-        return Arc(start, end, words, features, base)
-
-    def features(self, line: int, fields: Fields) -> dict[str, float]:
-        features = {}
-        for name, text in fields.items():
-            if name in NOT_FEATURES:
-                continue
-            try:
-                value = parse_number(text)
-            except ValueError as error:
-                raise self.block.error(line, f"{name}: {error}", "features are finite numbers") from None
-            features[name] = self.natural(line, value) if LOGARITHMS.fullmatch(name) else value
-        return features
-
-    def natural(self, line: int, value: float) -> float:
-        if self.scale is not None:
-            return value * self.scale
-        if value < 0:
-            remedy = "base=0 means that numbers are not logarithms"
-            raise self.block.error(line, f"{value} is not a probability", remedy)
-        return math.log(value) if value else LOWEST
-
-    def ends(self, arcs: list[Arc], size: int) -> tuple[int, list[int]]:
-        """Return the start and the ends: from the header, or else the nodes without a link to or from them."""
-        heads, tails = {arc.end for arc in arcs}, {arc.start for arc in arcs}
-        used = heads | tails or {0}
-        starts, finals = sorted(used - heads), sorted(used - tails)
-        header, line = self.block.header, self.block.line
-        if "start" in header:
-            starts = [self.whole(header, "start", line, "write start=0")]
-        if "end" in header:
-            finals = [self.whole(header, "end", line, "write end=9")]
-        if len(starts) != 1:
-            found = "no node" if not starts else f"nodes {', '.join(map(str, starts[:5]))}"
-            raise self.block.error(line, f"no one start: {found} without a link to it", "say start=… in the header")
-        if not finals:
-            raise self.block.error(line, "every node has a link from it", "a lattice has no cycles; say end=…")
-        if not {*starts, *finals} <= used:
-            raise self.block.error(line, "the start or the end has no link", f"there are {size} nodes, from 0")
-        return starts[0], finals
-
-    def weights(self, arcs: list[Arc]) -> dict[str, float]:
-        """Return weights as HTK and SRILM do: likelihoods weigh 1 unless the header has a scale; `x1` … weigh 0."""
-        present = {name for arc in arcs for name in arc.features}
-        weights = {name: self.header_number(scale, 1.0) for scale, name in SCALES.items() if name in present}
-        for name in present:
-            if re.fullmatch(r"x\d+", name):
-                weights[name] = self.header_number(f"{name}scale", 0.0)
-        return weights
-
-    def header_number(self, key: str, default: float) -> float:
-        if key not in self.block.header:
-            return default
-        try:
-            return parse_number(self.block.header[key])
-        except ValueError as error:
-            raise self.block.error(self.block.line, f"{key}: {error}", "write a number") from None
-
-    def whole(self, fields: Fields, key: str, line: int, remedy: str) -> int:
-        text = fields.get(key, "")
-        if not (text.isascii() and text.isdigit() and len(text) < 10):
-            raise self.block.error(line, f"{key}={text}" if text else f"no {key}=", remedy)
-        return int(text)
 
 
 def _words(text: str | None) -> list[str]:

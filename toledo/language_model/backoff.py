@@ -52,11 +52,11 @@ class BackoffModel:
 
     @property
     def order(self) -> int:
-        """The length of the longest n-grams."""
+        """Return the length of the longest n-grams."""
         return len(self.orders)
 
     def words_of(self, order: int, part: slice = slice(None)) -> NDArray[np.int32]:
-        """N-grams of an order, all or a part of them, as a matrix of word ids."""
+        """Return N-grams of an order, all or a part of them, as a matrix of word ids."""
         columns: list[NDArray[np.int32]] = []
         places = np.arange(*part.indices(len(self.orders[order - 1])), dtype=np.int32)
         for ngrams in reversed(self.orders[:order]):
@@ -78,7 +78,7 @@ class BackoffModel:
         return len(words) <= self.order
 
     def renumber_words(self, ids: NDArray[np.int32]) -> BackoffModel:
-        """The same model over another vocabulary, where word i is word `ids[i]`."""
+        """Return the same model over another vocabulary, where word i is word `ids[i]`."""
         orders, places = [], np.zeros(1, np.int32)
         for ngrams in self.orders:
             contexts, words = places[ngrams.contexts], ids[ngrams.words]
@@ -90,7 +90,7 @@ class BackoffModel:
         return BackoffModel(tuple(orders))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Named arrays, for saving."""
+        """Return named arrays, for saving."""
         return {
             f"{order}.{name}": getattr(ngrams, name)
             for order, ngrams in enumerate(self.orders, start=1)
@@ -99,7 +99,7 @@ class BackoffModel:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], vocabulary_size: int) -> BackoffModel:
-        """What `to_arrays` gave; arrays that do not fit together or the vocabulary are refused."""
+        """Return the model of `to_arrays`; refuse arrays that do not fit together or the vocabulary."""
         order = next((n for n in range(MOST_WORDS, 0, -1) if f"{n}.words" in arrays), 0)
         kinds = {f"{n}.{name}": kind for n in range(1, max(order, 1) + 1) for name, kind in FIELDS.items()}
         missing = [name for name, kind in kinds.items() if not _has(arrays, name, kind)]
@@ -126,7 +126,7 @@ class BackoffModel:
 
 
 def _fault(ngrams: NGramTable, below: int, known: NDArray[np.bool_], highest: bool) -> str:
-    """What is wrong with the n-grams of an order, if anything."""
+    """Return a description of the first fault of the n-grams of an order, or an empty text."""
     size, contexts, words = len(ngrams), ngrams.contexts, ngrams.words
     if (contexts.size, ngrams.scores.size, ngrams.backoffs.size) != (size, size, 0 if highest else size):
         return "with arrays of different lengths"
@@ -153,14 +153,14 @@ def _damaged(reason: str) -> InputError:
 
 
 def refuse_boundaries(sentences: Sentences) -> None:
-    """Words of a text are any but the boundaries, which are added here."""
+    """Refuse `<s>` and `</s>` in a text: they are added here."""
     if sentences.words.min(initial=0) < 0 or count_boundaries(sentences.words):
         raise ValueError("a text holds words of the vocabulary, and not <s> or </s>")
 
 
 @kernel
 def count_boundaries(words: NDArray[np.int32]) -> int:
-    """How often `<s>` and `</s>` are among the words."""
+    """Return the number of `<s>` and `</s>` among the words."""
     count = 0
     for word in words:
         count += (word == BEGIN) | (word == END)
@@ -171,7 +171,7 @@ def count_boundaries(words: NDArray[np.int32]) -> int:
 def with_boundaries(
     words: NDArray[np.int32], offsets: NDArray[np.int64], begin: int, end: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The sentences `begin:end`, each with `<s>` before and `</s>` after it, and where each begins."""
+    """Return the sentences `begin:end`, each with `<s>` before and `</s>` after it, and where each begins."""
     tokens = np.empty(offsets[end] - offsets[begin] + 2 * (end - begin), np.int32)
     starts = np.empty(end - begin + 1, np.int64)
     place = 0

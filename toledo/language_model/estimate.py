@@ -22,7 +22,7 @@ D_k = k − (k + 1) Y n_{k+1} / n_k for k = 1, 2 and 3 (3 or more).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -37,6 +37,11 @@ from toledo.progress import Progress, silent
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, RESERVED
 
+log = logging.getLogger(__name__)
+
+KINDS = 3  # separate discounts for counts 1, 2, and 3 or more
+FALLBACK = (0.0, 0.5, 1.0, 1.5)  # lmplz's choice where a small text does not allow an estimate
+
 
 @dataclass(frozen=True)
 class CountedNGrams:
@@ -49,7 +54,7 @@ class CountedNGrams:
 
 
 def count_ngrams(sentences: Sentences, order: int, progress: Progress = silent) -> list[CountedNGrams]:
-    """The n-grams of each order up to `order`, with one `<s>` before and one `</s>` after each sentence."""
+    """Return the n-grams of each order up to `order`, with one `<s>` before and one `</s>` after each sentence."""
     if sentences.words.size + 2 * len(sentences) > MOST_ITEMS:
         raise ValueError(f"at most {MOST_ITEMS} words can be counted at once")
     refuse_boundaries(sentences)
@@ -62,11 +67,6 @@ def count_ngrams(sentences: Sentences, order: int, progress: Progress = silent) 
             counted.append(_number_longer(tokens, bounds, numbers, length))
             advance(1)
     return counted
-
-
-def adjust_counts(counted: CountedNGrams, longer: CountedNGrams | None) -> NDArray[np.int32]:
-    """The adjusted counts of an order, given the n-grams of the order above (None for the highest)."""
-    return counted.counts if longer is None else _distinct_left(counted.counts, longer.suffixes)
 
 
 def _number_unigrams(tokens: NDArray[np.int32]) -> tuple[NDArray[np.int32], CountedNGrams]:
@@ -95,7 +95,7 @@ def _number_longer(
 def _pairs(
     tokens: NDArray[np.int32], bounds: NDArray[np.int64], lower: NDArray[np.int32], length: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Context, last word and suffix of each n-gram of the text; `lower[i]` is the shorter one that ends at token i."""
+    """Return context, last word and suffix of each n-gram; `lower[i]` is the shorter n-gram that ends at token i."""
     total = 0
     for s in range(bounds.size - 1):
         total += max(0, bounds[s + 1] - bounds[s] - length + 1)
@@ -121,7 +121,7 @@ def _renumber(bounds: NDArray[np.int64], numbers: NDArray[np.int32], ranks: NDAr
 
 @kernel
 def _distinct_left(counts: NDArray[np.int32], suffixes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The number of distinct words before each n-gram; the count itself where none can be: it begins with `<s>`."""
+    """Return the number of distinct words before each n-gram, and the count itself for those that begin with `<s>`."""
     adjusted = np.zeros(counts.size, np.int32)
     for suffix in suffixes:
         adjusted[suffix] += 1
@@ -131,14 +131,8 @@ def _distinct_left(counts: NDArray[np.int32], suffixes: NDArray[np.int32]) -> ND
     return adjusted
 
 
-log = logging.getLogger(__name__)
-
-KINDS = 3  # counts 1, 2, and 3 or more are discounted apart
-FALLBACK = (0.0, 0.5, 1.0, 1.5)  # lmplz's choice where a small text does not allow an estimate
-
-
 def estimate_discounts(adjusted: NDArray[np.int32], order: int) -> NDArray[np.float64]:
-    """What to take off the counts 0, 1, 2, and 3 or more; a fixed choice, with a warning, for too small a text."""
+    """Return the discounts of the counts 0, 1, 2, and 3 or more; fixed ones, with a warning, for a small text."""
     frequencies = np.bincount(np.minimum(adjusted, KINDS + 2), minlength=KINDS + 3).tolist()
     discounts = _from_counts_of_counts(frequencies)
     if discounts is None:
@@ -153,7 +147,7 @@ def estimate_discounts(adjusted: NDArray[np.int32], order: int) -> NDArray[np.fl
 
 
 def _from_counts_of_counts(frequencies: list[int]) -> list[float] | None:
-    """None where a discount is undefined or outside 0 < D_k ≤ k (a discount of 0 could leave no mass to back off)."""
+    """Return None if a discount is undefined or outside 0 < D_k ≤ k (0 could leave no mass to back off)."""
     if 0 in frequencies[1 : KINDS + 1]:
         return None
     ratio = frequencies[1] / (frequencies[1] + 2 * frequencies[2])
@@ -165,7 +159,7 @@ def _from_counts_of_counts(frequencies: list[int]) -> list[float] | None:
 def estimate(
     sentences: Sentences, order: int = 3, prune: Sequence[int] = (0,), progress: Progress = silent
 ) -> BackoffModel:
-    """A model of n-grams up to `order` words.
+    """Return a model of n-grams up to `order` words.
 
     `prune` has a threshold for each order, the last one standing for all higher orders: n-grams that occur that often
     or less are left out. As in lmplz, thresholds may not fall, and unigrams are never pruned.
@@ -177,11 +171,11 @@ def estimate(
     if max(thresholds) <= 0:
         return BackoffModel(tuple(_smooth(counted, thresholds, progress)))
     kept = [ngrams.counts > threshold for ngrams, threshold in zip(counted, thresholds, strict=True)]
-    return BackoffModel(tuple(_without_pruned(list(_smooth(counted, thresholds, progress)), kept)))
+    return BackoffModel(tuple(_without_pruned(_smooth(counted, thresholds, progress), kept)))
 
 
 def check_thresholds(order: int, prune: Sequence[int]) -> list[int]:
-    """A threshold for each order; that of unigrams is −1, so that `<unk>` and `<s>`, whose counts are 0, stay."""
+    """Return a threshold for each order; that of unigrams is −1, to keep `<unk>` and `<s>`, whose counts are 0."""
     if not 1 <= order <= MOST_WORDS:
         raise InputError(f"order {order} of a language model", remedy=f"choose an order from 1 to {MOST_WORDS}")
     thresholds = [*prune, *[prune[-1] if prune else 0] * order][:order]
@@ -194,13 +188,13 @@ def check_thresholds(order: int, prune: Sequence[int]) -> list[int]:
 
 
 def _smooth(counted: list[CountedNGrams], thresholds: Sequence[int], progress: Progress) -> Iterator[NGramTable]:
-    """The n-grams of each order, pruned ones included; `counted` is emptied on the way to save memory."""
+    """Yield the n-grams of each order, pruned ones included; `counted` is emptied on the way to save memory."""
     probabilities = np.full(1, 1 / (counted[0].words.size - 1))  # uniform; `<s>` is never predicted
     below: NGramTable | None = None
     with progress("smoothing", len(counted)) as advance:
         for length, threshold in enumerate(thresholds, start=1):
             current = counted.pop(0)
-            adjusted = adjust_counts(current, counted[0] if counted else None)
+            adjusted = _distinct_left(current.counts, counted[0].suffixes) if counted else current.counts
             discounts = estimate_discounts(adjusted, length)
             log.info("%d-grams: %d, discounts %.4f %.4f %.4f", length, adjusted.size, *discounts[1:])
             probabilities, backoffs = _interpolate(current, adjusted, discounts, threshold, probabilities)
@@ -221,7 +215,7 @@ def _interpolate(
     threshold: int,
     lower: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """The probabilities of an order, given those of the order below, and the log10 back-off weights of the latter."""
+    """Return the probabilities of an order, given those of the order below, and its log10 back-off weights."""
     probabilities, masses = np.empty(adjusted.size), np.ones(lower.size)
     _interpolate_contexts(
         ngrams.contexts, ngrams.suffixes, ngrams.counts, adjusted, discounts, threshold, lower, probabilities, masses
@@ -266,14 +260,10 @@ def _log10(values: NDArray[np.float64]) -> NDArray[np.float32]:
     return result
 
 
-def _without_pruned(orders: Sequence[NGramTable], kept: Sequence[NDArray[np.bool_]]) -> Iterator[NGramTable]:
-    """A kept n-gram's context is kept, for it occurs as often and thresholds do not fall."""
+def _without_pruned(orders: Iterable[NGramTable], kept: Sequence[NDArray[np.bool_]]) -> Iterator[NGramTable]:
+    """Leave out pruned n-grams; the context of a kept n-gram is kept, since thresholds do not fall."""
     places = np.zeros(1, np.int32)
     for ngrams, keep in zip(orders, kept, strict=True):
-        yield NGramTable(
-            places[ngrams.contexts[keep]],
-            ngrams.words[keep],
-            ngrams.scores[keep],
-            ngrams.backoffs[keep] if ngrams.backoffs.size else ngrams.backoffs,
-        )
+        backoffs = ngrams.backoffs[keep] if ngrams.backoffs.size else ngrams.backoffs
+        yield NGramTable(places[ngrams.contexts[keep]], ngrams.words[keep], ngrams.scores[keep], backoffs)
         places = np.cumsum(keep, dtype=np.int32) - 1

@@ -31,13 +31,18 @@ from toledo.progress import Progress, silent
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, UNKNOWN
 
-LEAST_MASS = 1e-6  # what rounding may take from the mass that is left to words not listed
+log = logging.getLogger(__name__)
+
+LEAST_MASS = 1e-6  # rounding error of the mass that is left to words not listed
+MOST_STEPS = 1000
+SMALLEST_CHANGE = 1e-7
+LEAST_WEIGHT = 1e-6  # words that only one model knows must keep a probability
 
 
 def interpolate(
     models: Sequence[LanguageModel], weights: Sequence[float] | NDArray[np.float64], progress: Progress = silent
 ) -> LanguageModel:
-    """The mixture of models over one vocabulary; weights are positive and add up to 1."""
+    """Return the mixture of models over one vocabulary; weights are positive and add up to 1."""
     shares = np.asarray(weights, np.float64)
     if not models or len(models) != shares.size or shares.min() <= 0 or abs(shares.sum() - 1) > 1e-6:
         raise ValueError("interpolation needs a positive weight for each model, and weights that add up to 1")
@@ -51,7 +56,7 @@ def interpolate(
 
 
 def _union(models: Sequence[BackoffModel]) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """The contexts and words of the n-grams of each order that any of the models has, sorted."""
+    """Return the contexts and words of the n-grams of each order that any of the models has, sorted."""
     union = []
     places = [np.zeros(1, np.int32) for _ in models]  # of each model's n-grams in the union
     for order in range(max(model.order for model in models)):
@@ -102,9 +107,7 @@ class _Mixture:
         left_below = 1 - np.bincount(contexts, shorter, len(last))
         backoffs = np.log10(np.maximum(left, LEAST_MASS) / np.maximum(left_below, LEAST_MASS))
         extended = np.bincount(contexts, minlength=len(last)) > 0
-        backoffs = np.where(
-            extended & (left_below > LEAST_MASS), backoffs, 0
-        )  # if all words are listed, none backs off
+        backoffs = np.where(extended & (left_below > LEAST_MASS), backoffs, 0)  # 0 if all words are listed
         self.orders[-1] = NGramTable(last.contexts, last.words, last.scores, backoffs.astype(np.float32))
 
 
@@ -112,7 +115,7 @@ class _Mixture:
 def _probabilities(
     automaton: Automaton, states: NDArray[np.int32], contexts: NDArray[np.int32], words: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The probability of each n-gram, 0 if the model does not know its last word, and the state after it."""
+    """Return the probability of each n-gram, 0 if the model does not know its last word, and the state after it."""
     probabilities, after = np.zeros(words.size, np.float64), np.empty(words.size, np.int32)
     for i in range(words.size):
         score, after[i] = advance(automaton, states[contexts[i]], words[i])
@@ -121,16 +124,10 @@ def _probabilities(
     return probabilities, after
 
 
-log = logging.getLogger(__name__)
-
-MOST_STEPS = 1000
-SMALLEST_CHANGE = 1e-7
-LEAST_WEIGHT = 1e-6  # words that only one model knows must keep a probability
-
-
 def tune_weights(models: Sequence[LanguageModel], text: Sentences) -> NDArray[np.float64]:
-    """The best weights for a text. A model gives unknown words no probability; those of no model are left out."""
-    probabilities = np.stack([_text_probabilities(model, text) for model in models])
+    """Return the best weights for a text, without the words that no model knows."""
+    words_and_scores = (model.word_scores(text) for model in models)
+    probabilities = np.stack([np.where(words == UNKNOWN, 0.0, 10.0**scores) for words, scores in words_and_scores])
     probabilities = probabilities[:, probabilities.any(axis=0)]
     if not probabilities.size:
         raise InputError("no language model knows a word of the text to tune on", remedy="give another text")
@@ -144,8 +141,3 @@ def tune_weights(models: Sequence[LanguageModel], text: Sentences) -> NDArray[np
     weights = np.asarray(weights / weights.sum())
     log.info("weights: %s", " ".join(f"{weight:.4f}" for weight in weights))
     return weights
-
-
-def _text_probabilities(model: LanguageModel, text: Sentences) -> NDArray[np.float64]:
-    words, scores = model.word_scores(text)
-    return np.where(words == UNKNOWN, 0.0, 10.0**scores)

@@ -1,16 +1,16 @@
-"""Language models for users: train, load, save and mix them, and score text with them.
+"""Language models: train, load, save and mix them, and score text with them.
 
 On disk a model is an ARPA file (`toledo.language_model.arpa`) or a directory of its arrays and its vocabulary's. Lines
-are scored as they stand in a file, from bytes to log10 probabilities in one piece of compiled code.
+are scored from bytes to log10 probabilities in one compiled function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,12 @@ from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary
 
 Texts = Iterable[str] | Path | str  # a str names a file, but is one text for `score`
 
+T = TypeVar("T")
+
 SENTENCES_AT_ONCE = 1000
+BYTES_AT_ONCE = 1 << 18  # the results fit into a processor's cache
+DESCRIPTION = "language_model.toml"
+FORMAT = 1
 
 
 class FullScore(NamedTuple):
@@ -50,6 +55,14 @@ class FullScore(NamedTuple):
     log10: float
     ngram_length: int
     oov: bool
+
+
+class LineScores(NamedTuple):
+    """The log10 probability of each line, its number of words, and how many of them are unknown."""
+
+    log10: NDArray[np.float64]
+    words: NDArray[np.int64]
+    unknown: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -63,12 +76,7 @@ class Perplexity(Result):
 
     def __add__(self, other: Perplexity) -> Perplexity:
         """Return that of two texts together."""
-        return Perplexity(
-            self.log10 + other.log10,
-            self.tokens + other.tokens,
-            self.unknown_log10 + other.unknown_log10,
-            self.unknown + other.unknown,
-        )
+        return Perplexity(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def value(self) -> float:
@@ -77,7 +85,7 @@ class Perplexity(Result):
 
     @property
     def without_unknown(self) -> float:
-        """Perplexity of the known words and sentence ends alone."""
+        """Return the perplexity of the known words and sentence ends alone."""
         return float(10 ** (-(self.log10 - self.unknown_log10) / max(self.tokens - self.unknown, 1)))
 
     def to_dict(self) -> dict[str, float]:
@@ -161,16 +169,18 @@ class LanguageModel:
         if is_arpa(path):
             write_arpa(path, self, self.vocabulary, progress)
         else:
-            save_language_model(path, self, self.vocabulary)
+            arrays = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}
+            arrays |= {f"ngrams.{name}": array for name, array in self.to_arrays().items()}
+            storage.save(path, DESCRIPTION, {"format": FORMAT, "order": self.order}, arrays)
 
     @property
     def order(self) -> int:
-        """The length of the longest n-grams."""
+        """Return the length of the longest n-grams."""
         return self.ngrams.order
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of the model by number, possibly among others."""
+        """Return the words of the model by number, possibly among others."""
         if self._vocabulary is None:
             raise ValueError("this language model knows words by number only: give it a vocabulary to score text")
         return self._vocabulary
@@ -183,25 +193,25 @@ class LanguageModel:
 
     @property
     def counts(self) -> list[int]:
-        """The number of n-grams of each order."""
+        """Return the number of n-grams of each order."""
         return [len(ngrams) for ngrams in self.ngrams.orders]
 
     def __repr__(self) -> str:
         return f"LanguageModel(order {self.order}, {self.counts[0]:,} words)"
 
     def __contains__(self, word: str) -> bool:
-        """Whether the model knows a word; `<unk>`, `<s>` and `</s>` are none."""
+        """Return whether the model knows a word; `<unk>`, `<s>` and `</s>` are none."""
         number = self.vocabulary.id(word)
         return number >= len(RESERVED) and bool(known_word(self.automaton.unigrams, number) == number)
 
     @cached_property
     def automaton(self) -> Automaton:
-        """The look-up tables."""
+        """Return the look-up tables."""
         return build_automaton(self.ngrams)
 
     @property
     def begin(self) -> int:
-        """The state at the beginning of a sentence."""
+        """Return the state at the beginning of a sentence."""
         return begin_state(self.automaton)
 
     @overload
@@ -225,11 +235,37 @@ class LanguageModel:
             return np.array([sum(one.log10 for one in self.full_scores(line, bos, eos)) for line in lines], np.float64)
         if isinstance(texts, Path):
             return np.concatenate([np.empty(0), *(part.log10 for part in self.score_file(texts, threads))])
-        return self._line_scorer.score(list(texts), threads)
+        listed = list(texts)
+        scores = self.score_block("\n".join([*listed, ""]).encode(), threads).log10
+        if scores.size != len(listed):
+            raise ValueError("a line holds a line end")
+        return scores
 
     def score_file(self, path: str | Path, threads: int | None = None) -> Iterator[LineScores]:
         """Score the lines of a file block by block, for files that need not fit in memory, and for pipes."""
-        return self._line_scorer.score_file(path, threads)
+        done = 0
+        for block in read_blocks(path, prompt=is_stream(path)):
+            scores = self.score_block(block, threads, display_name(path), done)
+            yield scores
+            done += scores.log10.size
+
+    def score_block(
+        self, block: bytes, threads: int | None = None, file: str | None = None, done: int = 0
+    ) -> LineScores:
+        """Score all lines of a block; `file` and the number of lines `done` before it are for messages."""
+        bounds, index, automaton = _chunk_bounds(block), self._word_index, self.automaton
+
+        def work(chunk: int, _: int) -> tuple[LineScores, int]:
+            content = block[bounds[chunk] : bounds[chunk + 1]]
+            return _score_text(index, automaton, padded(content), len(content))
+
+        parts = map_chunks(work, len(bounds) - 1, chunk=1, threads=threads)
+        if any(boundaries for _, boundaries in parts):
+            words, lengths = Encoder(self.vocabulary, grow=False).encode(block)
+            refuse_reserved_words(file, done, words, lengths, BEGIN)
+        if len(parts) == 1:
+            return parts[0][0]
+        return LineScores(*(np.concatenate(column) for column in zip(*(scores for scores, _ in parts), strict=True)))
 
     def full_scores(self, text: str, bos: bool = True, eos: bool = True) -> Iterator[FullScore]:
         """Yield log10 probability, length of the n-gram found, and whether it is unknown, for each word of a text."""
@@ -255,35 +291,25 @@ class LanguageModel:
         self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
     ) -> NDArray[np.float64]:
         """Return the log10 probability of each sentence, its end included."""
-        refuse_boundaries(sentences)
         automaton = self.automaton
 
         def work(begin: int, end: int) -> NDArray[np.float64]:
             return sentence_scores(automaton, *_known(automaton, sentences, begin, end))
 
-        parts = map_chunks(
-            work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
-        )
-        return np.concatenate([np.empty(0), *parts])
+        return np.concatenate([np.empty(0), *_map_sentences(work, sentences, threads, progress)])
 
     def sentence_perplexity(
         self, sentences: Sentences, threads: int | None = None, progress: Progress = silent
     ) -> Perplexity:
         """Measure how well the model predicts sentences of word ids."""
-        refuse_boundaries(sentences)
         automaton = self.automaton
 
         def work(begin: int, end: int) -> Perplexity:
             tokens, scores = _tokens_and_scores(automaton, sentences, begin, end)
-            unknown = tokens == UNKNOWN
-            return Perplexity(
-                float(scores.sum()), tokens.size, float(scores[unknown].sum()), int(np.count_nonzero(unknown))
-            )
+            unknown = scores[tokens == UNKNOWN]
+            return Perplexity(float(scores.sum()), tokens.size, float(unknown.sum()), unknown.size)
 
-        parts = map_chunks(
-            work, len(sentences), chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring"
-        )
-        return sum(parts, start=Perplexity(0.0, 0, 0.0, 0))
+        return sum(_map_sentences(work, sentences, threads, progress), start=Perplexity(0.0, 0, 0.0, 0))
 
     def word_scores(self, sentences: Sentences) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return all words and sentence ends as the model sees them (unknown ones as UNKNOWN), and their log10."""
@@ -300,14 +326,24 @@ class LanguageModel:
         return cls(BackoffModel.from_arrays(arrays, vocabulary_size))
 
     @cached_property
-    def _line_scorer(self) -> LineScorer:
-        return LineScorer(self, self.vocabulary)
+    def _word_index(self) -> WordIndex:
+        known = self.automaton.unigrams["next"][: len(self.vocabulary)] != NOT_A_WORD
+        known[UNKNOWN] = False  # `<unk>` in a text is no word that the model knows
+        return build_word_index(self.vocabulary, known)
+
+
+def _map_sentences(
+    work: Callable[[int, int], T], sentences: Sentences, threads: int | None, progress: Progress
+) -> list[T]:
+    refuse_boundaries(sentences)
+    size = len(sentences)
+    return map_chunks(work, size, chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="scoring")
 
 
 def _known(
     automaton: Automaton, sentences: Sentences, begin: int, end: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Some sentences as the model sees them, with their ends."""
+    """Return sentences with unknown words replaced, and with their ends."""
     first, last = sentences.offsets[begin], sentences.offsets[end]
     return known_tokens(automaton, sentences.words[first:last], sentences.offsets[begin : end + 1] - first)
 
@@ -315,30 +351,18 @@ def _known(
 def _tokens_and_scores(
     automaton: Automaton, sentences: Sentences, begin: int, end: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The words and ends of some sentences as the model sees them, and their scores."""
+    """Return the words and ends of sentences, with unknown words replaced, and their scores."""
     tokens, starts = _known(automaton, sentences, begin, end)
     return tokens, token_scores(automaton, tokens, starts)
 
 
-DESCRIPTION = "language_model.toml"
-FORMAT = 1
-
-
-def save_language_model(directory: str | Path, model: LanguageModel, vocabulary: Vocabulary) -> None:
-    """Write a directory atomically; one that is there already is replaced whole."""
-    arrays = {f"vocabulary.{name}": array for name, array in vocabulary.to_arrays().items()}
-    arrays.update({f"ngrams.{name}": array for name, array in model.to_arrays().items()})
-    storage.save(directory, DESCRIPTION, {"format": FORMAT, "order": model.order}, arrays)
-
-
 def load_language_model(directory: str | Path, vocabulary: Vocabulary) -> LanguageModel:
-    """Read what `save_language_model` wrote; words that are new join the vocabulary."""
+    """Read a directory that `LanguageModel.save` wrote; words that are new join the vocabulary."""
     content, arrays = storage.load(directory, DESCRIPTION)
     file = Path(directory) / DESCRIPTION
     if content.get("format") != FORMAT:
-        raise InputError(
-            f"format {content.get('format')}, this version reads {FORMAT}", file=file, remedy="make it again"
-        )
+        message = f"format {content.get('format')}, this version reads {FORMAT}"
+        raise InputError(message, file=file, remedy="make it again")
     if not {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys():
         raise InputError("lacks the vocabulary", file=file, remedy="restore the directory or make it again")
     own = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
@@ -353,63 +377,8 @@ def read_language_model(path: str | Path, vocabulary: Vocabulary, progress: Prog
     return load_language_model(path, vocabulary) if Path(path).is_dir() else read_arpa(path, vocabulary, progress)
 
 
-BYTES_AT_ONCE = 1 << 18  # what becomes of them fits into a processor's own cache
-
-
-class LineScores(NamedTuple):
-    """What a model says of each line: its log10 probability, its number of words, and how many of them are unknown."""
-
-    log10: NDArray[np.float64]
-    words: NDArray[np.int64]
-    unknown: NDArray[np.int64]
-
-
-class LineScorer:
-    """A language model and the words of a vocabulary, made ready once for scoring any number of lines."""
-
-    def __init__(self, model: LanguageModel, vocabulary: Vocabulary) -> None:
-        self._automaton = model.automaton
-        self._vocabulary = vocabulary
-        known = model.automaton.unigrams["next"][: len(vocabulary)] != NOT_A_WORD
-        known[UNKNOWN] = False  # `<unk>` in a text is no word that the model knows
-        self._index = build_word_index(vocabulary, known)
-
-    def score(self, lines: Sequence[str], threads: int | None = None) -> NDArray[np.float64]:
-        """The log10 probability of each line as a sentence, its end included."""
-        scores = self.score_block("\n".join([*lines, ""]).encode(), threads).log10
-        if scores.size != len(lines):
-            raise ValueError("a line holds a line end")
-        return scores
-
-    def score_file(self, path: str | Path, threads: int | None = None) -> Iterator[LineScores]:
-        """All lines of a file, block by block, for files that need not fit in memory."""
-        done = 0
-        for block in read_blocks(path, prompt=is_stream(path)):
-            scores = self.score_block(block, threads, display_name(path), done)
-            yield scores
-            done += scores.log10.size
-
-    def score_block(
-        self, block: bytes, threads: int | None = None, file: str | None = None, done: int = 0
-    ) -> LineScores:
-        """All lines of some bytes; `file` and the number of lines `done` before them are for messages."""
-        bounds = _chunk_bounds(block)
-
-        def work(chunk: int, _: int) -> tuple[LineScores, int]:
-            content = block[bounds[chunk] : bounds[chunk + 1]]
-            return _score_text(self._index, self._automaton, padded(content), len(content))
-
-        parts = map_chunks(work, len(bounds) - 1, chunk=1, threads=threads)
-        if any(boundaries for _, boundaries in parts):
-            words, lengths = Encoder(self._vocabulary, grow=False).encode(block)
-            refuse_reserved_words(file, done, words, lengths, BEGIN)
-        if len(parts) == 1:
-            return parts[0][0]
-        return LineScores(*(np.concatenate(column) for column in zip(*(scores for scores, _ in parts), strict=True)))
-
-
 def _chunk_bounds(block: bytes) -> list[int]:
-    """Where chunks of whole lines of about BYTES_AT_ONCE begin and end; one chunk at least."""
+    """Return the bounds of chunks of whole lines of about BYTES_AT_ONCE; there is at least one chunk."""
     bounds = [0]
     while len(block) - bounds[-1] > BYTES_AT_ONCE:
         bounds.append(block.find(b"\n", bounds[-1] + BYTES_AT_ONCE) + 1 or len(block))
@@ -418,7 +387,7 @@ def _chunk_bounds(block: bytes) -> list[int]:
 
 @kernel
 def _score_text(index: WordIndex, automaton: Automaton, text: PaddedText, size: int) -> tuple[LineScores, int]:
-    """The scores of all lines, and how often `<s>` or `</s>` stands in them, which makes the scores worthless."""
+    """Return the scores of all lines, and the number of `<s>` and `</s>` in them, which makes the scores invalid."""
     encoded = encode_text(index, text, size, UNKNOWN, END)
     lines = encoded.lacking.size
     scores = sentence_scores(automaton, encoded.words, encoded.offsets)

@@ -59,7 +59,6 @@ class ShownSegment:
     outputs: Mapping[str, str]
     references: Sequence[str] = ()
     source: str = ""
-    skeleton: str = ""
 
 
 def columns_of(path: NetworkPath, vocabulary: Vocabulary, shares: Sequence[float]) -> list[list[ShownArc]]:
@@ -123,8 +122,6 @@ def network_page(
 
 def add_segment(page: Page, segment: ShownSegment, systems: Sequence[str]) -> None:
     """Add the network of a segment, in rows, and the texts beside it."""
-    if segment.skeleton:
-        page.paragraph(f"Skeleton: the output of {segment.skeleton}.")
     for part in _rows(segment.columns):
         page.picture(network_svg(part, systems), "confusion network")
     rows = [["combination", segment.text], *([["source", segment.source]] if segment.source else [])]
@@ -151,15 +148,11 @@ def _width(one: ShownArc) -> float:
     return max(text_width(one.word) + PADDING, STEP * len(one.systems) + NUMBER)
 
 
-def _color(system: int) -> str:
-    return COLORS[system % len(COLORS)]
-
-
 def legend(shares: Mapping[str, float]) -> str:
     """Return the colors of systems and their shares."""
     parts = (
         f'<span style="white-space: nowrap; margin-right: 1.2rem"><svg width="12" height="12">'
-        f'<circle cx="6" cy="6" r="5" fill="{_color(number)}"/></svg> {escape(name)}: {share:.3f}</span>'
+        f'<circle cx="6" cy="6" r="5" fill="{COLORS[number % len(COLORS)]}"/></svg> {escape(name)}: {share:.3f}</span>'
         for number, (name, share) in enumerate(shares.items())
     )
     return f"<p>{' '.join(parts)}</p>"
@@ -171,7 +164,11 @@ def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence
     fill = f"rgb({246 - 90 * strength:.0f},{248 - 62 * strength:.0f},{252 - 14 * strength:.0f})"
     kind = "box chosen" if one.chosen else "box"
     middle = left + width / 2
-    dots = "".join(_dot(place, number, left, top) for place, number in enumerate(one.systems))
+    dots = "".join(
+        f'<circle cx="{left + DOT + 1.0 + place * STEP:.1f}" cy="{top + BOX + 6:.1f}" r="{DOT}"'
+        f' fill="{COLORS[system % len(COLORS)]}"/>'
+        for place, system in enumerate(one.systems)
+    )
     return (
         f"<g><title>{escape(one.word)}: {one.votes:.3f} ({escape(names)})</title>"
         f'<rect class="{kind}" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{BOX}" rx="5" fill="{fill}"/>'
@@ -179,8 +176,3 @@ def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence
         f'{escape(one.word)}</text><text class="votes" x="{left + width - 12:.1f}" y="{top + BOX + 9:.1f}">'
         f"{one.votes:.2f}</text>{dots}</g>"
     )
-
-
-def _dot(place: int, system: int, left: float, top: float) -> str:
-    x = left + DOT + 1.0 + place * STEP
-    return f'<circle cx="{x:.1f}" cy="{top + BOX + 6:.1f}" r="{DOT}" fill="{_color(system)}"/>'

@@ -81,8 +81,8 @@ class Page:
     """A page to which parts are added in order; notebooks show it."""
 
     title: str
-    headings: list[str] = field(default_factory=list)
-    _parts: list[str] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list, init=False)
+    _parts: list[str] = field(default_factory=list, init=False)
 
     def __repr__(self) -> str:
         return f"Page({self.title!r}, {len(self.headings)} headings)"

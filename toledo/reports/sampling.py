@@ -60,7 +60,7 @@ def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
     if notes:
         page.heading("Segments whose chains agree least")
         page.paragraph("Model scores of samples, a line for each chain, for the segments with the largest R-hat.")
-        worst = sorted(range(len(notes)), key=lambda number: -_order(notes[number].r_hat))
+        worst = sorted(range(len(notes)), key=lambda number: -np.nan_to_num(notes[number].r_hat, posinf=np.inf))
         page.figure(_traces(notes, worst[:TRACES]))
         page.figure(_spread(notes))
         header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
@@ -71,7 +71,8 @@ def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
 def add_summary(page: Page, found: Mapping[str, Any]) -> None:
     """Add what `summary` returned."""
     flat = [(name, value) for name, value in found.items() if not isinstance(value, Mapping)]
-    page.table(["", "all segments"], [[name.replace("_", " "), _shown(value)] for name, value in flat])
+    rows = [[name.replace("_", " "), "-" if value is None else value] for name, value in flat]
+    page.table(["", "all segments"], rows)
     page.subheading("Operators")
     page.paragraph("Share of the draws with more than one possibility that changed the derivation.")
     page.table(["operator", "moved"], [[name, float(rate)] for name, rate in found["move_rates"].items()])
@@ -106,17 +107,9 @@ def _row(number: int, note: Diagnostics) -> list[object]:
     return [number, r_hat, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
 
 
-def _order(value: float) -> float:
-    return 0.0 if np.isnan(value) else value
-
-
 def _mean(values: Sequence[float]) -> float:
     return _rounded(float(np.mean(values))) if values else 0.0
 
 
 def _rounded(value: float) -> float:
     return round(float(value), 4)
-
-
-def _shown(value: object) -> object:
-    return "-" if value is None else value

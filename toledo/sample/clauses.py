@@ -65,11 +65,11 @@ class Complement(NamedTuple):
     """Objects and the like: before the final verb of Talvan (`middle`) or behind it (`after`)."""
 
     middle: Phrase
-    after: Phrase
+    after: Phrase = NOTHING
 
 
 def clause(speaker: Speaker, order: int, depth: int = 0, given: Subject | None = None) -> Phrase:
-    """A clause in one of the four orders, about a `given` subject (a relative pronoun) or a new one."""
+    """Return a clause in one of the four orders, about a `given` subject (a relative pronoun) or a new one."""
     scene, random = speaker.scene, speaker.random
     verb = _verb(speaker, depth, given)
     who = given or _subject(speaker, verb, depth)
@@ -123,7 +123,7 @@ def _source_order(
 
 
 def _verb_words(group: VerbGroup, english: EnglishVerb, keys: VerbKeys, negated: bool, order: int) -> list[TargetPart]:
-    """`eats`, `has eaten`, `does not eat`; the first part of a question stands before the subject."""
+    """Return `eats`, `has eaten`, `does not eat`; the first part of a question stands before the subject."""
     auxiliary, main = english.auxiliary, english.main
     if auxiliary is None and (negated or order == QUESTION):
         auxiliary, main = english.support, english.base
@@ -150,7 +150,7 @@ def _verb(speaker: Speaker, depth: int, given: Subject | None) -> Verb:
 
 
 def _subject(speaker: Speaker, verb: Verb, depth: int) -> Subject:
-    """Sometimes with a relative clause: `the boy who ...`."""
+    """Return a subject, sometimes with a relative clause: `the boy who ...`."""
     who = subject(speaker, speaker.scene.pick(verb.subjects))
     plain_noun = who is speaker.last and who.phrase.source[0][1] > 1  # no name, no pronoun
     if depth >= DEEPEST or not plain_noun or speaker.random() >= 0.09:
@@ -166,23 +166,23 @@ def _subject(speaker: Speaker, verb: Verb, depth: int) -> Subject:
 def _complement(speaker: Speaker, verb: Verb, english: EnglishVerb, who: Subject, depth: int) -> Complement:
     scene, frame = speaker.scene, verb.frame
     if frame == "transitive":
-        return Complement(nominal(speaker, scene.pick(verb.objects), ACCUSATIVE, who.owner).phrase, NOTHING)
+        return Complement(nominal(speaker, scene.pick(verb.objects), ACCUSATIVE, who.owner).phrase)
     if frame == "ditransitive":
-        return Complement(_two_objects(speaker, verb, who), NOTHING)
+        return Complement(_two_objects(speaker, verb, who))
     if frame == "motion":
-        return Complement(adposition(speaker, TO, "place", who.owner), NOTHING)
+        return Complement(adposition(speaker, TO, "place", who.owner))
     if frame == "clause":
         return Complement(NOTHING, _that_clause(speaker, depth))
     if frame == "copula":
-        return Complement(_predicate(speaker, who), NOTHING)
+        return Complement(_predicate(speaker, who))
     if frame == "idiom" and english.rest:
         key = speaker.new_key()
-        return Complement(Phrase([(verb.fixed, verb.fixed.count(" ") + 1, key)], [(*english.rest, key)]), NOTHING)
-    return Complement(NOTHING, NOTHING)
+        return Complement(Phrase([(verb.fixed, verb.fixed.count(" ") + 1, key)], [(*english.rest, key)]))
+    return Complement(NOTHING)
 
 
 def _two_objects(speaker: Speaker, verb: Verb, who: Subject) -> Phrase:
-    """`gives the boy a book` or `gives a book to the boy`."""
+    """Return `the boy a book` or `a book to the boy`."""
     receiver = nominal(speaker, "person", DATIVE, who.owner).phrase
     thing = nominal(speaker, speaker.scene.pick(verb.objects), ACCUSATIVE, who.owner).phrase
     source = receiver.source + thing.source
@@ -201,7 +201,7 @@ def _that_clause(speaker: Speaker, depth: int) -> Phrase:
 
 
 def _predicate(speaker: Speaker, who: Subject) -> Phrase:
-    """`is tired`, `is a baker`."""
+    """Return the predicate of `is tired` or `is a baker`."""
     if who.kind == "person" and who.person == "3s" and speaker.random() < 0.3:
         return nominal(speaker, "person", NOMINATIVE).phrase
     adjective = speaker.scene.adjective(who.kind)
@@ -224,7 +224,7 @@ def _place(speaker: Speaker, who: Subject) -> Phrase:
 
 
 def nominal(speaker: Speaker, kind: str, case: int, owner: str = "") -> Subject:
-    """A name, or a noun with its companions; `owner` is who *his* or *her* refers to."""
+    """Return a name, or a noun with determiner and adjective; `owner` is the referent of *his* or *her*."""
     scene, random = speaker.scene, speaker.random
     if kind == "person" and random() < 0.3:
         return named(speaker, scene.pick(scene.people))
@@ -254,7 +254,7 @@ def _determiner(speaker: Speaker, number: int, owner: str) -> str:
 
 
 def _with_owner(speaker: Speaker, thing: Phrase, swapped: bool) -> Phrase:
-    """The owner follows in the genitive: `the house of the king`, or swapped `the king 's house`."""
+    """Add the owner in the genitive: `the house of the king`, or swapped `the king 's house`."""
     person = speaker.say(noun_phrase(speaker.scene.noun("person"), SINGULAR, GENITIVE, THE, None, "", False))
     key = person.source[0][2]
     if swapped:
@@ -265,12 +265,12 @@ def _with_owner(speaker: Speaker, thing: Phrase, swapped: bool) -> Phrase:
 
 
 def named(speaker: Speaker, name: Name) -> Subject:
-    """A person or a town by name; names are not inflected."""
+    """Return a person or a town by name; names are not inflected."""
     return Subject(speaker.say(expression_piece(name.expression)), name.kind, "3s", name.gender, name.gender)
 
 
 def subject(speaker: Speaker, kind: str) -> Subject:
-    """A pronoun for somebody just named, `i` or `we`, two subjects joined, or a noun phrase."""
+    """Return a pronoun for a person just named, `i` or `we`, two subjects joined, or a noun phrase."""
     chance = speaker.random()
     known = speaker.last
     if known and known.kind == kind and chance < 0.14:
@@ -288,14 +288,14 @@ def subject(speaker: Speaker, kind: str) -> Subject:
 
 
 def _pronoun(speaker: Speaker, known: Subject) -> Subject:
-    """Talvan pronouns show grammatical gender, English ones who or what it is."""
+    """Return a pronoun: in Talvan it shows grammatical gender, in English natural gender."""
     number = PLURAL if known.person == "3p" else SINGULAR
     phrase = speaker.word(talvan_pronoun(known.gender, number), PRONOUNS[known.owner])
     return known._replace(phrase=phrase)
 
 
 def adposition(speaker: Speaker, expression: Expression, kind: str, owner: str) -> Phrase:
-    """A postposition in Talvan, a preposition in English."""
+    """Return a postposition in Talvan, a preposition in English."""
     place = nominal(speaker, kind, DATIVE, owner).phrase
     relation = speaker.say(expression_piece(expression))
     return Phrase(place.source + relation.source, relation.target + place.target)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -25,9 +25,14 @@ from toledo.sample.lexicon import AND, BUT, expressions
 from toledo.sample.phrases import expression_piece
 from toledo.sample.scene import Phrase, Scene, Speaker, join, length_of, written
 
+TRAIN, TUNE, TEST = 10_000, 300, 300
+SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
+SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 6, 14
+AT_ONCE = 1000
+
 
 def sentence(speaker: Speaker) -> Phrase:
-    """One sentence with its full stop."""
+    """Return one sentence with its full stop."""
     speaker.keys = 0
     chance = speaker.random()
     if chance < 0.08:
@@ -61,7 +66,7 @@ def _subordinate_behind(speaker: Speaker) -> Phrase:
 
 
 def _subordinate_in_front(speaker: Speaker) -> Phrase:
-    """In Talvan the main clause then starts with its verb; English may also put the main clause first."""
+    """Return a sentence whose main clause starts with its verb in Talvan, or comes first in English."""
     link = _conjunction(speaker)
     reason, comma = clause(speaker, SUBORDINATE, 1), speaker.word(",", ",")
     main = clause(speaker, INVERTED, 1)
@@ -80,11 +85,6 @@ def _with_opener(speaker: Speaker) -> Phrase:
 
 def _conjunction(speaker: Speaker) -> Phrase:
     return speaker.say(expression_piece(speaker.scene.pick(expressions("conjunctions"))))
-
-
-TRAIN, TUNE, TEST = 10_000, 300, 300
-SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
-SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 6, 14
 
 
 class Pair(NamedTuple):
@@ -126,6 +126,10 @@ class ExampleData(Result):
     num_test: int = TEST
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        if min(self.seed, self.num_train, self.num_tune, self.num_test) < 0:
+            raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
+
     def __str__(self) -> str:
         return f"{self.num_train} sentence pairs to train, {self.num_tune} to tune, {self.num_test} to test"
 
@@ -150,30 +154,34 @@ class ExampleData(Result):
         return _part(self.seed, "test", self.num_test, references=2)
 
     def save(self, directory: str | Path, progress: Progress = silent) -> None:
-        """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}; memory stays small."""
-        write_sample(directory, self.seed, self.num_train, self.num_tune, self.num_test, progress)
+        """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}, without keeping them."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        sizes = {"train": self.num_train, "tune": self.num_tune, "test": self.num_test}
+        with progress("writing example data", sum(sizes.values())) as advance:
+            for part, size in sizes.items():
+                target = "trg" if part == "train" else "trg.0"
+                files = [folder / f"{part}.{name}" for name in ("src", target, "align", "docids")]
+                _write(files, pairs(self.seed, part, size), advance)
+                if part != "train":
+                    others = (pair.target for pair in pairs(self.seed, part, size, reference=1))
+                    write_lines(folder / f"{part}.trg.1", others)
 
 
 def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> ExampleData:
     """Return the example data of a seed; a smaller part is the beginning of a larger one."""
-    if min(seed, train, tune, test) < 0:
-        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
     return ExampleData(train, tune, test, seed)
 
 
-def pairs(seed: int, part: str, count: int, reference: int = 0) -> Iterator[Pair]:
+def pairs(seed: int, part: str, size: int, reference: int = 0) -> Iterator[Pair]:
     """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
-    if seed < 0 or count < 0:
-        raise InputError("seeds and sizes must not be negative", remedy="use numbers from 0 up")
-    return islice(_endless(seed, part, reference), count)
+    return islice(_endless(seed, part, reference), size)
 
 
 def _endless(seed: int, part: str, reference: int) -> Iterator[Pair]:
     content = Random(f"{seed} {part}").random
     style = Random(f"{seed} {part} {reference}").random
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         scene = Scene(content)
         document = f"{part}-{number:05d}-{scene.topic.name}"
         speaker = Speaker(scene, style)
@@ -182,15 +190,15 @@ def _endless(seed: int, part: str, reference: int) -> Iterator[Pair]:
 
 
 def _sentence(speaker: Speaker) -> tuple[str, str, str]:
-    """Lengths are judged by the source alone, so that all references have the same source."""
+    """Return a sentence of a good length in the source alone, so that all references have the same source."""
     while True:
         phrase = sentence(speaker)
         if SHORTEST <= length_of(phrase) <= LONGEST:
             return written(phrase, speaker.keys)
 
 
-def _part(seed: int, part: str, count: int, references: int) -> ExampleText:
-    first, *others = (list(pairs(seed, part, count, reference)) for reference in range(references))
+def _part(seed: int, part: str, size: int, references: int) -> ExampleText:
+    first, *others = (list(pairs(seed, part, size, reference)) for reference in range(references))
     return ExampleText(
         [pair.source for pair in first],
         tuple([pair.target for pair in reference] for reference in (first, *others)),
@@ -199,31 +207,8 @@ def _part(seed: int, part: str, count: int, references: int) -> ExampleText:
     )
 
 
-AT_ONCE = 1000
-
-
-def write_sample(
-    directory: str | Path,
-    seed: int = 1,
-    train: int = TRAIN,
-    tune: int = TUNE,
-    test: int = TEST,
-    progress: Progress = silent,
-) -> None:
-    """Write what `ExampleData.save` describes."""
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    with progress("writing example data", train + tune + test) as advance:
-        names = ("train.src", "train.trg", "train.align", "train.docids")
-        _write([folder / name for name in names], pairs(seed, "train", train), advance)
-        for part, count in (("tune", tune), ("test", test)):
-            names = (f"{part}.src", f"{part}.trg.0", f"{part}.align", f"{part}.docids")
-            _write([folder / name for name in names], pairs(seed, part, count), advance)
-            write_lines(folder / f"{part}.trg.1", (pair.target for pair in pairs(seed, part, count, reference=1)))
-
-
 def _write(files: list[Path], content: Iterator[Pair], advance: Advance) -> None:
-    """One file for each field of a pair."""
+    """Write one file for each field of a pair."""
     with ExitStack() as stack:
         streams = [stack.enter_context(atomic_writer(file)) for file in files]
         while block := list(islice(content, AT_ONCE)):

@@ -31,14 +31,14 @@ NEGATION, THAT, WHO, AND, BUT = "ne", "quod", "kui", "e", "ma"
 
 
 def ending(gender: str, number: int, case: int) -> str:
-    """The ending that nouns, adjectives and articles share; neuters do not tell accusative from nominative."""
+    """Return the ending that nouns, adjectives and articles share; neuters do not tell accusative from nominative."""
     if gender == "n" and case == ACCUSATIVE:
         case = NOMINATIVE
     return VOWELS[gender] + CASE_ENDINGS[number][case]
 
 
 def talvan_pronoun(gender: str, number: int) -> str:
-    """A subject pronoun."""
+    """Return a subject pronoun."""
     return TALVAN_PRONOUNS[gender] + ("i" if number == PLURAL else "")
 
 
@@ -69,13 +69,13 @@ class NounForms(NamedTuple):
 
 
 def noun_forms(entry: str) -> NounForms:
-    """From `house` or `mouse|mice`."""
+    """Return the forms of `house` or `mouse|mice`."""
     singular, _, plural = entry.replace("_", " ").partition("|")
     return NounForms(singular, plural or with_s(singular))
 
 
 def verb_forms(entry: str) -> VerbForms:
-    """From `love`, `look_for` or `write|wrote|written`: the first word is inflected."""
+    """Return the forms of `love`, `look_for` or `write|wrote|written`: the first word is inflected."""
     forms = entry.split("|")
     base, _, rest = forms[0].partition("_")
     tail = " " + rest.replace("_", " ") if rest else ""
@@ -85,14 +85,14 @@ def verb_forms(entry: str) -> VerbForms:
 
 
 def with_s(word: str) -> str:
-    """Plural of a noun, third person of a verb."""
+    """Return plural of a noun, third person of a verb."""
     if _CONSONANT_Y.search(word):
         return word[:-1] + "ies"
     return word + ("es" if _SIBILANT.search(word) else "s")
 
 
 def with_ed(word: str) -> str:
-    """Past of a regular verb."""
+    """Return past of a regular verb."""
     if word.endswith("e"):
         return word + "d"
     if _CONSONANT_Y.search(word):
@@ -101,7 +101,7 @@ def with_ed(word: str) -> str:
 
 
 def article(indefinite: bool, next_word: str) -> str:
-    """`a`, `an` or `the`."""
+    """Return `a`, `an` or `the`."""
     if not indefinite:
         return "the"
     return "an" if next_word[0] in "aeiou" else "a"

@@ -50,7 +50,7 @@ class Rendering(NamedTuple):
 
 
 def link(talvan_position: int, english_position: int) -> int:
-    """A link as one number: numbers of links in different pieces differ by a constant."""
+    """Return a link as one number: numbers of links in different pieces differ by a constant."""
     return POSITIONS * talvan_position + english_position
 
 
@@ -86,7 +86,7 @@ class VerbGroup(NamedTuple):
 def noun_phrase(
     noun: Noun, number: int, case: int, determiner: str, adjective: Adjective | None, owner: str, bare: bool
 ) -> Piece:
-    """`determiner` is THE, A, OWN, NONE or a numeral; `bare` leaves it out in English (the king 's *house*)."""
+    """Return a noun phrase with a determiner (THE, A, OWN, NONE or a numeral), left out in English if `bare`."""
     suffix = ending(noun.gender, number, case)
     words = [("noun", noun.stem + suffix)]
     if adjective:
@@ -129,18 +129,18 @@ def _render(places: dict[str, int], determiner: str, adjective: str, noun: str, 
 
 @lru_cache(CACHED_PIECES)
 def predicate_adjective(adjective: Adjective, gender: str, number: int) -> Piece:
-    """An adjective that agrees with the subject."""
+    """Return an adjective that agrees with the subject."""
     return fixed_piece(adjective.stem + ending(gender, number, NOMINATIVE), adjective.english)
 
 
 @lru_cache(CACHED_PIECES)
 def expression_piece(expression: Expression) -> Piece:
-    """Fixed words: all of them are linked to all words of their translation."""
+    """Return fixed words, all linked to all words of their translation."""
     return fixed_piece(expression.talvan, expression.english)
 
 
 def fixed_piece(text: str, translations: tuple[str, ...]) -> Piece:
-    """Words that are translated as a whole."""
+    """Return words that are translated as a whole."""
     length = len(text.split())
     return Piece(text, length, tuple(_fixed_rendering(length, translation) for translation in translations))
 
@@ -152,7 +152,7 @@ def _fixed_rendering(length: int, text: str) -> Rendering:
 
 @lru_cache(CACHED_PIECES)
 def compound(modifier: Noun, head: Noun) -> Noun:
-    """Any two nouns make a new one: one word in Talvan, two in English."""
+    """Return the compound of two nouns: one word in Talvan, two in English."""
     first = modifier.english[0].singular
     forms = tuple(NounForms(f"{first} {form.singular}", f"{first} {form.plural}") for form in head.english)
     return Noun(f"{modifier.stem}i{head.stem}", head.gender, head.kind, forms)
@@ -160,14 +160,14 @@ def compound(modifier: Noun, head: Noun) -> Noun:
 
 @lru_cache(CACHED_PIECES)
 def diminutive(noun: Noun) -> Noun:
-    """`domettu`, a little house."""
+    """Return `domettu`, a little house."""
     forms = tuple(NounForms(f"little {form.singular}", f"little {form.plural}") for form in noun.english)
     return Noun(noun.stem + "ett", noun.gender, noun.kind, forms)
 
 
 @lru_cache(CACHED_PIECES)
 def superlative(adjective: Adjective) -> Adjective:
-    """`grandisimo`, very big."""
+    """Return `grandisimo`, very big."""
     return Adjective(adjective.stem + "isim", tuple(f"very {text}" for text in adjective.english))
 
 
@@ -184,7 +184,7 @@ AUXILIARIES = {"pluperfect": "had", "future": "will", "can": "can", "must": "mus
 
 @lru_cache(CACHED_PIECES)
 def verb_group(verb: Verb, tense: str, person: str, owner: str) -> VerbGroup:
-    """All forms of a verb in a clause; `owner` is whose tongue one holds in an idiom."""
+    """Return all forms of a verb in a clause; `owner` is the owner of the tongue in `hold one's tongue`."""
     fixed_words = len(verb.fixed.split())
     translations = tuple(
         _english_verb(forms, tense, person)._replace(rest=_idiom_rest(fixed_words, rest, owner))
@@ -222,7 +222,7 @@ def _verb(*texts: str) -> EnglishVerb:
 
 
 def _idiom_rest(fixed_words: int, rest: str, owner: str) -> Rendering | None:
-    """Where English needs no further words, those of Talvan are linked to the verb before."""
+    """Return the further words of an idiom; if English has none, those of Talvan are linked to the verb."""
     if not fixed_words:
         return None
     if not rest:
@@ -231,5 +231,5 @@ def _idiom_rest(fixed_words: int, rest: str, owner: str) -> Rendering | None:
 
 
 def number_of(person: str) -> int:
-    """Singular or plural of a grammatical person."""
+    """Return singular or plural of a grammatical person."""
     return PLURAL if person.endswith("p") else SINGULAR

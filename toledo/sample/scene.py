@@ -57,11 +57,11 @@ class Scene:
         self.favourites = {kind: [self._new_noun(kind) for _ in range(FAVOURITES)] for kind in KINDS}
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """One of some items."""
+        """Return a random item."""
         return items[int(self.random() * len(items))]
 
     def noun(self, kind: str) -> Noun:
-        """A noun of a kind: often one of the document's own, seldom a compound or a diminutive."""
+        """Return a noun of a kind: often a favorite of the document, seldom a compound or a diminutive."""
         chance = self.random()
         noun = self.pick(self.favourites[kind]) if chance < 0.4 else self._new_noun(kind)
         if chance > 0.84 and kind in ("thing", "place", "idea"):
@@ -71,13 +71,13 @@ class Scene:
         return noun
 
     def adjective(self, kind: str) -> Adjective:
-        """An adjective for nouns of a kind, sometimes strengthened."""
+        """Return an adjective for nouns of a kind, sometimes strengthened."""
         own, chance = self.topic.adjectives[kind], self.random()
         adjective = self.pick(own if own and chance < 0.3 else everyday_words().adjectives[kind])
         return superlative(adjective) if chance > 0.85 else adjective
 
     def verb(self) -> Verb:
-        """A verb of the topic, of everyday life, an idiom, or to be."""
+        """Return a verb of the topic or of everyday life, an idiom, or the copula."""
         chance = self.random()
         if chance < 0.4:
             return self.pick(self.topic.verbs)
@@ -86,7 +86,7 @@ class Scene:
         return COPULA if chance < 0.94 else self.pick(idioms())
 
     def tense(self) -> str:
-        """Mostly the tense of the document."""
+        """Return mostly the tense of the document."""
         chance = self.random()
         if chance < 0.6:
             return "past" if self.past else "present"
@@ -153,12 +153,12 @@ class Speaker:
         self.last: Subject | None = None  # whom a pronoun can refer to
 
     def new_key(self) -> int:
-        """A name for one part of the source."""
+        """Return a name for one part of the source."""
         self.keys += 1
         return self.keys - 1
 
     def say(self, piece: Piece) -> Phrase:
-        """A piece in one of its renderings, the usual one most often."""
+        """Return a piece in one of its renderings, the usual one most often."""
         text, length, renderings = piece
         chance = self.style()
         english, words, links = renderings[int(chance * chance * len(renderings))]
@@ -167,18 +167,18 @@ class Speaker:
         return Phrase([(text, length, key)], [(english, words, links, key)])
 
     def word(self, text: str, translation: str) -> Phrase:
-        """A word and its translation."""
+        """Return a word and its translation."""
         key = self.keys
         self.keys = key + 1
         return Phrase([(text, 1, key)], [(translation, 1, ONE, key)])
 
     def untranslated(self, text: str) -> SourcePart:
-        """A Talvan word that English does without."""
+        """Return a Talvan word without a translation."""
         return (text, 1, self.new_key())
 
 
 def join(*phrases: Phrase) -> Phrase:
-    """Phrases in the same order in both languages."""
+    """Return phrases in the same order in both languages."""
     source: list[SourcePart] = []
     target: list[TargetPart] = []
     for phrase in phrases:
@@ -188,12 +188,12 @@ def join(*phrases: Phrase) -> Phrase:
 
 
 def length_of(phrase: Phrase) -> int:
-    """The number of Talvan words."""
+    """Return the number of Talvan words."""
     return sum(length for _, length, _ in phrase.source)
 
 
 def written(phrase: Phrase, keys: int) -> tuple[str, str, str]:
-    """Talvan text, English text and the links in Pharaoh format."""
+    """Return Talvan text, English text and the links in Pharaoh format."""
     starts = [0] * keys
     place = 0
     for _, length, key in phrase.source:
