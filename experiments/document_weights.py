@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from runs import Run, Runs, file_name
 
 from toledo.model import PhraseModel, default_weights
+from toledo.refinement.distributions import with_word_sums
 from toledo.refinement.procedure import Procedure
-from toledo.refinement.refined import with_word_sums
 from toledo.refinement.settings import RefineSettings
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch

@@ -31,5 +31,5 @@ def test_bad_segments_and_offsets_are_refused():
     words = np.array([1, 2], np.int32)
     with pytest.raises(ValueError, match="numbered from 0 to 0"):
         prepared.statistics(words, np.array([0, 2]), np.array([1]))
-    with pytest.raises(ValueError, match="offsets must rise"):
+    with pytest.raises(ValueError, match="offsets of hypotheses must rise"):
         prepared.statistics(words, np.array([0, 3]), np.array([0]))

@@ -9,11 +9,10 @@ from toledo.errors import InputError
 from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.phrases.lexicon import Lexicons
+from toledo.refinement.ascent import Growth, gradient
 from toledo.refinement.distributions import LEXICON, PHRASE, prior_values
 from toledo.refinement.expected_bleu import LatticeSpace, lattice_part, normalized, pruned_lattices
-from toledo.refinement.growth import Growth
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
-from toledo.refinement.softmax import gradient
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.search.steps import steps_of

@@ -18,13 +18,12 @@ from toledo.phrases.training import PhraseTraining
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.refinement import procedure as module
 from toledo.refinement import training_lists
-from toledo.refinement.distributions import LEXICON, PHRASE
+from toledo.refinement.ascent import softmax
+from toledo.refinement.distributions import LEXICON, PHRASE, has_word_sums, refined_model, with_word_sums
 from toledo.refinement.loop import refine
 from toledo.refinement.objective import TrainedParameters
 from toledo.refinement.procedure import Procedure
-from toledo.refinement.refined import has_word_sums, refined_model, with_word_sums
 from toledo.refinement.settings import PAPER, RefineSettings
-from toledo.refinement.softmax import softmax
 from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History

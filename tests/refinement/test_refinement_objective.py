@@ -9,14 +9,12 @@ from small_refinements import ALL, hypotheses, random_model, random_space, sente
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.refinement import expected_bleu, lexicon_sums
-from toledo.refinement.distributions import LEXICON, PHRASE, ShareGroups, make_family, prior_values
+from toledo.refinement import distributions, expected_bleu
+from toledo.refinement.ascent import Growth, SoftmaxAscent, gradient, grown, transform
+from toledo.refinement.distributions import LEXICON, PHRASE, ShareGroups, log_sums, make_family, prior_values
 from toledo.refinement.expected_bleu import UTILITIES, ListSpace, normalized
-from toledo.refinement.growth import Growth, grown, transform
-from toledo.refinement.lexicon_sums import log_sums
 from toledo.refinement.objective import DISTANCES, Evidence, RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import PhraseLists, SentenceBLEU, fit_sentence_bleu
-from toledo.refinement.softmax import SoftmaxAscent, gradient
 from toledo.weights import Weights
 
 seeds = st.integers(0, 10_000)
@@ -285,7 +283,7 @@ def test_growth_transform_of_words_by_hand():
             break
     from small_refinements import entries
 
-    from toledo.refinement.lexicon_sums import spread
+    from toledo.refinement.distributions import spread
 
     row, name, lexicon = long[0], LEXICON[0], model.word_lexicons.forward
     family = objective.parameters.families[name]
@@ -365,7 +363,7 @@ def test_lbfgs_climbs_from_wherever_it_starts(seed):
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_threads_do_not_matter(monkeypatch, utility, distance):
     monkeypatch.setattr(expected_bleu, "SENTENCES_AT_ONCE", 1)  # so that there are several pieces of work
-    monkeypatch.setattr(lexicon_sums, "PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(distributions, "PAIRS_AT_ONCE", 1)
     objective = random_objective(5, 0.01, distance=distance)
     objective = replace(objective, space=replace(objective.space, utility=utility))
     values = shaken(objective, 1)

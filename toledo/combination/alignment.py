@@ -10,11 +10,9 @@ block that saves most, as long as that is no less than the `EDIT` which a shift 
 plain string and exact matching is that of TER, without its beam around the diagonal: without shifts it is the
 Levenshtein distance.
 
-Which words mean the same: equal ones, those that differ in case, inflected forms, synonyms.
-
-Words that match in part are nearly as good as equal ones when outputs are aligned, so that *cars* stands in one column
-with *car* and not with the next word that happens to be free (Rosti et al. 2009). Stems are those of Snowball, synonyms
-those of WordNet, if NLTK and its WordNet are installed.
+Words that differ in case, inflected forms and synonyms match in part. They are nearly as good as equal words when
+outputs are aligned, so that *cars* stands in one column with *car* and not with any other word (Rosti et al. 2009).
+Stems are those of Snowball, synonyms those of WordNet, if NLTK and its WordNet are installed.
 """
 
 from __future__ import annotations
@@ -32,6 +30,8 @@ from toledo.compiled.kernels import kernel
 from toledo.errors import InputError
 from toledo.metrics.ter import Places, Shift, shift_bounds, shift_candidates, shifted
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 EDIT, PARTIAL = np.int32(10), np.int32(2)  # costs in tenths of an edit: a wrong word, a word that matches in part
 WORDS_KEPT = 1 << 17
 
@@ -55,8 +55,8 @@ class Matcher:
         synonyms = ["wordnet"] if self.language == "english" and self.synonyms and _wordnet() else []
         return "+".join(["exact", "case", *stems, *synonyms])
 
-    def costs(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """What it costs to put one of some distinct words in the place of another."""
+    def costs(self, words: Sequence[str]) -> Int32s:
+        """Return the cost of replacing each of some distinct words by each other."""
         stems: dict[str, int] = {}
         groups = np.array([stems.setdefault(self._stem(word.lower()), len(stems)) for word in words], np.int64)
         costs = np.where(groups[:, None] == groups, PARTIAL, EDIT).astype(np.int32)
@@ -75,13 +75,13 @@ class Matcher:
 
 @lru_cache(WORDS_KEPT)
 def _stem(language: str, word: str) -> str:
-    """A stemmer of its own for each word: they keep state, and threads must not share it."""
+    """Return the stem of a word; stemmers keep state that threads must not share, so each word gets a new one."""
     return str(snowballstemmer.stemmer(language).stemWord(word))
 
 
 @cache
 def _wordnet() -> Callable[[str], frozenset[str]] | None:
-    """The senses of a word, or None where WordNet is not installed."""
+    """Return the senses of a word, or None where WordNet is not installed."""
     try:
         from nltk.corpus import wordnet
 
@@ -104,30 +104,30 @@ NO_COLUMN = -1
 class ColumnCosts(NamedTuple):
     """What to align: the cost of word i in column j, and the cost of leaving a column empty."""
 
-    words: NDArray[np.int32]
-    columns: NDArray[np.int32]
+    words: Int32s
+    columns: Int32s
 
 
 class Tables(NamedTuple):
     """The cost of the first i words and j columns, that of the rest, and room for two rows."""
 
-    before: NDArray[np.int32]
-    after: NDArray[np.int32]
-    rows: NDArray[np.int32]
+    before: Int32s
+    after: Int32s
+    rows: Int32s
 
 
 class Aligned(NamedTuple):
     """The order of the words after all shifts; the column of each word in that order, or NO_COLUMN; the cost."""
 
-    order: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    order: Int64s
+    columns: Int64s
     cost: int
     shifts: int
 
 
 @kernel
 def align(task: ColumnCosts, shifting: bool) -> Aligned:
-    """The best alignment found; a shift costs an edit as well."""
+    """Return the best alignment found; a shift costs an edit as well."""
     words, columns = task.words.shape
     order = np.arange(words)
     tables = Tables(
@@ -152,7 +152,7 @@ def align(task: ColumnCosts, shifting: bool) -> Aligned:
 
 
 @kernel
-def _fill_before(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+def _fill_before(task: ColumnCosts, order: Int64s, table: Int32s) -> None:
     """Row i is the cost of the first i words beside each number of columns."""
     table[0, 0] = 0
     for j in range(task.columns.size):
@@ -162,8 +162,8 @@ def _fill_before(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.
 
 
 @kernel
-def _next_row(task: ColumnCosts, word: int, above: NDArray[np.int32], here: NDArray[np.int32]) -> None:
-    """The costs with one more word."""
+def _next_row(task: ColumnCosts, word: int, above: Int32s, here: Int32s) -> None:
+    """Return the costs with one more word."""
     here[0] = above[0] + EDIT
     left = here[0]
     for j in range(task.columns.size):
@@ -172,7 +172,7 @@ def _next_row(task: ColumnCosts, word: int, above: NDArray[np.int32], here: NDAr
 
 
 @kernel
-def _fill_after(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]) -> None:
+def _fill_after(task: ColumnCosts, order: Int64s, table: Int32s) -> None:
     """Row i is the cost of the words from i on beside the columns from each on."""
     words, width = order.size, task.columns.size
     table[words, width] = 0
@@ -187,10 +187,8 @@ def _fill_after(task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.i
 
 
 @kernel
-def _trace(
-    task: ColumnCosts, order: NDArray[np.int64], table: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The column of each word, and for each column the word in it or else the last one before it (−1: none).
+def _trace(task: ColumnCosts, order: Int64s, table: Int32s) -> tuple[Int64s, Int64s]:
+    """Return the column of each word, and for each column the word in it or else the last one before it (−1: none).
 
     Of equal ways back a word in a column is preferred, then a word without one.
     """
@@ -210,15 +208,9 @@ def _trace(
 
 @kernel
 def _best_shift(
-    task: ColumnCosts,
-    order: NDArray[np.int64],
-    places: NDArray[np.int64],
-    at: NDArray[np.int64],
-    tables: Tables,
-    cost: int,
-    checked: int,
+    task: ColumnCosts, order: Int64s, places: Int64s, at: Int64s, tables: Tables, cost: int, checked: int
 ) -> tuple[Shift, int]:
-    """The shift that saves most (gain 0 if none saves anything), and the number of shifts tried so far."""
+    """Return the shift that saves most (gain 0 if none saves anything), and the number of shifts tried so far."""
     words, width = order.size, task.columns.size
     beside = Places(
         np.zeros((words, 2 * FARTHEST + 1), np.bool_), at, np.ones(words, np.bool_), np.ones(width, np.bool_)
@@ -239,10 +231,8 @@ def _best_shift(
 
 
 @kernel
-def _cost_after(
-    task: ColumnCosts, order: NDArray[np.int64], tables: Tables, start: int, length: int, target: int
-) -> int:
-    """The cost after a shift: only the words between the block's old and new place are aligned anew."""
+def _cost_after(task: ColumnCosts, order: Int64s, tables: Tables, start: int, length: int, target: int) -> int:
+    """Return the cost after a shift: only the words between the block's old and new place are aligned again."""
     first, middle, last = shift_bounds(order.size, start, length, target)
     here = tables.before[first]
     row = 0

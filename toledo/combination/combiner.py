@@ -139,10 +139,6 @@ class Combiner:
         words = [self.vocabulary.add(word) for word in combined.words]
         return best_path(combined.lattice.networks, words, self.second.weights.sigma)
 
-    def with_model(self, model: LanguageModel | None) -> Combiner:
-        """The same with another language model, or none."""
-        return replace(self, model=model)
-
     def save(self, directory: str | Path, keep: str = "") -> None:
         """Write a directory atomically; features that are functions are not part of it. A folder `keep` in it stays."""
         arrays: dict[str, Any] = {f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()}

@@ -8,10 +8,8 @@ completes, so any function of a word and the words before it is a feature of edg
     of_words("long", 1, lambda words: float(len(words[0]) > 12))
     word_pairs(2)                          a sparse feature for each pair of words
 
-Lattices whose edges know the words before them: for a language model, and for features of n-grams.
-
-Nodes are split by their last words; NULL leaves these as they are, so n-grams go across it. First all lattices are
-expanded to bigrams. Once weights are tuned there, edges that are hardly ever used are pruned, and what is left is
+For n-grams and language models, nodes are split by their last words; NULL leaves these as they are. First all lattices
+are expanded to bigrams. Once weights are tuned there, edges that are hardly ever used are pruned, and what is left is
 expanded to the full order of the language model (Rosti et al. 2011).
 """
 
@@ -46,12 +44,12 @@ class SegmentNGrams:
     lattice: NetworkLattice
 
     def systems(self) -> NDArray[np.bool_]:
-        """Which systems have each n-gram in their best output."""
+        """Return which systems have each n-gram in their best output."""
         best = self.lattice.hypotheses.confidences == 1.0
         return np.asarray(self.had.astype(np.int32) @ best.astype(np.int32) > 0)
 
     def words(self, ngram: int) -> tuple[str, ...]:
-        """The words of an n-gram."""
+        """Return the words of an n-gram."""
         return tuple(self.lattice.forest.vocabulary.words(words_of(self.index, ngram)))
 
 
@@ -112,7 +110,7 @@ def of_words(name: str, order: int, value: Callable[[tuple[str, ...]], float]) -
 
 
 def supporters(order: int, systems: Sequence[str]) -> SparseNGramFeatures:
-    """A weight for each system whose output has the n-gram: `support.2.NAME`."""
+    """Return a weight for each system whose output has the n-gram: `support.2.NAME`."""
     names = [f"support.{order}.{system}" for system in systems]
 
     def of_ngram(ngrams: SegmentNGrams, ngram: int) -> Sequence[str]:
@@ -123,12 +121,12 @@ def supporters(order: int, systems: Sequence[str]) -> SparseNGramFeatures:
 
 
 def word_pairs(order: int = 2) -> SparseNGramFeatures:
-    """A weight for each n-gram of some order: `words:of~the`."""
+    """Return a weight for each n-gram of some order: `words:of~the`."""
     return SparseNGramFeatures(order, lambda ngrams, ngram: [f"words:{'~'.join(ngrams.words(ngram))}"])
 
 
 def add_features(ngrams: NGramForest, lattice: NetworkLattice, features: Sequence[Feature]) -> NGramForest:
-    """The expanded lattice of one segment with more features."""
+    """Return the expanded lattice of one segment with more features."""
     usable = [feature for feature in features if feature.order <= ngrams.order]
     if not usable:
         return ngrams
@@ -158,7 +156,7 @@ def add_features(ngrams: NGramForest, lattice: NetworkLattice, features: Sequenc
 def _with_names(
     sparse: SparseFeatures | None, ngrams: NGramForest, segment: SegmentNGrams, feature: SparseNGramFeatures
 ) -> SparseFeatures:
-    """The sparse features of edges and those of the n-grams that they complete."""
+    """Return the sparse features of edges and those of the n-grams that they complete."""
     numbers = {name: number for number, name in enumerate(sparse.names)} if sparse else {}
     rows = [
         [numbers.setdefault(name, len(numbers)) for name in feature.names(segment, ngram)]
@@ -178,7 +176,7 @@ def _with_names(
 
 @kernel
 def _with_completed(own: SparseArrays, completed: CompletedNGrams, of_ngram: SparseArrays) -> SparseArrays:
-    """The sparse features of edges, and after them those of the n-grams that each edge completes."""
+    """Return the sparse features of edges, and after them those of the n-grams that each edge completes."""
     edges = own.offsets.size - 1
     offsets = np.zeros(edges + 1, np.int32)
     for h in range(edges):
@@ -203,7 +201,7 @@ def _with_completed(own: SparseArrays, completed: CompletedNGrams, of_ngram: Spa
 def _had(
     index: NGramIndex, ngrams: int, words: NDArray[np.int32], offsets: NDArray[np.int64], order: int
 ) -> NDArray[np.bool_]:
-    """Which texts have which n-grams."""
+    """Return which texts have which n-grams."""
     had = np.zeros((ngrams, offsets.size - 1), np.bool_)
     for text in range(offsets.size - 1):
         for first in range(offsets[text], offsets[text + 1]):
@@ -229,7 +227,7 @@ def expand(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> NGramForest:
-    """All segments in a row, split so that n-grams up to an order are completed at edges, with their features.
+    """Return all segments in a row, split so that n-grams up to an order are completed at edges, with their features.
 
     `forests` are the lattices, or what was made of them.
     """
@@ -259,7 +257,7 @@ def _split(forest: Forest, order: int, model: LanguageModel | None) -> NGramFore
 
 
 def pruned(forest: Forest, scores: Scores, threshold: float, names: Sequence[str]) -> list[Forest]:
-    """For each segment the edges that are used so often in expectation, with the dense features of these names only.
+    """Return for each segment the edges with expected counts above a threshold, with the named dense features only.
 
     The best path always stays.
     """

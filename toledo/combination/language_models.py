@@ -52,18 +52,18 @@ def mix_components(components: Sequence[LanguageModel], references: Sentences) -
 
 
 def add_bias(general: LanguageModel, biased: LanguageModel, weight: float) -> LanguageModel:
-    """The mixture of both in which the biased model has a weight between 0 and 1."""
+    """Return the mixture of both in which the biased model has a weight between 0 and 1."""
     return interpolate([general, biased], [1.0 - weight, weight])
 
 
 def likely_bias(general: LanguageModel, biased: LanguageModel, references: Sentences) -> float:
-    """The weight of the biased model with the lowest perplexity on the references, to a tenth: nothing is decoded."""
+    """Return the weight of the biased model with the lowest perplexity on the references, rounded to a tenth."""
     weight = float(tune_weights([general, biased], references)[1])
     return round(min(max(weight, BIASES[0]), BIASES[-1]), 1)
 
 
 def cut_order(model: LanguageModel, order: int) -> LanguageModel:
-    """The model without its n-grams of more than `order` words, for lattices that know shorter contexts alone.
+    """Return the model without its n-grams of more than `order` words, for lattices that know shorter contexts alone.
 
     The rest of a Kneser-Ney model is still a distribution.
     """
@@ -76,7 +76,7 @@ def cut_order(model: LanguageModel, order: int) -> LanguageModel:
 
 
 def open_vocabulary(model: LanguageModel) -> LanguageModel:
-    """The model itself if `<unk>` is possible; otherwise it gets the probability of the rarest word.
+    """Return the model itself if `<unk>` is possible; otherwise it gets the probability of the rarest word.
 
     A word that costs 99 orders of magnitude would decide every lattice, whatever the systems say.
     """

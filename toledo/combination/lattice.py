@@ -56,7 +56,7 @@ class NetworkLattice:
 def join_networks(
     networks: Sequence[ConfusionNetwork], hypotheses: DistinctOutputs, systems: Sequence[str], vocabulary: Vocabulary
 ) -> NetworkLattice:
-    """The lattice of a segment; without any network, it only has the empty text."""
+    """Return the lattice of a segment; without any network, it only has the empty text."""
     priors = heuristic_priors(networks)
     parts = [_with_way_in(network, prior) for network, prior in zip(networks, priors, strict=True)]
     columns = np.concatenate([np.empty(0, np.int32), *(part.columns for part in parts)])
@@ -135,7 +135,7 @@ def _with_way_in(network: ConfusionNetwork, prior: float) -> Arcs:
 
 
 def _ends(widths: Sequence[int], parts: Sequence[Arcs]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The heads of all edges, the tails of all but the first; nodes are the start, each network in turn, the goal."""
+    """Return the heads of all edges and the tails of all but the first; nodes are the start, the networks, the goal."""
     heads: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
     tails: list[NDArray[np.int64]] = []
     first, lasts = 1, []

@@ -1,4 +1,4 @@
-"""From the lines that systems wrote to the line that they agree on.
+"""Combine lines of text: what several systems wrote becomes one line.
 
     combiner = tune_lines(segments, references, ["A", "B", "C"], CombinationSettings(language="en"))
     for line in combine_texts(combiner, segments): print(line.text)
@@ -6,7 +6,7 @@
 `segments` has for each segment the texts of each system, best first (`read_hypotheses` reads them from a file). Raw
 lines are tokenized and combined in lower case; the result gets its case and its blanks back from the outputs
 (`toledo.combination.written_text`). Tokenized lines are combined as they are. The language model of a set is the
-combiner's own, mixed with one of the outputs of this very set (`toledo.combination.language_models`).
+that of the combiner, mixed with a model of the outputs of this set (`toledo.combination.language_models`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class CombinedLine(NamedTuple):
 
 @dataclass(frozen=True)
 class LineFormat:
-    """Reads and writes lines; `language` is the code of raw text, empty for tokenised text."""
+    """Reads and writes lines; `language` is the code of raw text, empty for tokenized text."""
 
     language: str = ""
 
@@ -67,7 +67,7 @@ class LineFormat:
         return RawText(self.language) if self.language else None
 
     def read(self, line: str) -> Written:
-        """The words of a line and how they were written."""
+        """Return the words of a line and how they were written."""
         if self._raw:
             return self._raw.read(line)
         words = tuple(split_words(line))
@@ -79,11 +79,11 @@ class LineFormat:
         return Written(words, None)
 
     def words(self, one: Written) -> tuple[str, ...]:
-        """The words that are combined."""
+        """Return the words that are combined."""
         return one.lower if self.language else one.words
 
     def write(self, words: Sequence[str], outputs: Outputs, truecaser: LatticeTruecaser | None) -> str:
-        """The line of combined words, as the systems would write it."""
+        """Return the line of combined words, as the systems would write it."""
         if self._raw is None or truecaser is None:
             return " ".join(words)
         best = [own[0] for own in outputs if own]
@@ -106,24 +106,27 @@ def tune_lines(
     run: TuningRun = TuningRun(),  # noqa: B008 (frozen)
     features: Sequence[Feature] = (),
 ) -> Combiner:
-    """Find out what each system is worth, on segments with references (several for each segment)."""
+    """Tune a combiner on segments with references (one or several for each segment)."""
     lines, vocabulary = LineFormat(settings.raw_language), Vocabulary()
     outputs = list(read_outputs(lines, segments))
-    if not any_words(outputs):
+    best = best_lines(outputs)
+    if not best:
         raise InputError("the outputs are empty", remedy="give texts with a line for each segment")
-    warn_of_tokens(outputs, lines)
+    apart = [one for one in best if one.blanks and one.words[-1] == "." and one.blanks[-1]]
+    if lines.language and len(apart) > len(best) / 4:
+        log.warning("the outputs look tokenized: set tokenized to combine their words as they are")
     known = [[lines.words(lines.read(line)) for line in own] for own in references]
     if not any(text for own in known for text in own):
         raise InputError("the references are empty", argument="references", remedy="give texts to compare with")
     sentences = as_sentences([text for texts in known for text in texts], vocabulary)
     general = _general_model(lines, sources, settings.lm_order, sentences, vocabulary)
-    biased = model_of_outputs(lines, outputs, vocabulary, settings.lm_order if general is None else general.order)
+    biased = model_of_outputs(lines, best, vocabulary, settings.lm_order if general is None else general.order)
     model, settings = choose_model(general, biased, sentences, settings)
     log.info("language model: weight %.1f for the outputs", settings.bias)
     words = [output_words(lines, one) for one in outputs]
-    combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, features, run).with_model(general)
+    combiner = Combiner.tune(words, known, systems, vocabulary, model, settings, features, run)
     warn_if_useless(combiner.bleu)
-    return combiner
+    return replace(combiner, model=general)
 
 
 def combine_texts(
@@ -145,9 +148,9 @@ def combine_texts(
     if combiner.settings.bias or lines.language:
         everything = list(outputs)
         outputs = iter(everything)
-        if any_words(everything):
-            model = model_for(combiner, lines, everything)
-            truecaser = train_truecaser(everything) if lines.language else None
+        if best := best_lines(everything):
+            model = model_for(combiner, lines, best)
+            truecaser = LatticeTruecaser.train([one.words for one in best]) if lines.language else None
     waiting: deque[Outputs] = deque()
 
     def words() -> Iterator[list[list[tuple[str, ...]]]]:
@@ -165,31 +168,28 @@ def combine_texts(
 
 
 def read_outputs(lines: LineFormat, segments: Iterable[Sequence[Sequence[str]]]) -> Iterator[Outputs]:
-    """What systems wrote for each segment: one line or several of each system."""
+    """Read what systems wrote for each segment: one line or several of each system."""
     for systems in segments:
         yield [[lines.read(line) for line in own] for own in systems]
 
 
 def output_words(lines: LineFormat, outputs: Outputs) -> list[list[tuple[str, ...]]]:
-    """The words of all outputs, as a combiner takes them."""
+    """Return the words of all outputs, as a combiner takes them."""
     return [[lines.words(one) for one in own] for own in outputs]
 
 
-def any_words(segments: Sequence[Outputs]) -> bool:
-    """Whether any system says anything."""
-    return any(one.words for outputs in segments for own in outputs for one in own[:1])
+def best_lines(segments: Sequence[Outputs]) -> list[Written]:
+    """Return the best output of each system for each segment, as far as it has words."""
+    return [own[0] for outputs in segments for own in outputs if own and own[0].words]
 
 
-def model_of_outputs(
-    lines: LineFormat, segments: Sequence[Outputs], vocabulary: Vocabulary, order: int
-) -> LanguageModel:
-    """A language model of the best outputs of all systems."""
-    texts = [lines.words(own[0]) for outputs in segments for own in outputs if own and own[0].words]
-    return estimate_model([as_sentences(texts, vocabulary)], order)
+def model_of_outputs(lines: LineFormat, best: Sequence[Written], vocabulary: Vocabulary, order: int) -> LanguageModel:
+    """Return a language model of the best outputs of all systems."""
+    return estimate_model([as_sentences([lines.words(one) for one in best], vocabulary)], order)
 
 
 def as_sentences(texts: Sequence[Sequence[str]], vocabulary: Vocabulary) -> Sentences:
-    """Texts as word ids; new words join the vocabulary."""
+    """Return texts as word ids; new words join the vocabulary."""
     words = np.array([vocabulary.add(word) for text in texts for word in text], np.int32)
     return Sentences.from_lengths(words, np.array([len(text) for text in texts], np.int64))
 
@@ -215,18 +215,13 @@ def _mixture(general: LanguageModel | None, biased: LanguageModel, weight: float
     return biased if general is None or weight == 1.0 else add_bias(general, biased, weight)
 
 
-def model_for(combiner: Combiner, lines: LineFormat, segments: Sequence[Outputs]) -> LanguageModel | None:
-    """The language model for a set: what tuning had, with these outputs in place of those of the tuning set."""
-    bias, general = combiner.settings.bias, combiner.model
-    if not bias:
+def model_for(combiner: Combiner, lines: LineFormat, best: Sequence[Written]) -> LanguageModel | None:
+    """Return the language model for a set: that of tuning, with these outputs in place of those of the tuning set."""
+    settings, general = combiner.settings, combiner.model
+    if not settings.bias:
         return general
-    biased = model_of_outputs(lines, segments, combiner.vocabulary, combiner.settings.lm_order)
-    return _mixture(general, biased, bias)
-
-
-def train_truecaser(segments: Sequence[Outputs]) -> LatticeTruecaser:
-    """How the systems write words in this set."""
-    return LatticeTruecaser.train([own[0].words for outputs in segments for own in outputs if own and own[0].words])
+    biased = model_of_outputs(lines, best, combiner.vocabulary, settings.lm_order)
+    return _mixture(general, biased, settings.bias)
 
 
 def _general_model(
@@ -243,16 +238,8 @@ def _general_model(
     return mix_components(components, known) if components else None
 
 
-def warn_of_tokens(segments: Sequence[Outputs], lines: LineFormat) -> None:
-    """Warn of raw text that ends in a blank and a full stop."""
-    best = [own[0] for outputs in segments for own in outputs if own and own[0].words]
-    apart = [one for one in best if one.blanks and one.words[-1] == "." and one.blanks[-1]]
-    if lines.language and len(apart) > len(best) / 4:
-        log.warning("the outputs look tokenized: set tokenized to combine their words as they are")
-
-
 def warn_if_useless(bleu: Mapping[str, float]) -> None:
-    """Warn of a combination that is no better than one of its systems."""
+    """Warn of a combination that is not better than one of its systems."""
     best = max((name for name in bleu if name != RESULT), key=bleu.__getitem__)
     if bleu[best] > TOO_GOOD:
         log.warning("%s has a BLEU of %.1f: is it a reference?", best, bleu[best])

@@ -1,18 +1,13 @@
-"""Confusion networks: columns of alternatives, and which systems vote for each.
-
-A network is kept as the table that alignment makes of it (`toledo.combination.network`): which word, or none, each
-output has in each column. Equal outputs are one, with the votes of several systems. An output that is best of its
-system votes with a confidence of 1, the one of rank r in an n-best list with 1 / (1 + r). An empty output does not
-vote: the system had nothing to say.
-
-Build a network from one output as skeleton, to which the others are aligned one after another, the closest first.
+"""Confusion networks: columns of alternatives, which systems vote for each, and the paths of texts.
 
 A network is a table: one row per column of the network, one place per output, which holds a word or no word (`NULL`).
-Each output is aligned to all words that the outputs before it have put into a column (Rosti et al. 2009); what fits
-nowhere gets a new column. The closest outputs come first, by the edits with shifts between them and the skeleton:
-they are the easiest to align well, and each makes it easier to align the next.
+Equal outputs are one, with the votes of several systems. The best output of a system votes with a confidence of 1, the
+output of rank r in an n-best list with 1 / (1 + r). An empty output does not vote.
 
-The way of a text through a confusion network: which arc of each column it takes, and what the systems say to it.
+One output is the skeleton, to which the others are aligned one after another. Each is aligned to all words that the
+outputs before it have put into a column (Rosti et al. 2009); a word that fits nowhere gets a new column. The closest
+outputs come first, by the edits with shifts between them and the skeleton: they are the easiest to align well, and each
+makes it easier to align the next.
 """
 
 from __future__ import annotations
@@ -38,7 +33,7 @@ NULL = -1  # no word of an output in a column
 def build_table(
     words: NDArray[np.int32], offsets: NDArray[np.int64], skeleton: int, costs: NDArray[np.int32], shifting: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The network around one of some texts, and the cost of each text beside the skeleton alone.
+    """Return the network around one of some texts, and the cost of each text beside the skeleton alone.
 
     Text h is `words[offsets[h]:offsets[h + 1]]`; words are rows of `costs`. The table has a row per column.
     """
@@ -65,7 +60,7 @@ def build_table(
 def _task(
     own: NDArray[np.int32], table: NDArray[np.int32], aligned: NDArray[np.bool_], costs: NDArray[np.int32]
 ) -> ColumnCosts:
-    """What each word costs in each column: as much as with the most similar word there."""
+    """Return what each word costs in each column: as much as with the most similar word there."""
     width = table.shape[0]
     task = ColumnCosts(np.full((own.size, width), EDIT, np.int32), np.full(width, EDIT, np.int32))
     for j in range(width):
@@ -83,7 +78,7 @@ def _task(
 
 @kernel
 def _with(table: NDArray[np.int32], text: int, own: NDArray[np.int32], found: Aligned) -> NDArray[np.int32]:
-    """The table with the words of one more text; words without a column get one after that of the word before."""
+    """Add the words of a text to a table; words without a column get one after that of the word before."""
     new = 0
     for column in found.columns:
         new += column == NO_COLUMN
@@ -119,7 +114,7 @@ class DistinctOutputs:
     best: int
 
     def __len__(self) -> int:
-        """The number of distinct outputs."""
+        """Return the number of distinct outputs."""
         return len(self.texts)
 
 
@@ -154,12 +149,12 @@ class ConfusionNetwork:
         return len(self.table)
 
     def arcs(self) -> Arcs:
-        """The distinct words of each column, that of the skeleton first, with the systems that vote for them."""
+        """Return the distinct words of each column, that of the skeleton first, with the systems that vote for them."""
         return _arcs(self.table, self.skeleton, self.hypotheses.confidences)
 
 
 def distinct_hypotheses(outputs: Sequence[Output], vocabulary: Vocabulary) -> DistinctOutputs:
-    """The distinct outputs of some systems for one segment; new words join the vocabulary."""
+    """Return the distinct outputs of some systems for one segment; new words join the vocabulary."""
     places: dict[tuple[str, ...], int] = {}
     votes: list[tuple[int, int, float]] = []
     lists = [_as_list(output) for output in outputs]
@@ -186,7 +181,7 @@ def build_networks(
     skeletons: int | None = None,
     shifts: bool = True,
 ) -> list[ConfusionNetwork]:
-    """A network with each best output as skeleton, or with the `skeletons` of them that are closest to all others."""
+    """Build a network with each best output as skeleton, or with the `skeletons` closest to all other outputs."""
     texts = hypotheses.texts
     longest = int(texts.lengths.max(initial=0))
     if longest * int(texts.lengths.sum()) > LARGEST_TABLE:
@@ -205,7 +200,7 @@ def build_networks(
 
 
 def _distance(network: ConfusionNetwork) -> float:
-    """How many edits away the skeleton is from what the systems say."""
+    """Return how many edits away the skeleton is from what the systems say."""
     return float(network.edits @ network.hypotheses.confidences.sum(axis=1))
 
 
@@ -224,7 +219,7 @@ def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64
 
 
 def _as_list(output: Output) -> list[tuple[str, ...]]:
-    """The n-best list of a system without empty entries; a sequence of words is a list of one."""
+    """Return the n-best list of a system without empty entries; a sequence of words is a list of one."""
     if isinstance(output, str):
         raise TypeError("an output is a list of words, not a text: split it first")
     if all(isinstance(part, str) for part in output):
@@ -289,7 +284,7 @@ def arc_votes(arcs: Arcs, shares: Shares) -> NDArray[np.float64]:
 
 
 def best_path(networks: Sequence[ConfusionNetwork], words: Sequence[int], shares: Shares) -> NetworkPath | None:
-    """The path with most votes of all networks that has these words; None if no network has them."""
+    """Return the path with most votes of all networks that has these words; None if no network has them."""
     found = [path for network in networks if (path := _path(network, words, shares)) is not None]
     return max(found, key=lambda path: path.value, default=None)
 

@@ -106,11 +106,11 @@ class Expander:
         return None if self.model is None else cut_order(self.model, BIGRAMS)
 
     def to_bigrams(self, lattices: Sequence[NetworkLattice]) -> NGramForest:
-        """The first stage."""
+        """Return the lattices of the first stage."""
         return self._expand([lattice.forest for lattice in lattices], lattices, BIGRAMS, self.bigram_model)
 
     def to_order(self, bigrams: VotedForest, lattices: Sequence[NetworkLattice], first: TunedStage) -> NGramForest:
-        """The second stage: what the weights of the first one leave."""
+        """Return the lattices of the second stage, pruned by the weights of the first."""
         scores = bigrams.scores(covering(first.weights, bigrams.forest), self.threads, first.scale)
         forests = pruned(bigrams.forest, scores, self.settings.threshold, FEATURES)
         return self._expand(forests, lattices, self.settings.order, self.model)
@@ -217,7 +217,7 @@ def _best_output(lattice: NetworkLattice, system: int) -> NDArray[np.int32]:
 
 
 def covering(weights: CombinationWeights, forest: Forest) -> CombinationWeights:
-    """The weights with 0 for dense features that they do not have: those that no segment of the tuning set had."""
+    """Return the weights with 0 for dense features that no segment of the tuning set had."""
     missing = {name: 0.0 for name in forest.feature_names if name not in weights.features}
     return replace(weights, features=Weights({**weights.features, **missing})) if missing else weights
 
@@ -229,7 +229,7 @@ def configuration_of(
     references: References,
     expander: Expander,
 ) -> dict[str, Any]:
-    """All that the result of tuning depends on, in short."""
+    """Return everything that the result of tuning depends on, as digests where it is long."""
     outputs = hashlib.sha256()
     for lattice in lattices:
         words = lattice.forest.vocabulary.words(lattice.hypotheses.texts.symbols.tolist())

@@ -134,6 +134,12 @@ def group_offsets(references: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     return offsets_of(map(len, references))
 
 
+def check_offsets(name: str, offsets: NDArray[Any], total: int) -> None:
+    """Refuse offsets that do not rise from 0 to a total."""
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
+        raise ValueError(f"the offsets of {name} must rise from 0 to {total}")
+
+
 def pair_words(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> Pairing:
     """Number the words of hypotheses and references together."""
     check_shape(hypotheses, references)

@@ -30,7 +30,7 @@ from toledo.consensus.rule import SAMPLED_TEXTS, Decision, Rule, check_scale
 from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
-from toledo.metrics.metric import Metric
+from toledo.metrics.metric import Metric, require_inputs
 from toledo.metrics.utility import UtilityMetric
 from toledo.results import Hypothesis
 
@@ -340,7 +340,7 @@ def _with_matrices(metric: UtilityMetric, block: Sequence[TextProblem]) -> list[
 def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], place: int, _end: int) -> Choice:
     problem = problems[place]
     if metric is not None and problem.matrix is None:
-        metric.require(True, problem.source)
+        require_inputs(metric, True, problem.source)
     values = rule.values(problem)
     order = _order(values, problem)
     turned = metric is not None and not metric.higher_is_better

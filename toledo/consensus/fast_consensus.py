@@ -42,16 +42,15 @@ from toledo.settings import Meta, Settings
 if TYPE_CHECKING:
     from toledo.consensus.choosing import TextProblem
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
 TEXTS = 20  # by the sum of edges, whose true BLEU is then computed
 ROUNDS = 20
 
 
 def climb(
-    space: NGramSpace,
-    counts: NDArray[np.float64],
-    start: Decision,
-    metric: BLEU,
-    statistics: Callable[[Sequences], NDArray[np.float64]],
+    space: NGramSpace, counts: Floats, start: Decision, metric: BLEU, statistics: Callable[[Sequences], Floats]
 ) -> Decision:
     """Return a text at least as good as the first; `counts` are the expected counts of all n-grams of the space."""
     best = start
@@ -68,13 +67,13 @@ def climb(
     return best
 
 
-def _worth(slopes: NDArray[np.float64], orders: NDArray[np.uint8], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _worth(slopes: Floats, orders: NDArray[np.uint8], counts: Floats) -> Floats:
     """Return what each n-gram adds to BLEU; `slopes` are laid out as the statistics of BLEU."""
     order = (slopes.size - 2) // 2
     matches = np.concatenate([[0.0], slopes[2 : 2 + order]])
     totals = np.concatenate([[0.0], slopes[2 + order :]])
     totals[1] += slopes[0]  # each word makes the text longer
-    worth: NDArray[np.float64] = matches[orders] * np.minimum(counts, 1.0) + totals[orders]
+    worth: Floats = matches[orders] * np.minimum(counts, 1.0) + totals[orders]
     return worth
 
 
@@ -83,10 +82,10 @@ class ExpectedNGramCounts:
     """The expected count of each n-gram of an index."""
 
     index: NGramIndex
-    counts: NDArray[np.float64]
+    counts: Floats
 
-    def statistics(self, texts: Sequences, order: int) -> NDArray[np.float64]:
-        """The BLEU statistics of each text with the expected counts for a reference."""
+    def statistics(self, texts: Sequences, order: int) -> Floats:
+        """Return the BLEU statistics of each text with the expected counts for a reference."""
         numbers = _numbers(texts.symbols, texts.offsets, self.index, order)
         return _statistics(numbers, texts.offsets, self.counts, self.length)
 
@@ -126,7 +125,7 @@ class Consensus(Settings, Rule):
         if self.from_list and self.whole_forest:
             raise InputError("consensus looks at a list or at the whole forest, not at both", argument="from_list")
 
-    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+    def values(self, problem: TextProblem) -> Floats:
         """Return BLEU of each text against the expected counts of the references."""
         encoded = BLEU(tokenize=self.tokenize).encode([*problem.texts, *problem.references])
         assert encoded is not None  # noqa: S101 (BLEU compares words)
@@ -189,12 +188,8 @@ def list_counts(texts: WeightedTexts, order: int) -> ExpectedNGramCounts:
 
 @kernel
 def _count(
-    words: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
-    order: int,
-    index: NGramIndex,
-) -> tuple[NGramIndex, NDArray[np.float64]]:
+    words: Int32s, offsets: Int64s, probabilities: Floats, order: int, index: NGramIndex
+) -> tuple[NGramIndex, Floats]:
     counts = np.zeros(64)
     for text in range(offsets.size - 1):
         begin, end = offsets[text], offsets[text + 1]
@@ -204,8 +199,8 @@ def _count(
 
 
 @kernel
-def _numbers(words: NDArray[np.int32], offsets: NDArray[np.int64], index: NGramIndex, order: int) -> NDArray[np.int32]:
-    """The numbers of the n-grams that begin at each word; none after one that the index does not know."""
+def _numbers(words: Int32s, offsets: Int64s, index: NGramIndex, order: int) -> Int32s:
+    """Return the numbers of the n-grams that begin at each word; none after one that the index does not know."""
     keys, slots = index.keys, index.slots
     numbers = np.full((words.size, order), NO_NGRAM, np.int32)
     for text in range(offsets.size - 1):
@@ -222,9 +217,7 @@ def _numbers(words: NDArray[np.int32], offsets: NDArray[np.int64], index: NGramI
 
 
 @kernel
-def _statistics(
-    numbers: NDArray[np.int32], offsets: NDArray[np.int64], counts: NDArray[np.float64], length: float
-) -> NDArray[np.float64]:
+def _statistics(numbers: Int32s, offsets: Int64s, counts: Floats, length: float) -> Floats:
     """As `toledo.metrics.BLEU` lays them out."""
     order = numbers.shape[1]
     result = np.zeros((offsets.size - 1, 2 + 2 * order))

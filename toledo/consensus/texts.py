@@ -31,7 +31,7 @@ class WeightedTexts:
         return len(self.texts)
 
     def first(self, size: int) -> WeightedTexts:
-        """The first texts; their probabilities add up to 1 again."""
+        """Return the first texts; their probabilities add up to 1 again."""
         if size >= len(self):
             return self
         offsets = self.texts.offsets[: size + 1]
@@ -39,14 +39,14 @@ class WeightedTexts:
         return WeightedTexts(Sequences(self.texts.symbols[: offsets[-1]], offsets), kept / kept.sum())
 
     def likeliest(self, size: int) -> WeightedTexts:
-        """The most probable texts, in order of their probabilities, which add up to 1 again."""
+        """Return the most probable texts, in order of their probabilities, which add up to 1 again."""
         chosen = np.argsort(-self.probabilities, kind="stable")[:size]
         kept = self.probabilities[chosen]
         return WeightedTexts(select_texts(self.texts.symbols, self.texts.offsets, chosen), kept / kept.sum())
 
 
 def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
-    """The best texts of a segment, by the best derivation of each; all derivations seen count for probabilities."""
+    """Return the best texts of a segment by their best derivations; probabilities count all derivations seen."""
     if len(forest) != 1:
         raise ValueError("lists are made for one segment at a time")
     check_scores(forest.shape, scores)
@@ -58,7 +58,7 @@ def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
 
 
 def sampled_texts(forest: Forest, scores: Scores, size: int, seed: int) -> WeightedTexts:
-    """The texts of independent draws from the distribution of a segment: each draw counts the same."""
+    """Return the texts of independent draws from the distribution of a segment: each draw counts the same."""
     drawn = [derivation.word_ids for derivation in sample(forest, scores, size, seed)]
     return _merge(_texts(drawn), np.zeros(len(drawn)))
 
@@ -84,7 +84,7 @@ def _texts(words: list[NDArray[np.int32]]) -> Sequences:
 
 
 def _merge(texts: Sequences, logarithms: NDArray[np.float64]) -> WeightedTexts:
-    """One of each text, in order of first appearance, with the softmax of all its entries."""
+    """Return one of each text, in order of first appearance, with the softmax of all its entries."""
     if not len(texts):
         return WeightedTexts(texts, np.empty(0))
     numbers, firsts = number_texts(texts.symbols, texts.offsets)

@@ -170,11 +170,11 @@ class BLEU(SegmentMetric):
         """Number of statistics of a segment."""
         return 2 + 2 * self.max_ngram_order
 
-    def counter(
+    def _counter(
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills rows by tries of the references."""
-        pairing = pair_words(self.words(hypotheses), [self.words(group) for group in references])
+        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
         said = pairing.hypotheses.symbols, pairing.hypotheses.offsets
         meant = pairing.references.symbols, pairing.references.offsets
         order = self.max_ngram_order
@@ -194,11 +194,11 @@ class BLEU(SegmentMetric):
 
     def scores(self, statistics: Rows) -> Rows:
         """Return the score, 0 to 100, of each row."""
-        return bleu_scores(self.checked(statistics), *self._smoothing())
+        return bleu_scores(self._checked(statistics), *self._smoothing())
 
     def gradient(self, statistics: Rows) -> Rows:
         """Return the derivatives of the score by the statistics; 0 where the score is 0 or has no derivative."""
-        return bleu_gradient(self.checked(statistics[None])[0], *self._smoothing())
+        return bleu_gradient(self._checked(statistics[None])[0], *self._smoothing())
 
     def details(self, statistics: Rows) -> dict[str, Any]:
         """Return precisions, brevity penalty, lengths and counts."""
@@ -229,15 +229,15 @@ class BLEU(SegmentMetric):
         if self.tokenize is not None and self.tokenize not in SacreBLEU.TOKENIZERS:
             raise unknown_name("tokenizer", self.tokenize, list(SacreBLEU.TOKENIZERS))
         try:
-            return SacreBLEU(**self.settings(), force=True)
+            return SacreBLEU(**self._settings(), force=True)
         except (ImportError, RuntimeError) as error:
             raise MissingExtraError(
                 f"tokenizer {self.tokenize!r} does not work: {error}", remedy="install what it needs"
             ) from error
 
-    def split(self, text: str) -> list[str]:
+    def _split(self, text: str) -> list[str]:
         """Return the words of a text."""
-        return super().split(text.lower() if self.lowercase else text)
+        return super()._split(text.lower() if self.lowercase else text)
 
     def _smoothing(self) -> tuple[int, float, bool]:
         method, default = METHODS[self.smooth_method]

@@ -57,10 +57,12 @@ class CHRF(SegmentMetric):
         """Number of statistics of a segment."""
         return 3 * (self.char_order + self.word_order)
 
-    def counter(
+    def _counter(
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills rows by comparing each hypothesis with each of its references."""
+        if self.eps_smoothing and any(len(group) > 1 for group in references):
+            return lambda begin, end: self._fill_best(hypotheses, references, begin, end, result)
         flat = [reference for group in references for reference in group]
         texts = [self._text(text) for text in (*hypotheses, *flat)]
         characters, words = self._characters(texts), self._word_numbers(texts)
@@ -68,32 +70,25 @@ class CHRF(SegmentMetric):
         orders = self.char_order, self.word_order
         return lambda begin, end: _fill_statistics(*arrays, begin, end, orders, float(self.beta), result)
 
-    def corpus_statistics(
-        self,
-        hypotheses: Sequence[Text],
-        references: Sequence[Sequence[Text]],
-        threads: int | None = None,
-        sources: Sequence[str] | None = None,
-    ) -> Rows:
-        """Return the statistics of each segment; with `eps_smoothing`, which the kernel lacks, pair by pair."""
-        if not self.eps_smoothing or all(len(group) == 1 for group in references):
-            return super().corpus_statistics(hypotheses, references, threads)
-        result = np.zeros((len(hypotheses), self.size))
-        for number, (said, group) in enumerate(zip(hypotheses, references, strict=True)):
-            rows = super().corpus_statistics([said] * len(group), [[one] for one in group], threads)
-            result[number] = rows[int(np.argmax(self.scores(rows)))]
-        return result
+    def _fill_best(
+        self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], begin: int, end: int, result: Rows
+    ) -> None:
+        """Fill rows with the statistics of the best reference by `eps_smoothing`, which the kernel lacks."""
+        for segment in range(begin, end):
+            group = references[segment]
+            rows = self.corpus_statistics([hypotheses[segment]] * len(group), [[one] for one in group], threads=1)
+            result[segment] = rows[int(np.argmax(self.scores(rows)))]
 
     def scores(self, statistics: Rows) -> Rows:
         """Return the score, 0 to 100, of each row."""
-        rows = self.checked(statistics)
+        rows = self._checked(statistics)
         return _eps_scores(rows, float(self.beta)) if self.eps_smoothing else _scores(rows, float(self.beta))
 
     def gradient(self, statistics: Rows) -> Rows:
         """Return the derivatives of the score by the statistics; 0 where the score is 0."""
         if self.eps_smoothing:
             raise InputError("chrF with eps_smoothing has no gradient", remedy="use eps_smoothing=False")
-        return _gradient(self.checked(statistics[None])[0], float(self.beta))
+        return _gradient(self._checked(statistics[None])[0], float(self.beta))
 
     def details(self, statistics: Rows) -> dict[str, Any]:
         """Return the orders and beta."""
@@ -126,7 +121,7 @@ class CHRF(SegmentMetric):
         """Return sacreBLEU's object with the same settings."""
         from sacrebleu.metrics.chrf import CHRF as SacreCHRF  # noqa: N811
 
-        return SacreCHRF(**self.settings())
+        return SacreCHRF(**self._settings())
 
     def _text(self, text: Text) -> str:
         joined = text if isinstance(text, str) else " ".join(cast(Sequence[str], text))
@@ -156,7 +151,7 @@ def _eps_scores(statistics: Rows, beta: float) -> Rows:
 
 
 def split_punctuation(text: str) -> list[str]:
-    """The words of chrF++: a punctuation mark at the end, or else at the beginning, of a word is a word of its own."""
+    """Return the words of chrF++: a punctuation mark at the end, or else at the beginning, of a word is split off."""
     words = []
     for word in text.split():
         if len(word) > 1 and word[-1] in PUNCTUATION:

@@ -14,16 +14,9 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.metric import Metric, number_of_references
+from toledo.metrics.metric import Metric, number_of_references, require_inputs
 from toledo.metrics.score import Score, ScoreInterval
-from toledo.metrics.significance import (
-    SEED,
-    approximate_randomization,
-    confidence_interval,
-    difference_interval,
-    holm,
-    paired_bootstrap,
-)
+from toledo.metrics.significance import SEED, approximate_randomization, confidence_interval, holm, paired_bootstrap
 from toledo.results import Result, TableResult, plain, table
 
 TestName = Literal["bootstrap", "randomization"]
@@ -85,7 +78,7 @@ class ScoringTask(NamedTuple):
     def rows(self, key: str, texts: Sequence[str], threads: int | None) -> Rows:
         """Return the statistics of one text for each segment."""
         metric = self.metrics[key]
-        metric.require(self.references, self.sources)
+        require_inputs(metric, self.references, self.sources)
         groups = self.references if self.references is not None else [()] * len(texts)
         return metric.corpus_statistics(texts, groups, threads, self.sources)
 
@@ -289,7 +282,7 @@ def compare_systems(
         for pair in pairs:
             one, other = (how.grouped(rows[name][key]) for name in pair)
             results.append(test(metric, one, other, how.resamples, how.seed))
-            intervals.append(difference_interval(metric, [one, other], how.resamples, how.seed, level))
+            intervals.append(confidence_interval(metric, one, how.resamples, how.seed, level, other))
         p_values = [one.p_value for one in results]
         corrected = holm(p_values) if how.correction == "holm" else p_values
         for (name, baseline), result, interval, p in zip(pairs, results, intervals, corrected, strict=True):

@@ -1,17 +1,17 @@
-"""Expected sentence BLEU of hypotheses against weighted texts, without a logarithm for each pair.
+"""Expected BLEU, chrF and TER of hypotheses against weighted texts.
 
-With N the orders used, BLEU is a product over orders of (matches_n / totals_n)^(1/N), times the brevity penalty. The
-factors depend on the length of the hypothesis and on one small count each: they are looked up in tables. Smoothing
-`exp` halves the count of each further order without a match. An order without a match is followed by such orders only,
-so the factor of order n may take its share of all the halves to come: (1 / (totals_n · 2^(N − n + 1)))^(1/N).
+BLEU needs no logarithm for each pair. With N the orders used, it is a product over orders of (matches_n /
+totals_n)^(1/N), times the brevity penalty. The factors depend on the length of the hypothesis and on one small count
+each: they are looked up in tables. Smoothing `exp` halves the count of each further order without a match. An order
+without a match is followed by such orders only, so the factor of order n may take its share of all the halves to come:
+(1 / (totals_n · 2^(N − n + 1)))^(1/N).
 
-Expected chrF of hypotheses against weighted texts: matches of all hypotheses at once, then one F-score for each.
+For chrF, matches of all hypotheses are counted at once, then one F-score for each.
 
-Expected TER of hypotheses against weighted texts: edits with shifts for each pair.
-
-Edits take time, so the best hypothesis is found without those of most pairs. Shifts do not change which words a text
-has, so that edits ≥ max(|h|, |t|) − common words of h and t, and ≥ 1 if the texts differ. Hypotheses are tried in the
-order of the gains that this allows, and each only as long as it can still be the best.
+TER needs edits with shifts for each pair. They take time, so the best hypothesis is found without those of most pairs.
+Shifts do not change which words a text has, so that edits ≥ max(|h|, |t|) − common words of h and t, and ≥ 1 if the
+texts differ. Hypotheses are tried in the order of the gains that this allows, and each only as long as it can still be
+the best.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import Sequences, checked_symbols
+from toledo.compiled.ragged import Sequences, check_offsets, checked_symbols
 from toledo.metrics.bleu import ADD_K, EXPONENTIAL, FLOOR, brevity_penalty
 from toledo.metrics.matches import (
     InvertedIndex,
@@ -72,10 +72,8 @@ def split_sequences(texts: Sequences, first: int) -> tuple[Sequences, Sequences]
 
 
 def _check(hypotheses: Sequences, evidence: Sequences, probabilities: Floats) -> None:
-    for name, texts in (("hypotheses", hypotheses), ("references", evidence)):
-        offsets = texts.offsets
-        if not offsets.size or offsets[0] or offsets[-1] != texts.symbols.size or np.any(np.diff(offsets) < 0):
-            raise ValueError(f"offsets of {name} must rise from 0 to the number of symbols, {texts.symbols.size}")
+    check_offsets("hypotheses", hypotheses.offsets, hypotheses.symbols.size)
+    check_offsets("references", evidence.offsets, evidence.symbols.size)
     if probabilities.shape != (len(evidence),):
         raise ValueError(f"probabilities of shape {probabilities.shape} for {len(evidence)} references")
     if not np.all((probabilities >= 0.0) & (probabilities < np.inf)):
@@ -95,8 +93,8 @@ def expected_bleu(
 
 
 @kernel
-def _factors(lengths: NDArray[np.int64], order: int, method: int, value: float, effective: bool) -> NDArray[np.float64]:
-    """The factor [n, slot of the length, matches]; 0 where BLEU is 0, 1 for orders that are not used."""
+def _factors(lengths: NDArray[np.int64], order: int, method: int, value: float, effective: bool) -> Floats:
+    """Return the factor [n, slot of the length, matches]; 0 where BLEU is 0, 1 for orders that are not used."""
     factors = np.zeros((order, lengths.size, lengths[-1] + 1))
     for slot in range(lengths.size):
         used, short = order, False
@@ -128,12 +126,12 @@ def _expected_bleu(
     index: InvertedIndex,
     ngrams: NumberedNGrams,
     lengths: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
+    probabilities: Floats,
     slots: NDArray[np.int64],
     slot_of: NDArray[np.int64],
-    factors: NDArray[np.float64],
+    factors: Floats,
     matches: NDArray[np.uint8],
-) -> NDArray[np.float64]:
+) -> Floats:
     order, hypotheses = matches.shape
     width = factors.shape[2]
     expected, gains, brevity = np.zeros(hypotheses), np.empty(hypotheses), np.empty(slots.size)
@@ -167,10 +165,10 @@ def _expected_chrf(
     index: InvertedIndex,
     ngrams: NumberedNGrams,
     lengths: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
+    probabilities: Floats,
     beta: float,
     matches: NDArray[np.uint8],
-) -> NDArray[np.float64]:
+) -> Floats:
     """With S the sums of precision and of recall over the orders that both texts have, F is homogeneous in them."""
     order, hypotheses = matches.shape
     shares = np.zeros((order, hypotheses))  # 1 / number of n-grams, 0 where there is none
@@ -220,12 +218,12 @@ class CommonWords(NamedTuple):
     words: InvertedIndex
     ngrams: NumberedNGrams
     lengths: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 @kernel
-def _bounds(common_words: CommonWords, hypotheses: int, common: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """What the expected gain of each hypothesis cannot exceed."""
+def _bounds(common_words: CommonWords, hypotheses: int, common: NDArray[np.uint8]) -> Floats:
+    """Return what the expected gain of each hypothesis cannot exceed."""
     index, ngrams, lengths, weights = common_words
     bounds = np.zeros(hypotheses)
     for h in range(hypotheses):
@@ -242,12 +240,12 @@ def _expected_ter(
     common_words: CommonWords,
     symbols: NDArray[np.int32],
     offsets: NDArray[np.int64],
-    bounds: NDArray[np.float64],
+    bounds: Floats,
     order: NDArray[np.int64],
     limits: TERLimits,
     only_best: bool,
     common: NDArray[np.uint8],
-) -> NDArray[np.float64]:
+) -> Floats:
     """Hypotheses in `order`, by falling bounds; with `only_best`, −inf where the bound falls below what is reached."""
     index, ngrams, lengths, weights = common_words
     expected, best = np.full(bounds.size, -np.inf), -np.inf

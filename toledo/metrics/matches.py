@@ -19,6 +19,8 @@ from toledo.compiled.hashing import EMPTY, HALF, MULTIPLIER, find_slot, pair_key
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import Sequences, offsets_of
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 AGAIN = 1 << 31  # added to the number of an n-gram: the key of its next occurrence in the same text
 NO_ROW = -1
 SPARSE = 16  # a row costs about as much to add as a list of a 16th of its length
@@ -30,31 +32,31 @@ FREE = -1
 class NumberedNGrams(NamedTuple):
     """Text t has the n-grams `numbers[starts[t]:starts[t + 1]]`, those of order 1 first; 0 is no n-gram."""
 
-    starts: NDArray[np.int64]
-    numbers: NDArray[np.int32]
+    starts: Int64s
+    numbers: Int32s
     size: int
 
 
 class InvertedIndex(NamedTuple):
     """N-gram g is in the hypotheses `rows[row_of[g]]`, or `lists[list_offsets[g]:list_offsets[g + 1]]`."""
 
-    row_of: NDArray[np.int32]
+    row_of: Int32s
     rows: NDArray[np.uint8]
-    list_offsets: NDArray[np.int64]
-    lists: NDArray[np.int32]
+    list_offsets: Int64s
+    lists: Int32s
 
 
 class NGramCounter(NamedTuple):
     """A growing hash table of n-grams, and which n-gram number each used last, in which text."""
 
     keys: NDArray[np.uint64]
-    values: NDArray[np.int32]
-    texts: NDArray[np.int64]
-    latest: NDArray[np.int32]
+    values: Int32s
+    texts: Int64s
+    latest: Int32s
 
 
 @kernel
-def cut_ngrams(symbols: NDArray[np.int32], offsets: NDArray[np.int64], order: int) -> NumberedNGrams:
+def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
     """Number the n-grams of texts, from 1 up; a second occurrence in a text has a number of its own."""
     texts = offsets.size - 1
     starts, longest = np.zeros(texts + 1, np.int64), 0
@@ -119,7 +121,7 @@ def _grown(table: NGramCounter, slots: int) -> NGramCounter:
 
 @kernel
 def index_ngrams(ngrams: NumberedNGrams, hypotheses: int) -> InvertedIndex:
-    """The hypotheses (the first texts) of each n-gram."""
+    """Return the hypotheses (the first texts) of each n-gram."""
     counts = np.zeros(ngrams.size, np.int64)
     for place in range(ngrams.starts[hypotheses]):
         counts[ngrams.numbers[place]] += 1
@@ -145,8 +147,8 @@ def index_ngrams(ngrams: NumberedNGrams, hypotheses: int) -> InvertedIndex:
     return index
 
 
-def room_for_matches(order: int, hypotheses: int, lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """An array for `count_all`: bytes if no count can exceed them, otherwise (whatever the annotation) int32."""
+def room_for_matches(order: int, hypotheses: int, lengths: Int64s) -> NDArray[np.uint8]:
+    """Return an array for `count_all`: bytes if no count can exceed them, otherwise (whatever the annotation) int32."""
     kind = np.uint8 if lengths.max() <= LARGEST_BYTE else np.int32
     return np.empty((order, hypotheses), kind)
 
@@ -174,7 +176,7 @@ def count_all(index: InvertedIndex, ngrams: NumberedNGrams, text: int, length: i
 
 
 @kernel
-def _add_rows(rows: NDArray[np.uint8], chosen: NDArray[np.int32], counts: NDArray[np.uint8]) -> None:
+def _add_rows(rows: NDArray[np.uint8], chosen: Int32s, counts: NDArray[np.uint8]) -> None:
     """Four at a time: each sum is then read and written a fourth as often."""
     whole = chosen.size - chosen.size % ROWS_AT_ONCE
     for place in range(0, whole, ROWS_AT_ONCE):
@@ -192,15 +194,15 @@ def _add_rows(rows: NDArray[np.uint8], chosen: NDArray[np.int32], counts: NDArra
             counts[h] += one[h]
 
 
-def select_texts(words: NDArray[np.int32], offsets: NDArray[Any], chosen: NDArray[np.int64]) -> Sequences:
-    """Some of the texts `words[offsets[i]:offsets[i + 1]]`."""
+def select_texts(words: Int32s, offsets: NDArray[Any], chosen: Int64s) -> Sequences:
+    """Return some of the texts `words[offsets[i]:offsets[i + 1]]`."""
     lengths = np.diff(offsets)[chosen].astype(np.int64)
     ends = offsets_of(lengths)
     return Sequences(words[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends)
 
 
 @kernel
-def number_texts(symbols: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def number_texts(symbols: Int32s, offsets: Int64s) -> tuple[Int64s, Int64s]:
     """Number texts as they come, equal ones alike; gives the number of each, and where each number is first used."""
     texts = offsets.size - 1
     numbers, firsts, found = np.empty(texts, np.int64), np.empty(texts, np.int64), 0
@@ -224,7 +226,7 @@ def number_texts(symbols: NDArray[np.int32], offsets: NDArray[np.int64]) -> tupl
 
 
 @kernel
-def _hash(symbols: NDArray[np.int32], begin: int, end: int) -> np.uint64:
+def _hash(symbols: Int32s, begin: int, end: int) -> np.uint64:
     key = np.uint64(end - begin)
     for place in range(begin, end):
         key = (key ^ np.uint64(symbols[place])) * MULTIPLIER
@@ -233,5 +235,5 @@ def _hash(symbols: NDArray[np.int32], begin: int, end: int) -> np.uint64:
 
 
 @kernel
-def _same(symbols: NDArray[np.int32], offsets: NDArray[np.int64], one: int, other: int) -> bool:
+def _same(symbols: Int32s, offsets: Int64s, one: int, other: int) -> bool:
     return np.array_equal(symbols[offsets[one] : offsets[one + 1]], symbols[offsets[other] : offsets[other + 1]])

@@ -143,13 +143,6 @@ class Metric:
         """
         raise InputError(f"metric {self.name!r} does not compare words", remedy="use bleu, chrf or ter")
 
-    def require(self, references: object, sources: object) -> None:
-        """Refuse to score without references or sources (None) if the metric needs them."""
-        for kind, given in (("references", references), ("sources", sources)):
-            if kind in self.needs and given is None:
-                name = self.name if kind == "references" else repr(self.name)
-                raise InputError(f"metric {name} needs {kind}", argument=kind)
-
     def get_signature(self, num_refs: int | None = None, **more: int) -> str:
         """Return sacreBLEU's signature: of the last score, or for a number of references (−1: it varies)."""
         number = self.__dict__.get("_num_refs", 1) if num_refs is None else num_refs
@@ -179,12 +172,20 @@ class Metric:
         """Return the statistics of texts, and the references of each."""
         from toledo.metrics.shapes import read_references
 
-        self.require(references, True)
+        require_inputs(self, references, True)
         texts, given = list(hypotheses), None if sources is None else list(sources)
         groups: list[tuple[str, ...]] = [()] * len(texts)
         if references is not None:
             groups = read_references(references, len(texts), square="per set")
         return self.corpus_statistics(texts, groups, sources=given), groups
+
+
+def require_inputs(metric: Metric, references: object, sources: object) -> None:
+    """Refuse to score without references or sources (None) if the metric needs them."""
+    for kind, given in (("references", references), ("sources", sources)):
+        if kind in metric.needs and given is None:
+            name = metric.name if kind == "references" else repr(metric.name)
+            raise InputError(f"metric {name} needs {kind}", argument=kind)
 
 
 def number_of_references(groups: Sequence[Sequence[object]]) -> int:

@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from toledo.compiled.hashing import EMPTY, find_slot, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
-from toledo.compiled.ragged import check_shape, checked_symbols, group_offsets, offsets_of
+from toledo.compiled.ragged import check_offsets, check_shape, checked_symbols, group_offsets, offsets_of
 from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from toledo.metrics.bleu import BLEU
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
 HYPOTHESES_AT_ONCE = 4000
 References = Sequence[Sequence[str]]  # of one segment, as words
 
@@ -32,14 +35,14 @@ class NGramTrie(NamedTuple):
     """`counts[v]` is how often n-gram v may match, `seen` is scratch memory of the same size, all 0 between uses."""
 
     keys: NDArray[np.uint64]
-    children: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    seen: NDArray[np.int32]
+    children: Int32s
+    counts: Int32s
+    seen: Int32s
 
 
 @kernel
 def slots_for_nodes(nodes: int) -> int:
-    """The size of the hash table: a power of two, at most half full."""
+    """Return the size of the hash table: a power of two, at most half full."""
     slots = 4
     while slots < 2 * (nodes + 1):
         slots *= 2
@@ -48,7 +51,7 @@ def slots_for_nodes(nodes: int) -> int:
 
 @kernel
 def new_trie(nodes: int) -> NGramTrie:
-    """Memory for tries of up to so many nodes beside the root; `length · order` is enough for a sequence."""
+    """Allocate tries of up to `nodes` nodes beside the root; `length · order` is enough for a sequence."""
     slots = slots_for_nodes(nodes)
     return NGramTrie(
         np.empty(slots, np.uint64),
@@ -60,7 +63,7 @@ def new_trie(nodes: int) -> NGramTrie:
 
 @kernel
 def cleared(memory: NGramTrie, nodes: int) -> NGramTrie:
-    """An empty trie for up to so many nodes in the memory of a larger one."""
+    """Return an empty trie for up to `nodes` nodes in the memory of a larger trie."""
     slots = slots_for_nodes(nodes)
     trie = NGramTrie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
     trie.keys[:] = EMPTY
@@ -69,8 +72,8 @@ def cleared(memory: NGramTrie, nodes: int) -> NGramTrie:
 
 
 @kernel
-def add_reference(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], order: int) -> int:
-    """Add a reference to a trie of so many nodes; the largest count of all references stays. Gives the new size."""
+def add_reference(trie: NGramTrie, nodes: int, symbols: Int32s, order: int) -> int:
+    """Add a reference to a trie of `nodes` nodes, keeping the largest counts; return the new number of nodes."""
     for begin in range(symbols.size):
         node = 0
         for place in range(begin, min(begin + order, symbols.size)):
@@ -89,7 +92,7 @@ def add_reference(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], order
 
 
 @kernel
-def count_matches(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], matches: NDArray[np.float64]) -> None:
+def count_matches(trie: NGramTrie, nodes: int, symbols: Int32s, matches: Floats) -> None:
     """Write to `matches[n − 1]` how many n-grams match, clipped by their counts in the references."""
     order = matches.size
     matches[:] = 0.0
@@ -108,8 +111,8 @@ def count_matches(trie: NGramTrie, nodes: int, symbols: NDArray[np.int32], match
 
 
 @kernel
-def closest_length(length: int, candidates: NDArray[np.int64]) -> int:
-    """The closest length; of two the shorter."""
+def closest_length(length: int, candidates: Int64s) -> int:
+    """Return the closest length; of two the shorter."""
     best = int(candidates[0])
     for candidate in candidates:
         distance, best_distance = abs(candidate - length), abs(best - length)
@@ -120,11 +123,7 @@ def closest_length(length: int, candidates: NDArray[np.int64]) -> int:
 
 @kernel
 def segment_statistics(
-    trie: NGramTrie,
-    nodes: int,
-    hypothesis: NDArray[np.int32],
-    reference_lengths: NDArray[np.int64],
-    statistics: NDArray[np.float64],
+    trie: NGramTrie, nodes: int, hypothesis: Int32s, reference_lengths: Int64s, statistics: Floats
 ) -> None:
     """Write the statistics of one hypothesis against the trie of its references."""
     order = (statistics.size - 2) // 2
@@ -139,12 +138,12 @@ class Tries(NamedTuple):
     """The tries of all segments end to end; that of segment i begins at `slots[i]` and `nodes[i]`."""
 
     keys: NDArray[np.uint64]
-    children: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    slots: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    children: Int32s
+    counts: Int32s
+    slots: Int64s
+    nodes: Int64s
+    lengths: Int64s
+    groups: Int64s
     largest: int
 
 
@@ -158,22 +157,12 @@ class PreparedReferences:
     def __len__(self) -> int:
         return self.tries.groups.size - 1
 
-    def statistics(
-        self,
-        words: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        segments: NDArray[np.int64],
-        threads: int | None = None,
-    ) -> NDArray[np.float64]:
-        """One row for each hypothesis: `words[offsets[h]:offsets[h + 1]]` translates segment `segments[h]`."""
+    def statistics(self, words: Int32s, offsets: Int64s, segments: Int64s, threads: int | None = None) -> Floats:
+        """Return one row for each hypothesis: `words[offsets[h]:offsets[h + 1]]` translates segment `segments[h]`."""
         words, offsets, segments = checked_symbols(words), offsets.astype(np.int64), segments.astype(np.int64)
-        if (
-            offsets.size != segments.size + 1
-            or offsets[0] != 0
-            or offsets[-1] != words.size
-            or np.any(np.diff(offsets) < 0)
-        ):
-            raise ValueError("offsets must rise from 0 to the number of words, one more than there are segments")
+        check_offsets("hypotheses", offsets, words.size)
+        if offsets.size != segments.size + 1:
+            raise ValueError(f"{offsets.size - 1} hypotheses, but the segments of {segments.size}")
         if segments.size and not 0 <= segments.min() <= segments.max() < len(self):
             raise ValueError(f"segments are numbered from 0 to {len(self) - 1}")
         result = np.zeros((segments.size, self.metric.size))
@@ -186,7 +175,7 @@ class PreparedReferences:
         return result
 
 
-def prepare_references(metric: BLEU, references: Sequence[Sequence[NDArray[np.int32]]]) -> PreparedReferences:
+def prepare_references(metric: BLEU, references: Sequence[Sequence[Int32s]]) -> PreparedReferences:
     """Prepare references that are arrays of word ids; `references[i]` are those of segment i."""
     check_shape(references, references)
     flat = [np.asarray(reference) for group in references for reference in group]
@@ -196,7 +185,7 @@ def prepare_references(metric: BLEU, references: Sequence[Sequence[NDArray[np.in
 
 
 @kernel
-def _make_tries(words: NDArray[np.int32], offsets: NDArray[np.int64], groups: NDArray[np.int64], order: int) -> Tries:
+def _make_tries(words: Int32s, offsets: Int64s, groups: Int64s, order: int) -> Tries:
     """Return the tries of segments; `groups[i]:groups[i + 1]` are the references of segment i."""
     segments = groups.size - 1
     slots, nodes, largest = np.zeros(segments + 1, np.int64), np.zeros(segments + 1, np.int64), 1
@@ -216,7 +205,7 @@ def _make_tries(words: NDArray[np.int32], offsets: NDArray[np.int64], groups: ND
 
 
 @kernel
-def _trie(tries: Tries, segment: int, seen: NDArray[np.int32]) -> NGramTrie:
+def _trie(tries: Tries, segment: int, seen: Int32s) -> NGramTrie:
     table = slice(tries.slots[segment], tries.slots[segment + 1])
     return NGramTrie(
         tries.keys[table], tries.children[table], tries.counts[tries.nodes[segment] : tries.nodes[segment + 1]], seen
@@ -224,15 +213,7 @@ def _trie(tries: Tries, segment: int, seen: NDArray[np.int32]) -> NGramTrie:
 
 
 @kernel
-def _fill(
-    tries: Tries,
-    words: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    begin: int,
-    end: int,
-    result: NDArray[np.float64],
-) -> None:
+def _fill(tries: Tries, words: Int32s, offsets: Int64s, segments: Int64s, begin: int, end: int, result: Floats) -> None:
     seen = np.zeros(tries.largest, np.int32)
     for hypothesis in range(begin, end):
         segment = segments[hypothesis]
@@ -249,16 +230,10 @@ class TextStatistics:
         self.metric = metric
         self.references = references
         self.vocabulary = vocabulary
-        self._known: dict[tuple[int, bytes], NDArray[np.float64]] = {}
+        self._known: dict[tuple[int, bytes], Floats] = {}
 
-    def statistics(
-        self,
-        words: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        segments: NDArray[np.int64],
-        threads: int | None = None,
-    ) -> NDArray[np.float64]:
-        """One row for each text: text i, `words[offsets[i]:offsets[i + 1]]`, translates segment `segments[i]`."""
+    def statistics(self, words: Int32s, offsets: Int64s, segments: Int64s, threads: int | None = None) -> Floats:
+        """Return a row for each text: text i, `words[offsets[i]:offsets[i + 1]]`, translates segment `segments[i]`."""
         texts = (words[begin:end].tobytes() for begin, end in pairwise(offsets.tolist()))
         keys = list(zip(segments.tolist(), texts, strict=True))
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
@@ -266,7 +241,7 @@ class TextStatistics:
             self._known.update(zip(new, self._compute(new, threads), strict=True))
         return np.array([self._known[key] for key in keys]) if keys else np.zeros((0, self.metric.size))
 
-    def _compute(self, keys: Sequence[tuple[int, bytes]], threads: int | None) -> NDArray[np.float64]:
+    def _compute(self, keys: Sequence[tuple[int, bytes]], threads: int | None) -> Floats:
         texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
         return self.metric.corpus_statistics(texts, [self.references[segment] for segment, _ in keys], threads)
 

@@ -26,7 +26,7 @@ class SegmentMetric(Metric):
     segments_at_once: ClassVar[int]
 
     @abstractmethod
-    def counter(
+    def _counter(
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills the rows of the segments from one number to another."""
@@ -41,23 +41,23 @@ class SegmentMetric(Metric):
         """Return the statistics of each segment, one row each; `references[i]` are the references of hypothesis i."""
         check_shape(hypotheses, references)
         result = np.zeros((len(hypotheses), self.size))
-        work = self.counter(hypotheses, references, result)
+        work = self._counter(hypotheses, references, result)
         map_chunks(work, len(hypotheses), chunk=self.segments_at_once, threads=threads)
         return result
 
     def encode(self, texts: Sequence[str]) -> Sequences | None:
         """Return the numbers of words."""
-        return number_words(self.words(texts), Numbering())
+        return number_words(self._words(texts), Numbering())
 
-    def words(self, texts: Sequence[Text]) -> list[Words]:
+    def _words(self, texts: Sequence[Text]) -> list[Words]:
         """Return texts as words; words stay as they are."""
-        return [self.split(text) if isinstance(text, str) else text for text in texts]
+        return [self._split(text) if isinstance(text, str) else text for text in texts]
 
-    def split(self, text: str) -> list[str]:
+    def _split(self, text: str) -> list[str]:
         """Return the words of a text, as sacreBLEU's tokenizer splits it."""
         return self._tokenizer(text.rstrip()).split()
 
-    def settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ class SegmentMetric(Metric):
         tokenizer: Callable[[str], str] = self.twin().tokenizer
         return tokenizer
 
-    def checked(self, statistics: Rows) -> Rows:
+    def _checked(self, statistics: Rows) -> Rows:
         """Return rows of statistics for a kernel; refuse those of another metric."""
         if statistics.ndim != 2 or statistics.shape[1] != self.size:
             raise ValueError(f"{self.name} has {self.size} statistics, not {statistics.shape[-1]}")

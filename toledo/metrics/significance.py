@@ -18,6 +18,7 @@ from toledo.compiled.kernels import kernel
 from toledo.metrics.metric import Metric
 from toledo.metrics.score import ScoreInterval
 
+Floats = NDArray[np.float64]
 SEED = 12345  # of sacreBLEU
 ROUNDING = 1e-9
 SAMPLES_AT_ONCE = 32  # a multiple of 32: the generator makes 32 coin tosses at once and drops the rest after each call
@@ -33,21 +34,16 @@ class PairedTest:
 
 
 def confidence_interval(
-    metric: Metric, statistics: NDArray[np.float64], samples: int, seed: int, level: float = 0.95
+    metric: Metric, statistics: Floats, samples: int, seed: int, level: float = 0.95, baseline: Floats | None = None
 ) -> ScoreInterval:
-    """Return the spread of the score over resampled test sets; `statistics` has a row for each unit."""
-    return interval_of(bootstrap_scores(metric, [statistics], samples, seed)[0], level)
+    """Return the spread of the score over resampled test sets, or of the difference to a baseline.
 
-
-def difference_interval(
-    metric: Metric, pair: list[NDArray[np.float64]], samples: int, seed: int, level: float = 0.95
-) -> ScoreInterval:
-    """Return the spread of the difference of two systems over resampled test sets."""
-    return interval_of(np.subtract(*bootstrap_scores(metric, pair, samples, seed)), level)
-
-
-def interval_of(scores: NDArray[np.float64], level: float) -> ScoreInterval:
-    """Return the mean of scores and the bounds that leave out equally many on both sides, as sacreBLEU does."""
+    `statistics` has a row for each unit. Bounds leave out equally many samples on both sides, as in sacreBLEU.
+    """
+    if baseline is None:
+        scores = bootstrap_scores(metric, [statistics], samples, seed)[0]
+    else:
+        scores = np.subtract(*bootstrap_scores(metric, [statistics, baseline], samples, seed))
     ordered = np.sort(scores)
     outside = int(scores.size * (1.0 - level) / 2.0 + ROUNDING)
     return ScoreInterval(float(ordered.mean()), float(ordered[outside]), float(ordered[scores.size - outside - 1]))
@@ -62,18 +58,14 @@ def holm(p_values: list[float]) -> list[float]:
     return corrected
 
 
-def paired_bootstrap(
-    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
-) -> PairedTest:
+def paired_bootstrap(metric: Metric, system: Floats, baseline: Floats, samples: int, seed: int) -> PairedTest:
     """Compare two systems on the same segments by resampling the segments."""
     _check_pair(system, baseline)
     differences = np.abs(np.subtract(*bootstrap_scores(metric, [system, baseline], samples, seed)))
     return _comparison(metric, system, baseline, differences - differences.mean())
 
 
-def approximate_randomization(
-    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], samples: int, seed: int
-) -> PairedTest:
+def approximate_randomization(metric: Metric, system: Floats, baseline: Floats, samples: int, seed: int) -> PairedTest:
     """Compare two systems on the same segments by swapping their outputs."""
     _check_pair(system, baseline)
     generator = np.random.default_rng(seed)
@@ -87,15 +79,13 @@ def approximate_randomization(
     return _comparison(metric, system, baseline, np.concatenate(differences))
 
 
-def bootstrap_scores(
-    metric: Metric, systems: list[NDArray[np.float64]], samples: int, seed: int
-) -> list[NDArray[np.float64]]:
-    """The scores of each system on the same resampled test sets."""
+def bootstrap_scores(metric: Metric, systems: list[Floats], samples: int, seed: int) -> list[Floats]:
+    """Return the scores of each system on the same resampled test sets."""
     if samples < 1 or not len(systems[0]):
         raise ValueError("resampling needs at least one sample and one segment")
     generator = np.random.default_rng(seed)
     segments = len(systems[0])
-    scores: list[list[NDArray[np.float64]]] = [[] for _ in systems]
+    scores: list[list[Floats]] = [[] for _ in systems]
     for count in _batches(samples):
         drawn = generator.choice(segments, size=(count, segments), replace=True)
         for number, statistics in enumerate(systems):
@@ -109,15 +99,13 @@ def _batches(samples: int) -> Iterator[int]:
         yield min(SAMPLES_AT_ONCE, samples - begin)
 
 
-def _check_pair(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> None:
+def _check_pair(system: Floats, baseline: Floats) -> None:
     if system.shape != baseline.shape:
         raise ValueError(f"statistics of different shapes cannot be compared: {system.shape} and {baseline.shape}")
 
 
-def _comparison(
-    metric: Metric, system: NDArray[np.float64], baseline: NDArray[np.float64], chance: NDArray[np.float64]
-) -> PairedTest:
-    """One is added to both counts: so the test never rejects more often than its level says.
+def _comparison(metric: Metric, system: Floats, baseline: Floats, chance: Floats) -> PairedTest:
+    """Compute the p-value with 1 added to both counts, so that the test never rejects more often than its level says.
 
     sacreBLEU counts larger differences alone, and so finds the same text significantly different from itself; here no
     difference has p = 1.
@@ -130,7 +118,7 @@ def _comparison(
 
 
 @kernel
-def _drawn_sums(statistics: NDArray[np.float64], drawn: NDArray[np.int64]) -> NDArray[np.float64]:
+def _drawn_sums(statistics: Floats, drawn: NDArray[np.int64]) -> Floats:
     sums = np.zeros((drawn.shape[0], statistics.shape[1]))
     for sample in range(drawn.shape[0]):
         for segment in drawn[sample]:
@@ -140,9 +128,7 @@ def _drawn_sums(statistics: NDArray[np.float64], drawn: NDArray[np.int64]) -> ND
 
 
 @kernel
-def _masked_sums(
-    first: NDArray[np.float64], second: NDArray[np.float64], mask: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _masked_sums(first: Floats, second: Floats, mask: NDArray[np.bool_]) -> Floats:
     """Sum rows of `first` where the mask is true and rows of `second` elsewhere."""
     sums = np.zeros((mask.shape[0], first.shape[1]))
     for sample in range(mask.shape[0]):

@@ -24,6 +24,8 @@ from toledo.errors import InputError
 from toledo.metrics.score import Score
 from toledo.metrics.segments import Rows, SegmentMetric, Text, Texts
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.int64)
 
 
@@ -44,13 +46,13 @@ class Places(NamedTuple):
     """
 
     matches: NDArray[np.bool_]
-    words: NDArray[np.int64]
+    words: Int64s
     wrong: NDArray[np.bool_]
     unmatched: NDArray[np.bool_]
 
 
 @kernel
-def shift_candidates(places: Places, longest: int, most: int) -> NDArray[np.int64]:
+def shift_candidates(places: Places, longest: int, most: int) -> Int64s:
     """Start, length and target of the shifts to try, about `most` of them, of blocks of up to `longest` words.
 
     A block must match places word by word; some word of it must be wrong where it is, and some of the places unmatched.
@@ -83,7 +85,7 @@ def shift_candidates(places: Places, longest: int, most: int) -> NDArray[np.int6
 
 @kernel
 def shift_bounds(words: int, start: int, length: int, target: int) -> tuple[int, int, int]:
-    """A shift swaps two neighbouring blocks, from the first to the second and from the second to the third number.
+    """Return the bounds of the two neighboring blocks that a shift swaps: begin, middle and end.
 
     A target inside the block is counted from its end.
     """
@@ -95,7 +97,7 @@ def shift_bounds(words: int, start: int, length: int, target: int) -> tuple[int,
 
 @kernel
 def shifted(words: NDArray[Number], start: int, length: int, target: int) -> NDArray[Number]:
-    """The words, or their numbers, with a block moved."""
+    """Return the words, or their numbers, with a block moved."""
     first, middle, last = shift_bounds(words.size, start, length, target)
     result = words.copy()
     result[first : first + last - middle] = words[middle:last]
@@ -119,19 +121,19 @@ class TERLimits(NamedTuple):
 class EditBeam(NamedTuple):
     """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`; row 0 covers all."""
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: Int64s
+    high: Int64s
 
 
 class EditMatrix(NamedTuple):
     """Costs and operations of the rows 1 and up; column j of row i is at [i, j − low[i]]."""
 
-    costs: NDArray[np.int32]
+    costs: Int32s
     operations: NDArray[np.int8]
 
 
 @kernel
-def count_edits(hypothesis: NDArray[np.int32], reference: NDArray[np.int32], limits: TERLimits) -> int:
+def count_edits(hypothesis: Int32s, reference: Int32s, limits: TERLimits) -> int:
     """Insertions, deletions, substitutions and shifts."""
     if reference.size == 0 or hypothesis.size == 0:
         return hypothesis.size + reference.size
@@ -166,10 +168,8 @@ def _beam(hypothesis: int, reference: int, beam_width: int) -> EditBeam:
 
 
 @kernel
-def _fill(
-    matrix: EditMatrix, rows: NDArray[np.int32], words: NDArray[np.int32], reference: NDArray[np.int32], beam: EditBeam
-) -> int:
-    """All costs and operations of the edit matrix; gives the edit distance.
+def _fill(matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam) -> int:
+    """Fill in all costs and operations of the edit matrix, and return the edit distance.
 
     `rows` holds two whole rows, shifted by one column so that column −1 exists.
     """
@@ -195,7 +195,7 @@ def _fill(
 
 
 @kernel
-def _load(matrix: EditMatrix, row: NDArray[np.int32], beam: EditBeam, number: int) -> None:
+def _load(matrix: EditMatrix, row: Int32s, beam: EditBeam, number: int) -> None:
     """Write a row of the matrix to a whole row."""
     low, high = beam.low[number], beam.high[number]
     row[low] = UNREACHED
@@ -205,14 +205,9 @@ def _load(matrix: EditMatrix, row: NDArray[np.int32], beam: EditBeam, number: in
 
 @kernel
 def _distance_after(
-    matrix: EditMatrix,
-    rows: NDArray[np.int32],
-    words: NDArray[np.int32],
-    reference: NDArray[np.int32],
-    beam: EditBeam,
-    unchanged: int,
+    matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam, unchanged: int
 ) -> int:
-    """The edit distance of shifted words; the rows of the first `unchanged` words are in the matrix."""
+    """Return the edit distance of shifted words; the rows of the first `unchanged` words are in the matrix."""
     _load(matrix, rows[unchanged % 2], beam, unchanged)
     for row in range(unchanged + 1, words.size + 1):
         above, here = rows[(row - 1) % 2], rows[row % 2]
@@ -231,9 +226,7 @@ def _distance_after(
 
 
 @kernel
-def _places(
-    matrix: EditMatrix, words: NDArray[np.int32], reference: NDArray[np.int32], beam: EditBeam, distance: int
-) -> Places:
+def _places(matrix: EditMatrix, words: Int32s, reference: Int32s, beam: EditBeam, distance: int) -> Places:
     """Follow the operations back from the last cell."""
     places = Places(
         np.zeros((words.size, 2 * distance + 1), np.bool_),
@@ -264,15 +257,15 @@ def _places(
 @kernel
 def _best_shift(
     matrix: EditMatrix,
-    rows: NDArray[np.int32],
-    words: NDArray[np.int32],
-    reference: NDArray[np.int32],
+    rows: Int32s,
+    words: Int32s,
+    reference: Int32s,
     beam: EditBeam,
     distance: int,
     limits: TERLimits,
     checked: int,
 ) -> tuple[Shift, int]:
-    """The best shift (gain 0 if there is none) and the number of candidates tried so far."""
+    """Return the best shift (gain 0 if there is none) and the number of candidates tried so far."""
     places = _places(matrix, words, reference, beam, limits.shift_distance)
     best = Shift(0, 0, 0, 0)
     candidates = shift_candidates(places, limits.shift_size, limits.candidates - checked)
@@ -306,11 +299,11 @@ class TER(SegmentMetric):
         if min(limits.beam_width, limits.candidates) < 1 or min(limits.shift_size, limits.shift_distance) < 0:
             raise InputError("the limits of TER must be positive", argument="limits")
 
-    def counter(
+    def _counter(
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills rows with the fewest edits and the mean reference length."""
-        pairing = pair_words(self.words(hypotheses), [self.words(group) for group in references])
+        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
         said = pairing.hypotheses.symbols, pairing.hypotheses.offsets
         meant = pairing.references.symbols, pairing.references.offsets
         return lambda begin, end: _fill_statistics(said, meant, pairing.groups, begin, end, self.limits, result)
@@ -354,13 +347,7 @@ def sentence_ter(hypothesis: str, references: str | Sequence[str], **settings: A
 
 @kernel
 def _fill_statistics(
-    hypotheses: Texts,
-    references: Texts,
-    groups: NDArray[np.int64],
-    begin: int,
-    end: int,
-    limits: TERLimits,
-    result: Rows,
+    hypotheses: Texts, references: Texts, groups: Int64s, begin: int, end: int, limits: TERLimits, result: Rows
 ) -> None:
     words, offsets = hypotheses
     reference_words, reference_offsets = references

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric
+from toledo.metrics.metric import Metric, require_inputs
 
 BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
@@ -71,7 +71,7 @@ class UtilityMetric(Metric):
     def _call(self, batch: Sequence[Triple]) -> list[float]:
         said, meant, sources = ([triple[place] for triple in batch] for place in range(3))
         given = None if None in sources else sources
-        self.require(True, given)
+        require_inputs(self, True, given)
         values = self.function(said, meant, given)
         found = [float(one) for one in np.asarray(values, np.float64).ravel()]
         if len(found) != len(batch):

@@ -3,5 +3,5 @@
     procedure = Procedure(model, corpus, tuning, validation, tuner, rounds, work)
     procedure.run(Settings("two-stage")).model.save("refined")
 
-`growth` has the transforms, `softmax` the ascent by gradients, `expected_bleu` the expectations that both use.
+`ascent` has the transforms and the ascent by gradients, `expected_bleu` the expectations that both use.
 """

@@ -20,13 +20,11 @@ from pathlib import Path
 from toledo import storage
 from toledo.model import PhraseModel
 from toledo.progress import Advance, Progress, silent
-from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values
+from toledo.refinement.ascent import Growth, SoftmaxAscent
+from toledo.refinement.distributions import LEXICON, PHRASE, Vector, prior_values, refined_model
 from toledo.refinement.expected_bleu import SearchSpaces, normalized
-from toledo.refinement.growth import Growth
 from toledo.refinement.objective import RefinementObjective, TrainedParameters, require_say
-from toledo.refinement.refined import refined_model
 from toledo.refinement.settings import RefineSettings
-from toledo.refinement.softmax import SoftmaxAscent
 from toledo.runs.checkpoint import STATE, Checkpoint
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import ALL_DONE, Loop, run

@@ -23,10 +23,22 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.model import PhraseModel
-from toledo.phrases.lexicon import Lexicon, Lexicons
-from toledo.refinement.distributions import LEXICON, PHRASE, Family, Values, Vector, lexicon_family, phrase_family
+from toledo.phrases.lexicon import Lexicon
+from toledo.refinement.distributions import (
+    LEXICON,
+    PHRASE,
+    Family,
+    Values,
+    Vector,
+    WordPairs,
+    lexicon_family,
+    lexicons_of,
+    log_sums,
+    phrase_family,
+    spread,
+    word_pairs,
+)
 from toledo.refinement.expected_bleu import Expectation, SearchSpaces
-from toledo.refinement.lexicon_sums import WordPairs, log_sums, spread, word_pairs
 
 DISTANCES = ("kl", "ratios")
 NEGLIGIBLE = 1e-12  # an exponent with which a family has no say
@@ -84,13 +96,13 @@ class TrainedParameters:
         return {name: self.logs(name, family.prior) for name, family in self.families.items()}
 
     def logs(self, name: str, shares: Vector) -> Vector:
-        """The logarithm of a feature of each used pair."""
+        """Return the logarithm of a feature of each used pair."""
         if name in PHRASE:
             return np.asarray(np.log(shares[self.used]))
         return log_sums(self.word_pairs[name], self.families[name].probabilities(shares), self.threads)
 
     def changes(self, values: Values, exponents: Mapping[str, float]) -> Vector:
-        """What the score of each phrase pair of the table has changed by."""
+        """Return what the score of each phrase pair of the table has changed by."""
         changes = np.zeros(len(self.model.table))
         for name in self.names:
             difference = self.logs(name, values[name]) - self.prior_logs[name]
@@ -98,7 +110,7 @@ class TrainedParameters:
         return changes
 
     def evidence(self, name: str, values: Values, found: Expectation, exponent: float) -> Evidence:
-        """For each parameter of a family; with a negative exponent less probability is more score."""
+        """Return γ of each parameter of a family; with a negative exponent less probability is more score."""
         gains, losses = found.gains, found.losses
         if exponent < 0.0:
             gains, losses = -gains, gains + losses  # positive parts are the sum plus the negative ones
@@ -140,7 +152,7 @@ class RefinementObjective:
         return with_say(names, self.exponents)
 
     def strength_of(self, name: str) -> float:
-        """The τ of a family."""
+        """Return the τ of a family."""
         return self.strength if name in PHRASE or self.lexicon_strength is None else self.lexicon_strength
 
     def at(self, values: Values) -> RefinementPoint:
@@ -191,13 +203,3 @@ def require_trainable(model: PhraseModel, names: Sequence[str]) -> None:
         raise InputError(f"the model has no {missing[0]}", remedy="train other parts, or another model")
     if set(LEXICON) & set(names):
         lexicons_of(model)
-
-
-def lexicons_of(model: PhraseModel) -> Lexicons:
-    """The word lexicons of a model, which lexicon training needs."""
-    if model.word_lexicons is None:
-        raise InputError(
-            "the model has no word lexicons (it was trained on given alignments, or imported)",
-            remedy="train phrase probabilities only (`parameters=phrase`), or train the model with toledo train",
-        )
-    return model.word_lexicons

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from toledo import storage
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import offsets_of
+from toledo.compiled.ragged import check_offsets, offsets_of
 from toledo.errors import InputError
 
 ORDER = 4
@@ -43,7 +43,7 @@ class SentenceBLEU:
     smoothing: float = SMOOTHING
 
     def scores(self, statistics: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The score of each row, 1 for a perfect translation of the right length; 0 for an empty one."""
+        """Return the score of each row, 1 for a perfect translation of the right length; 0 for an empty one."""
         if statistics.ndim != 2 or statistics.shape[1] != COLUMNS:
             raise ValueError(f"statistics have {COLUMNS} columns, not the shape {statistics.shape}")
         return _scores(statistics, self.unigrams, self.bigrams, self.length_factor, self.smoothing)
@@ -114,8 +114,8 @@ class PhraseLists:
     def __post_init__(self) -> None:
         hypotheses, offsets, pairs, features, statistics = self.arrays
         count = offsets.size - 1
-        _check_offsets("hypotheses", hypotheses, count)
-        _check_offsets("pairs", offsets, pairs.size)
+        check_offsets("hypotheses", hypotheses, count)
+        check_offsets("pairs", offsets, pairs.size)
         if features.shape != (count, len(self.feature_names)) or statistics.shape != (count, COLUMNS):
             raise ValueError(f"features {features.shape} or statistics {statistics.shape} of {count} hypotheses")
         if pairs.size and not 0 <= pairs.min() <= pairs.max() < self.table_size:
@@ -170,8 +170,3 @@ def used_pairs(parts: Sequence[PhraseLists]) -> NDArray[np.int32]:
     for part in parts:
         used[part.arrays.pairs] = True
     return np.flatnonzero(used).astype(np.int32)
-
-
-def _check_offsets(name: str, offsets: NDArray[np.int64], total: int) -> None:
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
-        raise ValueError(f"the offsets of {name} must rise from 0 to {total}")

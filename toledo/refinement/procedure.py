@@ -24,24 +24,14 @@ from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
 from toledo.progress import Progress, silent
-from toledo.refinement.distributions import LEXICON
+from toledo.refinement.distributions import LEXICON, has_word_sums, with_word_sums
 from toledo.refinement.expected_bleu import LatticeSpace, ListSpace, SearchSpaces, lattice_part, normalized
 from toledo.refinement.loop import STAGES, Refined, families_of, refine
 from toledo.refinement.objective import require_say, require_trainable
 from toledo.refinement.phrase_lists import PhraseLists
-from toledo.refinement.refined import has_word_sums, with_word_sums
 from toledo.refinement.settings import RefineSettings
-from toledo.refinement.training_lists import Fold, SampleSettings, TextPart, collect, make_folds, require_folds
-from toledo.runs.checkpoint import (
-    KIND,
-    Checkpoint,
-    RunHeader,
-    digest,
-    digest_arrays,
-    plain,
-    read_run,
-    require_same,
-)
+from toledo.refinement.training_lists import Fold, TextPart, collect, make_folds, require_folds, sampling
+from toledo.runs.checkpoint import KIND, Checkpoint, RunHeader, digest, digest_arrays, plain, read_run, require_same
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, Sentences
@@ -197,17 +187,10 @@ class Procedure:
             baseline.weights,
             [corpus.source_vocabulary.words(corpus.source[line].tolist()) for line in lines],
             [corpus.target_vocabulary.words(corpus.target[line].tolist()) for line in lines],
-            settings.nbest,
-            settings.pop_limit,
             len(baseline.table),
-            settings.density if settings.on == "forests" else None,
-            self._samples(settings),
+            settings,
+            self.seed,
         )
-
-    def _samples(self, settings: RefineSettings) -> SampleSettings | None:
-        if settings.on != "samples":
-            return None
-        return SampleSettings(settings.num_samples, settings.resolved().sharpness or 0.0, seed=self.seed)
 
     def _require_possible(self, settings: RefineSettings) -> None:
         """Refuse what would fail in a later step, before anything is computed or written."""
@@ -233,7 +216,7 @@ class Procedure:
             "on": settings.on,
             "nbest": settings.nbest if settings.on == "lists" else None,
             "density": settings.density if settings.on == "forests" else None,
-            "samples": plain(self._samples(settings)),
+            "samples": plain(sampling(settings, self.seed) if settings.on == "samples" else None),
             "objective": plain(self.tuner),
             "rounds": settings.rounds,
             "seed": self.seed,

@@ -72,7 +72,7 @@ class RefineSettings(Settings):
         if self.sharpness is not None and not 0.0 < self.sharpness < float("inf"):
             raise InputError(f"sharpness is {self.sharpness}: expected a positive number", argument="sharpness")
         if self.method == "growth" and self.distance == "ratios":
-            raise InputError("growth transforms know no distance but KL", argument="distance", remedy="use 'kl'")
+            raise InputError("growth transforms support KL only", argument="distance", remedy="use 'kl'")
         if self.on == "forests" and self.level == "sentence":
             raise InputError("lattices know BLEU of the corpus only", argument="level", remedy="use 'corpus', or lists")
         _ = self.pop_limit

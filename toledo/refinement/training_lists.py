@@ -1,23 +1,20 @@
-"""From a text to lists (or lattices) that know their phrase pairs, in parts, by threads or by processes.
+"""Translate a training text to lists (or lattices) that know their phrase pairs, in parts, by threads or by processes.
 
-Lists of what document chains went through: samples of the model's whole distribution, not its best translations.
+Instead of the best translations of beam search, many of which are nearly the same, lists may hold samples of document
+chains, which differ more. They are drawn as sharp as the distribution whose expected BLEU is maximized. Each derivation
+is kept once: its score says how much it counts.
 
-A list of the best translations of beam search has many that are nearly the same; samples differ more. They are drawn as
-sharp as the distribution is whose expected BLEU is to be raised. Each derivation is kept once: how much it counts is
-known from its score.
-
-Held-out folds: each part of a training text is translated by a model that was trained without it.
-
-A model knows its own training text by heart: it has long phrases that occur there alone, and nearly perfect
-translations teach nothing about others. Phrase pairs of a fold's model that the whole model does not have are dropped,
-and the others numbered as there. Language models that came from elsewhere (`lm_text` or
-`language_models` of `toledo.train`) have not seen the text in the first place: all folds have those of the model.
+Each held-out fold of a training text is translated by a model that was trained without it. A model has memorized its
+training text: it has long phrases that occur there alone, and nearly perfect translations teach nothing about others.
+Phrase pairs of a fold's model that the whole model does not have are dropped, and the others numbered as there. All
+folds have the language models of the model if these came from elsewhere (`lm_text` or `language_models` of
+`toledo.train`), since then they have not seen the text.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,8 +22,8 @@ from functools import lru_cache
 from itertools import islice
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,13 +40,12 @@ from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import select_pairs
 from toledo.phrases.table import PhraseTable, WordLinks
-from toledo.phrases.training import PhraseTraining
 from toledo.phrases.trie import build_trie, find_pairs, find_phrases
-from toledo.phrases.word_alignment.aligner import AlignmentTraining
 from toledo.progress import Progress, silent
+from toledo.refinement.distributions import has_word_sums
 from toledo.refinement.expected_bleu import edge_pairs, normalized, pruned_lattices
 from toledo.refinement.phrase_lists import COLUMNS, ListArrays, PhraseLists, join_lists
-from toledo.refinement.refined import has_word_sums
+from toledo.refinement.settings import RefineSettings
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.corpus import Document, ParallelCorpus, Segment
@@ -79,8 +75,13 @@ class SampleSettings:
         self.chains()
 
     def chains(self) -> ChainSettings:
-        """The same for document chains; they start at random, and so owe nothing to beam search."""
+        """Return settings of document chains; they start at random, independent of beam search."""
         return ChainSettings(self.states, self.every, self.first, start="random", seed=self.seed)
+
+
+def sampling(settings: RefineSettings, seed: int) -> SampleSettings:
+    """Return how refinement samples: as sharp as its posteriors are."""
+    return SampleSettings(settings.num_samples, settings.resolved().sharpness or 0.0, seed=seed)
 
 
 def sampled_lists(
@@ -93,7 +94,7 @@ def sampled_lists(
     table_size: int,
     threads: int | None = None,
 ) -> PhraseLists:
-    """The different derivations of each sentence, the best one first.
+    """Return the distinct derivations of each sentence, best first.
 
     `rows` has the number of each phrase pair of this model in the trained table, of `table_size` pairs.
     """
@@ -144,11 +145,10 @@ Texts = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TextPart:
-    """Some lines to translate, by which model, and where the lists go.
+    """Lines to translate, the model for them, and the directory for their lists, lattices or samples.
 
-    `rows` is a directory with the number that each phrase pair of that model has in the table to be trained; None where
-    it is that table. With a `density` whole lattices are kept, of so many edges per word; with `samples` what document
-    chains went through.
+    `rows` is a directory with the number that each phrase pair of that model has in the trained table, of `table_size`
+    pairs; None where it is that table.
     """
 
     directory: Path
@@ -157,11 +157,9 @@ class TextPart:
     weights: Weights
     sources: Texts
     references: Texts
-    n_best: int
-    pop_limit: int
     table_size: int
-    density: float | None = None
-    samples: SampleSettings | None = None
+    settings: RefineSettings
+    seed: int = 1
 
 
 def collect(
@@ -188,7 +186,7 @@ def _leave_signals() -> None:
 
 @contextmanager
 def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
-    """An error or an interruption does not wait for parts that others make or would make."""
+    """Do not wait for other parts after an error or an interruption."""
     others = active_children()  # of whoever calls us; a pool has none before it has work
     try:
         yield
@@ -202,18 +200,19 @@ def _ended_with_us(pool: ProcessPoolExecutor) -> Iterator[None]:
 
 def _make(part: TextPart, threads: int | None) -> None:
     """Search, take the best texts, and write them."""
-    model, rows = _load(part.model, part.rows)
-    if part.samples is not None:
+    (model, rows), settings = _load(part.model, part.rows), part.settings
+    if settings.on == "samples":
         sampled_lists(
-            model, part.weights, part.sources, part.references, part.samples, rows, part.table_size, threads
-        ).save(part.directory)
+            model, part.weights, part.sources, part.references, sampling(settings, part.seed), rows, part.table_size,
+            threads,
+        ).save(part.directory)  # fmt: skip
         return
-    search = BeamSearch(model.with_weights(part.weights), Beam(part.pop_limit))
+    search = BeamSearch(model.with_weights(part.weights), Beam(settings.pop_limit))
     forests = search.forests(part.sources, threads)
-    if part.density is not None:
-        save_forest(pruned_lattices(forests, part.weights, part.density, rows, threads), part.directory)
+    if settings.on == "forests":
+        save_forest(pruned_lattices(forests, part.weights, settings.density, rows, threads), part.directory)
         return
-    lists = phrase_lists(forests, part.weights, part.references, part.n_best, rows, part.table_size, threads)
+    lists = phrase_lists(forests, part.weights, part.references, settings.nbest, rows, part.table_size, threads)
     lists.save(part.directory)
 
 
@@ -231,7 +230,7 @@ def phrase_lists(
     table_size: int,
     threads: int | None = None,
 ) -> PhraseLists:
-    """The best derivations of the `n_best` best texts of each sentence, beside its reference.
+    """Return the best derivations of the `n_best` best texts of each sentence, beside its reference.
 
     `rows` has the number of each phrase pair of the searched table in the trained one, of `table_size` pairs.
     """
@@ -360,7 +359,7 @@ def require_folds(model: PhraseModel, corpus: ParallelCorpus, count: int, alignm
 
 
 def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
-    """The number in `table` of each phrase pair of `other`, or -1; both must have the same vocabularies."""
+    """Return the number in `table` of each phrase pair of `other`, or -1; both must have the same vocabularies."""
     sources = find_phrases(table.trie, other.pairs.sources.words, other.pairs.sources.offsets)
     targets = find_phrases(build_trie(table.pairs.targets), other.pairs.targets.words, other.pairs.targets.offsets)
     return find_pairs(
@@ -371,25 +370,18 @@ def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
 def training_of(model: PhraseModel) -> Training:
     """How a model was trained."""
     config = model.training.get("config")
-    own = GIVEN_LANGUAGE_MODEL not in _given(model)
-    if not isinstance(config, dict) or (own and len(model.language_models) != 1):
+    estimated = GIVEN_LANGUAGE_MODEL not in _given(model)
+    if not isinstance(config, dict) or (estimated and len(model.language_models) != 1):
         raise InputError(
             "it is not known how this model was trained, so there can be no others like it for folds",
             remedy="train it with toledo train, or translate the text with the model itself (`folds=1`)",
         )
     try:
-        return _training(config)
-    except (KeyError, TypeError) as error:
+        return msgspec.convert({"distortion_limit": None, **config}, Training)
+    except msgspec.ValidationError as error:
         raise InputError(f"unknown training of the model: {error}", remedy="train it again") from None
 
 
 def _given(model: PhraseModel) -> list[str]:
-    """What a model was given, and did not learn from its training text."""
+    """Return what a model was given, and did not learn from its training text."""
     return str(model.training.get("given", "")).split("+")
-
-
-def _training(config: Mapping[str, Any]) -> Training:
-    parts = {"alignment": AlignmentTraining(**config["alignment"]), "phrases": PhraseTraining(**config["phrases"])}
-    pruning = tuple(config["lm_prune"])
-    limit = config.get("distortion_limit")
-    return Training(**{**config, **parts, "lm_prune": pruning, "distortion_limit": limit})
