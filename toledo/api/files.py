@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from toledo.api.inputs import Sample, Texts
+from toledo.api.inputs import Sample, Texts, read_list_files
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines, require_output, require_output_directory, write_lines
@@ -19,7 +19,7 @@ from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
 from toledo.formats.forest_files import Conversion, SegmentForest
 from toledo.formats.hypotheses import Entry, NBestList
-from toledo.formats.list_files import OutputFormat, read_outputs
+from toledo.formats.list_files import OutputFormat
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
 from toledo.language_model.arpa import write_arpa
@@ -135,8 +135,7 @@ def read_lists(
     known: dict[str, OutputFormat] = {"nbest": "nbest", "cdec": "nbest", "jsonl": "jsonl", "text": "text"}
     if format is not None and format not in known:
         raise unknown_name("format", format, list(known))
-    lists = read_outputs([path], None if format is None else known[format], num_samples)
-    return [[_hypothesis(entry) for entry in some.entries] for some in lists]
+    return list(read_list_files([path], num_samples, None if format is None else known[format]))
 
 
 def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002
@@ -152,10 +151,6 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: 
         )
     entries = (NBestList(segment, tuple(map(_entry, samples))) for segment, samples in enumerate(found))
     forest_files.write_lists(entries, path, form)
-
-
-def _hypothesis(entry: Entry) -> Hypothesis:
-    return Hypothesis(" ".join(entry.words), entry.score, dict(entry.features), alignment=entry.links or None)
 
 
 def _entry(one: Hypothesis) -> Entry:
