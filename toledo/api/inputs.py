@@ -58,7 +58,10 @@ def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callab
 
         @wraps(function)
         def call(*given: P.args, **named: P.kwargs) -> T:
-            signature.bind(*given, **named)  # a TypeError for a misspelt name
+            try:
+                signature.bind(*given, **named)
+            except TypeError as error:  # a misspelt name
+                raise TypeError(f"{function.__qualname__}() {error}") from None
             return function(*given, **named)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
