@@ -130,7 +130,7 @@ def test_entry_points_add_names(kind: str, group: str, monkeypatch: pytest.Monke
         asked.append(group)
         return [point]
 
-    monkeypatch.setattr("toledo.settings.entry_points", found)
+    monkeypatch.setattr("importlib.metadata.entry_points", found)
     kinds: Registry[Any] = Registry(kind, {"knob": Knob})  # type: ignore[dict-item]
     assert kinds.names() == ["knob", "plugin"]
     assert kinds.make("plugin") == 0

@@ -151,6 +151,15 @@ def require_output(path: str | Path) -> None:
             _require_parent(Path(path))
 
 
+def require_different(*outputs: str | Path | None) -> None:
+    """Refuse outputs of which two are the same file, or standard output."""
+    names = [str(path) for path in outputs if path is not None]
+    places = [name if name == STANDARD_STREAM else os.path.realpath(name) for name in names]
+    if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
+        what = "standard output" if twice == STANDARD_STREAM else twice
+        raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
+
+
 def require_output_directory(path: str | Path, marker: str, keep: str = "") -> None:
     """Refuse to replace other files, before any work is done; warn that an older result will be replaced."""
     _require_ours(Path(path), marker, keep)

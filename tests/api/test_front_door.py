@@ -1,6 +1,7 @@
 """The package as users import it: quick, lazy, typed, and without names that hide modules."""
 
 import ast
+import inspect
 import subprocess
 import sys
 import tomllib
@@ -60,6 +61,15 @@ def test_unknown_names_are_explained():
         toledo.corpus_bleu  # noqa: B018
     with pytest.raises(TypeError, match="predictions"):
         toledo.evaluate(predictions=["a"], references=["a"])
+
+
+def test_shared_signatures_are_shown_and_checked():
+    assert list(inspect.signature(toledo.choose_many).parameters) == list(
+        inspect.signature(toledo.iter_choose).parameters
+    )
+    assert {"rule", "metric", "search", "seed"} < set(inspect.signature(toledo.Model.translate).parameters)
+    with pytest.raises(TypeError, match=r"choose_many\(\) got an unexpected keyword argument 'metrc'"):
+        toledo.choose_many([["a"]], metrc="bleu")
 
 
 def test_the_version_is_that_of_the_project():

@@ -230,7 +230,7 @@ def test_training_by_samples_tells_how_far_it_is(model: Path, monkeypatch: pytes
         (("--search", "gibbs", "--objective", "expected-bleu:annealing=true", "--patience", 2), "--patience: training"),
         (("--initial", "missing.toml"), "no such file"),
         (("--write-report", "nowhere/report.html"), "no such directory"),
-        (("--write-report", "x", "--weights-only", "x"), "two results would go to one place"),
+        (("--write-report", "x", "--weights-only", "x"), "two results would go to x"),
         (("--weights-only", "val.en"), "also an input"),
         (("--lists", "lists.gz"), "without a model"),
         (("--resume", "--seeds", 2), "--seeds: it is --runs now"),

@@ -325,9 +325,7 @@ def _rule(
 
 
 def _named(systems: SystemOutputs) -> dict[str, Any]:
-    if isinstance(systems, str | bytes | PathLike):
-        raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
-    named = dict(systems) if isinstance(systems, Mapping) else dict(name_systems(list(systems)))
+    named = name_systems(systems)
     if len(named) < 2:
         raise InputError("a combination needs two systems or more", argument="systems", remedy="give more systems")
     return named

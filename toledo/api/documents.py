@@ -14,8 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
-from toledo.api.model import Model
-from toledo.api.runs import RUN, ModelOrPath, as_model, begin_run, digest_model
+from toledo.api.runs import ModelOrPath, as_model, begin_run, digest_model, save_result
 from toledo.api.tune import Tuning
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output
@@ -263,13 +262,10 @@ def tune_documents(
         own = {"model": digest_model(model), "semantic_space": space_digest(models)}
         checkpoint = Checkpoint(folder / f"seed-{seed}", {**task.configuration(method, start), **own}, resume)
     found = tune_task(task, start, method, checkpoint, progress)
-    tuned = loaded.with_weights(found.weights)
-    if output is not None:
-        tuned.save(output, keep=RUN)
-        log.info("model: %s", output)
-    runs = (found.history,)
-    user_model = Model(tuned, "" if output is None else Path(output).name)
-    return DocumentTuning(user_model, found.weights, runs, *runs, found.averaged, found.by_score, found.matched)
+    tuned = save_result(loaded.with_weights(found.weights), output)
+    return DocumentTuning(
+        tuned, found.weights, (found.history,), found.history, found.averaged, found.by_score, found.matched
+    )
 
 
 def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -> None:

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from toledo.api.inputs import Sample, Texts
+from toledo.api.inputs import Sample, Texts, read_list_files
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
 from toledo.files import display_name, read_lines, require_output, require_output_directory, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
-from toledo.formats.forest_files import Conversion, OutputFormat, SegmentForest, read_outputs
+from toledo.formats.forest_files import Conversion, OutputFormat, SegmentForest
 from toledo.formats.hypotheses import Entry, NBestList
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
@@ -134,8 +134,7 @@ def read_lists(
     known: dict[str, OutputFormat] = {"nbest": "nbest", "cdec": "nbest", "jsonl": "jsonl", "text": "text"}
     if format is not None and format not in known:
         raise unknown_name("format", format, list(known))
-    lists = read_outputs([path], None if format is None else known[format], num_samples)
-    return [[entry.hypothesis() for entry in some.entries] for some in lists]
+    return list(read_list_files([path], num_samples, None if format is None else known[format]))
 
 
 def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002

@@ -58,7 +58,10 @@ def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callab
 
         @wraps(function)
         def call(*given: P.args, **named: P.kwargs) -> T:
-            signature.bind(*given, **named)  # a TypeError for a misspelt name
+            try:
+                signature.bind(*given, **named)
+            except TypeError as error:  # a misspelt name
+                raise TypeError(f"{function.__qualname__}() {error}") from None
             return function(*given, **named)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -136,12 +139,9 @@ def _without_files(items: list[Any], segments: int, of: str) -> list[Any] | Give
 
 def read_systems(systems: Systems) -> list[SystemTexts]:
     """Return systems with their names; all must have as many segments."""
-    if isinstance(systems, str | bytes | PathLike):
-        raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
-    named = list(systems.items()) if isinstance(systems, Mapping) else name_systems(list(systems))
-    if not named:
+    found = [SystemTexts(name, _runs(name, given)) for name, given in name_systems(systems).items()]
+    if not found:
         raise InputError("systems is empty", argument="systems")
-    found = [SystemTexts(name, _runs(name, given)) for name, given in named]
     first = found[0]
     for system in found:
         if len(system.runs[0]) != len(first.runs[0]):
@@ -226,16 +226,19 @@ def make_metrics(
     return found
 
 
-def name_systems(systems: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Name systems by their files, or by numbers."""
-    named: list[tuple[str, Any]] = []
+def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Return systems by name; without names, those of their files, or numbers."""
+    if isinstance(systems, str | bytes | PathLike):
+        raise InputError("systems is one text: pass a mapping or a list of systems", argument="systems")
+    if isinstance(systems, Mapping):
+        return dict(systems)
+    named: dict[str, Any] = {}
     for number, one in enumerate(systems, start=1):
         name = system_name(Path(one)) if isinstance(one, str | PathLike) else f"system {number}"
-        if name in (other for other, _ in named):
-            raise InputError(
-                f"the name {name!r} is there twice in systems", argument="systems", remedy="pass a mapping"
-            )
-        named.append((name, one))
+        if name in named:
+            remedy = "pass a mapping"
+            raise InputError(f"the name {name!r} is there twice in systems", argument="systems", remedy=remedy)
+        named[name] = one
     return named
 
 

@@ -13,7 +13,7 @@ from toledo.api.align import Alignments
 from toledo.api.files import encode_pairs
 from toledo.api.inputs import Texts
 from toledo.api.model import Model
-from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
+from toledo.api.runs import ModelOrPath, Pair, as_model, begin_run, digest_model, read_set, save_result
 from toledo.errors import InputError, RunError
 from toledo.files import require_readable
 from toledo.formats.alignments import read_alignments
@@ -137,9 +137,7 @@ def refine(
     configuration = {"model": digest_model(model)}
     procedure = Procedure(loaded, corpus, *sets, tuner, work, links, configuration, seed, threads, progress)
     refined = procedure.run(settings)
-    refined.model.save(output, RUN)
-    log.info("model: %s", output)
-    return Refinement(Model(refined.model, Path(output).name), refined.history, settings.resolved())
+    return Refinement(save_result(refined.model, output), refined.history, settings.resolved())
 
 
 def _begin(work: Path, output: Path, resume: bool) -> None:

@@ -82,3 +82,12 @@ def begin_run(output: str | Path | None, resume: bool, model: object = None, mar
     if resume and not (run.is_dir() and any(run.iterdir())):
         log.warning("%s: there is nothing to continue, so a new run begins", folder)
     return run
+
+
+def save_result(model: PhraseModel, output: str | Path | None) -> Model:
+    """Save the model that a run led to, if there is an `output`, beside the steps of the run; return it for users."""
+    if output is None:
+        return Model(model)
+    model.save(output, RUN)
+    log.info("model: %s", output)
+    return Model(model, Path(output).name)

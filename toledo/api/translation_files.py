@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,7 +13,14 @@ from toledo.api.model import Decoding, Model
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import json_line
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, atomic_writer, read_lines, require_output, require_output_directory
+from toledo.files import (
+    STANDARD_STREAM,
+    atomic_writer,
+    read_lines,
+    require_different,
+    require_output,
+    require_output_directory,
+)
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.constructors import from_lattice
 from toledo.forest.forest import Forest
@@ -85,8 +91,11 @@ def translate_file(
 
 def _check(files: TranslationFiles, output: str, *, sampled: bool) -> None:
     """Refuse what cannot be written or would be ignored, before any work is done for it."""
-    _require_different(files, output)
-    for path in (output, files.write_nbest, files.write_alignment, files.write_trace, files.write_diagnostics):
+    single = (output, files.write_nbest, files.write_alignment, files.write_diagnostics)
+    graphs = (files.write_forest, files.write_lattice, files.write_search_graph)
+    trace = None if files.write_trace == STANDARD_STREAM else files.write_trace  # that one is standard error
+    require_different(*single, trace, *graphs)
+    for path in (*single, trace):
         if path is not None:
             require_output(path)
     if files.write_forest is not None:
@@ -100,7 +109,7 @@ def _check(files: TranslationFiles, output: str, *, sampled: bool) -> None:
         refuse_unused(files, "without `write_nbest` there are no lists", "nbest", "distinct", "nbest_alignments")
     if files.write_lattice is None or _lattice_format(files.write_lattice) != "plf":
         refuse_unused(files, "`write_lattice` names no PLF file", "plf_values")
-    if not (files.write_forest or files.write_lattice or files.write_search_graph):
+    if not any(graphs):
         refuse_unused(files, "no forests or lattices are written", "density")
     if not sampled:
         refuse_unused(files, "only for `search=gibbs`", "write_diagnostics")
@@ -120,17 +129,6 @@ def _check_scoring(files: TranslationFiles, decoding: Decoding) -> None:
         raise InputError("`score_target` scores translations, `rule` chooses them", remedy="choose one of them")
     if files.mark_phrases and files.write_nbest is None:
         raise InputError("`score_target` writes scores, not text", remedy="give `write_nbest` to see the phrases")
-
-
-def _require_different(files: TranslationFiles, output: str) -> None:
-    trace = None if files.write_trace == STANDARD_STREAM else files.write_trace  # that one is standard error
-    graphs = (files.write_forest, files.write_lattice, files.write_search_graph)
-    outputs = (output, files.write_nbest, files.write_alignment, *graphs, trace, files.write_diagnostics)
-    names = [path for path in outputs if path is not None]
-    places = [name if name == STANDARD_STREAM else os.path.realpath(name) for name in names]
-    if twice := next((name for name, place in zip(names, places, strict=True) if places.count(place) > 1), None):
-        what = "standard output" if twice == STANDARD_STREAM else twice
-        raise InputError(f"two results would go to {what}", remedy="name another file for one of them")
 
 
 def _is_json(path: str) -> bool:

@@ -12,14 +12,15 @@ from typing import Any, Literal, cast
 
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
 from toledo.api.model import Model
-from toledo.api.runs import RUN, ModelOrPath, Pair, as_model, begin_run, digest_model, read_set
+from toledo.api.runs import ModelOrPath, Pair, as_model, begin_run, digest_model, read_set, save_result
+from toledo.consensus.choosing import as_hypotheses
 from toledo.consensus.rule import Rule, check_scale, make_search_rule
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
 from toledo.metrics.metric import METRICS, Metric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
-from toledo.results import TableResult, plain, table
+from toledo.results import Hypothesis, TableResult, plain, table
 from toledo.runs.checkpoint import KIND, digest
 from toledo.runs.checkpoint import plain as plain_settings
 from toledo.runs.history import History, Round, spread
@@ -208,12 +209,8 @@ def tune(  # one argument for each setting
     task.configuration["model"] = digest_model(model)
     results = task.run(range(seed, seed + runs), run, resume, progress)
     best = _best(results)
-    tuned = loaded.with_weights(best.weights)
-    if output is not None:
-        tuned.save(output, RUN)
-        log.info("model: %s", output)
-    user_model = Model(tuned, "" if output is None else Path(output).name)
-    return Tuning(user_model, best.weights, tuple(one.history for one in results), best.history)
+    tuned = save_result(loaded.with_weights(best.weights), output)
+    return Tuning(tuned, best.weights, tuple(one.history for one in results), best.history)
 
 
 def tune_lists(  # one argument for each setting
@@ -371,7 +368,8 @@ def _task_of_lists(
     lists: Lists, references: ReferenceTexts, tuner: Tuner, settings: LoopSettings, start: Initial
 ) -> TuningTask:
     """Return the tuning of given lists: a search that always finds the same."""
-    given = [NBestList(place, tuple(map(_entry, some))) for place, some in enumerate(read_lists(lists, "lists"))]
+    read = (as_hypotheses(some, f"lists[{place}]") for place, some in enumerate(read_lists(lists, "lists")))
+    given = [NBestList(place, tuple(map(_entry, samples))) for place, samples in enumerate(read)]
     names = feature_names(given)
     if not names:
         raise InputError(
@@ -385,21 +383,15 @@ def _task_of_lists(
     groups = read_groups(references, len(given), "lists")
     texts = [tuple(tuple(split_words(one)) for one in group) for group in groups]
     weights = start.weights(names, None)
-    found = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]
-    own = {"lists": digest(found), "references": digest(texts)}
+    content = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]
+    digests = {"lists": digest(content), "references": digest(texts)}
     tuning = TuningSet(lambda _: forests, texts)
-    configuration = {**configuration_of(tuner, settings, weights), **own}
+    configuration = {**configuration_of(tuner, settings, weights), **digests}
     return TuningTask(partial(tune_weights, tuner, weights, tuning), settings, configuration)
 
 
-def _entry(sample: Any) -> Entry:
-    """Return a sample as an entry of a list."""
-    if isinstance(sample, str):
-        return Entry(tuple(split_words(sample)), {})
-    text, features = (
-        (sample["text"], sample.get("features")) if isinstance(sample, Mapping) else (sample.text, sample.features)
-    )
-    return Entry(tuple(split_words(text)), {name: float(value) for name, value in (features or {}).items()})
+def _entry(sample: Hypothesis) -> Entry:
+    return Entry(tuple(split_words(sample.text)), {name: float(value) for name, value in sample.features.items()})
 
 
 def _best(results: Sequence[TuningResult]) -> TuningResult:

@@ -12,7 +12,7 @@ from cyclopts import Group, Parameter
 from toledo.cli.messages import json_lines, milestones, print_result, progress_for, require_apart, resumable
 from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Resume, Seed, Threads, flag, repeated
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, require_output, write_lines
+from toledo.files import STANDARD_STREAM, require_different, require_output, write_lines
 from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
 from toledo.settings import describe
 from toledo.tuning.settings import DOCUMENT_OBJECTIVES, DocumentGradient, DocumentPRO
@@ -86,13 +86,9 @@ class DocumentSearchOptions:
         for file in files:
             require_apart(file, *inputs, None if self.start in STARTS else self.start)
             require_output(file)
-        if [str(one) for one in files].count(STANDARD_STREAM) + (common.json and output != STANDARD_STREAM) > 1:
-            raise InputError("two results would go to standard output", remedy="name a file for one of them")
+        require_different(*files, STANDARD_STREAM if common.json and output != STANDARD_STREAM else None)
         if self.write_plot and self.write_plot.suffix not in (".html", ".svg"):
             raise InputError("is not a name for a plot", file=self.write_plot, remedy="name it .html or .svg")
-        places = [Path(one).resolve() for one in files if str(one) != STANDARD_STREAM]
-        if len({*places}) < len(places):
-            raise InputError("two results would go to one place", remedy="name another file for one of them")
 
 
 def translate(

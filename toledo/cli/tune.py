@@ -22,7 +22,7 @@ from toledo.cli.options import (
     repeated,
 )
 from toledo.errors import InputError
-from toledo.files import require_output, require_output_directory
+from toledo.files import require_different, require_output, require_output_directory
 from toledo.progress import silent
 from toledo.refinement.settings import RefineSettings
 from toledo.settings import refuse_unused
@@ -72,8 +72,7 @@ def tune(
             require_apart(file, *inputs)
     if output is None and weights_only is None:
         raise InputError("there is no place for the result", remedy="give --output DIR, or --weights-only FILE")
-    if weights_only is not None and weights_only == write_report:
-        raise InputError("two results would go to one place", file=weights_only, remedy="name another file")
+    require_different(weights_only, write_report)
     if not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
     sampled = isinstance(settings.search, str) and settings.search.startswith("gibbs")
