@@ -12,7 +12,8 @@ from toledo.api.documents import oracle, translate_document, tune_documents
 from toledo.api.model import Model
 from toledo.errors import InputError, RunError, UnknownNameError
 from toledo.model import PhraseModel
-from toledo.search.document.translation import Watch
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.state import DocumentState
 from toledo.weights import Weights
 
 TEXTS = ["das haus ist klein", "klein ist das haus", "ist das haus klein", "das haus"]
@@ -109,17 +110,17 @@ def test_misspelt_settings_and_no_texts() -> None:
 def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     how: dict[str, Any] = {"document_ids": IDS, "accept": "sampling", "steps": 50_000, "threads": 1}
     whole = translate_document(MODEL, TEXTS, **how)
-    usual, asked = Watch.__call__, []
+    usual, blocks = DocumentSearch._take_steps, []
 
-    def interrupt(self: Watch, state: Any) -> bool:
-        asked.append(state.step)
-        if len(asked) == 3:
+    def interrupt(self: DocumentSearch, state: DocumentState, *how: Any) -> None:
+        blocks.append(state.step)
+        if len(blocks) == 3:
             signal.raise_signal(signal.SIGINT)
-        return usual(self, state)
+        usual(self, state, *how)
 
     output = tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr(Watch, "__call__", interrupt)
+        patched.setattr(DocumentSearch, "_take_steps", interrupt)
         with pytest.raises(KeyboardInterrupt):
             translate_document(MODEL, TEXTS, output=output, **how)
     assert len(output.read_text().splitlines()) == len(TEXTS)

@@ -63,7 +63,7 @@ def step(
     option: int,
     after: int,
 ) -> float:
-    """The weighted score of an option after the states in row `before`; the next states go to row `after`."""
+    """Return the weighted score of an option after the states in row `before`; the next states go to row `after`."""
     total = 0.0
     for m in range(len(scoring.models)):
         state = rows[before, m]
@@ -95,7 +95,7 @@ def _ask(
 
 @inlined
 def same_states(rows: NDArray[np.int32], i: int, j: int) -> bool:
-    """Whether no model can tell two rows apart."""
+    """Return whether no model can tell two rows apart."""
     same = True
     for m in range(rows.shape[1]):
         same = same and rows[i, m] == rows[j, m]
@@ -119,7 +119,7 @@ class Chain(NamedTuple):
     """Phrases have the places 1 to `size[0]`; the start has place 0, the end of the sentence the place after them.
 
     `chosen[i]` is the option at a place (NONE for the start, one past the last option for the end), `model_scores[i]`
-    its weighted language-model score, `rows[i]` the models' states after it; more rows are for trying things. `gaps[i]`
+    its weighted language-model score, `rows[i]` the models' states after it; more rows are for trials. `gaps[i]`
     and `masks[i]` are the words translated before a place, `place[s]` is that of the phrase of source word s.
     `tally[operator]` counts draws from more than one possibility, and those that changed something.
     """
@@ -141,7 +141,7 @@ class Chain(NamedTuple):
 
 @inlined
 def trial_row(chain: Chain) -> int:
-    """A row for trying things; those after it are free, too."""
+    """Return a row for trials; the rows after it are free, too."""
     return int(chain.chosen.size)
 
 
@@ -259,7 +259,7 @@ def refresh(sentence: Sentence, chain: Chain, first: int, stop: int) -> None:
 
 @inlined
 def junction(sentence: Sentence, previous: int, option: int) -> float:
-    """What two neighbours score together: the jump, and how they lie to each other."""
+    """Return what two neighbours score together: the jump, and how they lie to each other."""
     options, scoring, score = sentence.options, sentence.scoring, 0.0
     if option != options.begin.size:
         begin, last_begin, last_end = options.begin[option], 0, 0
@@ -275,7 +275,7 @@ def junction(sentence: Sentence, previous: int, option: int) -> float:
 
 @inlined
 def orientation_score(sentence: Sentence, option: int, column: int) -> float:
-    """What the reordering model says of an option (or NONE), towards the previous phrase or, from 3, the following."""
+    """Return the reordering score of an option (or NONE) towards the previous phrase or, from column 3, the next."""
     score = 0.0
     if sentence.scoring.reordering.shape[0] and option != NONE and sentence.options.pairs[option] >= 0:
         score = float(sentence.scoring.reordering[sentence.options.pairs[option], column])
@@ -284,7 +284,7 @@ def orientation_score(sentence: Sentence, option: int, column: int) -> float:
 
 @inlined
 def ripple(sentence: Sentence, chain: Chain, row: int, place: int, trial: int) -> float:
-    """How the models' scores from a place on change if the states before it are those of `row`."""
+    """Return how the models' scores from a place on change if the states before it are those of `row`."""
     change = 0.0
     if not same_states(chain.rows, row, place - 1):
         before, end = row, chain.size[0] + 1
@@ -301,7 +301,7 @@ def ripple(sentence: Sentence, chain: Chain, row: int, place: int, trial: int) -
 
 @inner_kernel
 def total_score(sentence: Sentence, chain: Chain) -> float:
-    """The model score of the state."""
+    """Return the model score of the state."""
     total = chain.model_scores[chain.size[0] + 1]
     for i in range(1, chain.size[0] + 1):
         option = chain.chosen[i]
@@ -330,11 +330,11 @@ def to_probabilities(weights: NDArray[np.float64], count: int, sharpness: float)
 
 @inner_kernel
 def draw(weights: NDArray[np.float64], count: int, random: RandomState) -> int:
-    """One of the first possibilities by its probability."""
+    """Draw one of the first possibilities by its probability."""
     uniform, chosen = next_uniform(random), 0
     for k in range(count):
         if weights[k] > 0.0:
-            chosen = k  # the last possible one takes what rounding leaves over
+            chosen = k  # rounding errors go to the last possible one
             uniform -= weights[k]
             if uniform < 0.0:
                 break
@@ -343,7 +343,7 @@ def draw(weights: NDArray[np.float64], count: int, random: RandomState) -> int:
 
 @kernel
 def random_derivation(sentence: Sentence, chain: Chain) -> NDArray[np.int32]:
-    """Options in source order that have nothing to do with the scores."""
+    """Draw options in source order, whatever they score."""
     options, length = sentence.options, chain.place.size
     found, size, begin = np.empty(length, np.int32), 0, 0
     while begin < length:

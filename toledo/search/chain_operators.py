@@ -49,7 +49,7 @@ from toledo.search.options import MONOTONE, NONE, after_span, may_follow
 
 @inner_kernel
 def weigh_options(sentence: Sentence, chain: Chain, first: int, following: int, begin: int, end: int) -> int:
-    """Score all options of a span between the places before `first` and `following`; gives their number."""
+    """Score all options of a span between the places before `first` and `following`; return their number."""
     options, trial = sentence.options, trial_row(chain)
     before, after = chain.chosen[first - 1], chain.chosen[following]
     start, stop = options.first[begin, end - begin - 1], options.stop[begin, end - begin - 1]
@@ -64,7 +64,7 @@ def weigh_options(sentence: Sentence, chain: Chain, first: int, following: int, 
 def weigh_pairs(
     sentence: Sentence, chain: Chain, first: int, following: int, begin: int, middle: int, end: int, count: int
 ) -> int:
-    """Score all pairs of options of two spans in order; `count` scores are there already. Gives their number.
+    """Score all pairs of options of two spans in order; `count` scores are there already. Return their number.
 
     The pair of the i-th and the k-th option is at `count + k · options of the first span + i`.
     """
@@ -99,17 +99,18 @@ def weigh_pairs(
 Proposal = tuple[int, int, int, float]
 
 
-@inner_kernel
+@inlined
 def pick(chain: Chain, count: int, sharpness: float) -> int:
     """Draw one of the possibilities whose scores are in `chain.weights`; take the best if the sharpness is infinite."""
+    chosen = 0
     if sharpness < math.inf:
         to_probabilities(chain.weights, count, sharpness)
-        return draw(chain.weights, count, chain.random)
-    best = 0
-    for k in range(count):
-        if chain.weights[k] > chain.weights[best]:
-            best = k
-    return best
+        chosen = draw(chain.weights, count, chain.random)
+    else:
+        for k in range(count):
+            if chain.weights[k] > chain.weights[chosen]:
+                chosen = k
+    return chosen
 
 
 @inner_kernel
@@ -124,7 +125,7 @@ def retranslate(sentence: Sentence, chain: Chain, place: int, sharpness: float) 
 
 @inlined
 def window_at(sentence: Sentence, chain: Chain, middle: int) -> tuple[int, int, int, int]:
-    """The phrases that meet at a source boundary, or the one across it: place, number, begin and end.
+    """Return the phrases that meet at a source boundary, or the one across it: place, number, begin and end.
 
     The number is 0 if they are not neighbours in order, or if no option of the table spans both.
     """
@@ -143,7 +144,7 @@ def window_at(sentence: Sentence, chain: Chain, middle: int) -> tuple[int, int, 
 
 @inner_kernel
 def weigh_merge_split(sentence: Sentence, chain: Chain, middle: int) -> int:
-    """Score all options of the window at a boundary, then all pairs that meet there; gives their number."""
+    """Score all options of the window at a boundary, then all pairs that meet there; return their number."""
     place, number, begin, end = window_at(sentence, chain, middle)
     if number == 0:
         return 0
@@ -153,7 +154,7 @@ def weigh_merge_split(sentence: Sentence, chain: Chain, middle: int) -> int:
 
 @inlined
 def put_window(sentence: Sentence, chain: Chain, begin: int, middle: int, end: int, drawn: int) -> int:
-    """The options of a possibility of MERGE-SPLIT into `chain.new`; gives their number."""
+    """Return the options of a possibility of MERGE-SPLIT into `chain.new`; return their number."""
     options, size = sentence.options, 1
     merged = options.stop[begin, end - begin - 1] - options.first[begin, end - begin - 1]
     chain.new[0] = options.first[begin, end - begin - 1] + drawn
@@ -182,13 +183,13 @@ def regroup(sentence: Sentence, chain: Chain, middle: int, sharpness: float) -> 
 
 @inlined
 def _end_of(sentence: Sentence, option: int) -> int:
-    """Where the jump after an option (or NONE, the start) begins."""
+    """Return where the jump after an option (or NONE, the start) begins."""
     return 0 if option == NONE else int(sentence.options.end[option])
 
 
 @inlined
 def jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
-    """The first rule alone; nothing is asked of the end of the sentence."""
+    """Return the first rule alone; nothing is asked of the end of the sentence."""
     allowed = True
     if option != sentence.options.begin.size:
         distance = abs(sentence.options.begin[option] - _end_of(sentence, previous))
@@ -198,14 +199,14 @@ def jump_allowed(sentence: Sentence, previous: int, option: int) -> bool:
 
 @inlined
 def follows(sentence: Sentence, gap: int, previous: int, option: int) -> bool:
-    """Whether both rules allow an option after another one (or NONE), where `gap` is the first word not translated."""
+    """Return whether both rules allow an option after another (or NONE); `gap` is the first word not translated."""
     options = sentence.options
     return may_follow(gap, _end_of(sentence, previous), options.begin[option], options.end[option], sentence.limit)
 
 
 @inner_kernel
 def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
-    """Whether the distortion rule allows to swap the phrases at the places i < j."""
+    """Return whether the distortion rule allows to swap the phrases at the places i < j."""
     options, chosen = sentence.options, chain.chosen
     gap, mask, previous = chain.gaps[i], chain.masks[i], chosen[i - 1]
     for k in range(i, j + 1):
@@ -219,7 +220,7 @@ def may_swap(sentence: Sentence, chain: Chain, i: int, j: int) -> bool:
 
 @inner_kernel
 def swap_gain(sentence: Sentence, chain: Chain, i: int, j: int) -> float:
-    """How much the score changes if the phrases at the places i < j are swapped."""
+    """Return how much the score changes if the phrases at the places i < j are swapped."""
     chosen, rows, trial, gain = chain.chosen, chain.rows, trial_row(chain), 0.0
     for k in range(i, j + 2):
         if k < i + 2 or k >= j:
@@ -242,7 +243,7 @@ def swap_gain(sentence: Sentence, chain: Chain, i: int, j: int) -> float:
 
 @inlined
 def _swapped(chosen: NDArray[np.int32], i: int, j: int, k: int) -> int:
-    """The option at a place once those at i and j are swapped."""
+    """Return the option at a place once those at i and j are swapped."""
     return int(chosen[j] if k == i else chosen[i] if k == j else chosen[k])
 
 
@@ -261,7 +262,7 @@ def reorder(sentence: Sentence, chain: Chain, i: int, j: int, sharpness: float) 
 
 @inner_kernel
 def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
-    """Score all places for the phrase at a place; gives how many are allowed.
+    """Score all places for the phrase at a place; return how many are allowed.
 
     `chain.weights[k]` is the score if k other phrases come before it, −inf if that is not allowed.
     """
@@ -271,7 +272,7 @@ def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
     _take_out(sentence, chain, place)
     chosen, allowed = chain.new, 0
     gap, mask = 0, chain.masks[1]
-    for k in range(size):  # so many of the other phrases come before
+    for k in range(size):  # k of the other phrases come before
         chain.weights[k] = -math.inf
         if k == place - 1 or _may_insert(sentence, chain, place, phrase, k, gap):
             allowed += 1
@@ -290,7 +291,7 @@ def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
 
 @inlined
 def _take_out(sentence: Sentence, chain: Chain, place: int) -> None:
-    """The other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
+    """Return the other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
     size, rows, rest, known = chain.size[0], chain.rows, trial_row(chain) + 2, chain.known
     converged = True
     for k in range(size + 1):
@@ -311,7 +312,7 @@ def _take_out(sentence: Sentence, chain: Chain, place: int) -> None:
 
 @inlined
 def _ripple_rest(sentence: Sentence, chain: Chain, k: int, rest: int) -> float:
-    """How the models' scores of the other phrases from the k-th on change by the states in the trial row."""
+    """Return how the models' scores of the other phrases from the k-th on change by the states in the trial row."""
     change, trial = 0.0, trial_row(chain)
     while not same_states(chain.rows, trial, rest + k - 1):
         option = chain.new[k]
@@ -325,7 +326,7 @@ def _ripple_rest(sentence: Sentence, chain: Chain, k: int, rest: int) -> float:
 
 @inlined
 def _may_insert(sentence: Sentence, chain: Chain, place: int, phrase: int, k: int, gap: int) -> bool:
-    """Whether a phrase may come after k others, which are allowed; `gap` is the first word that they leave."""
+    """Return whether a phrase may come after k others, which are allowed; `gap` is the first word that they leave."""
     chosen, options = chain.new, sentence.options
     allowed = follows(sentence, gap, chosen[k], phrase)
     if allowed and k >= place:

@@ -2,13 +2,13 @@
 
 Two spans side by side are joined in the same order (monotone) or the other way round (inverted); the smallest spans are
 phrase pairs of the table. The space without a language model is small, and is made in full. Splitting its nodes by
-boundary words with a beam then brings in the language model: `toledo.forest.rescore`, the same code that localises
-n-grams. So every n-gram up to `order` is complete at one edge of the forest that comes out.
+boundary words with a beam then adds the language model: `toledo.forest.rescore`, the same code that localizes n-grams.
+So every n-gram up to `order` is complete at one edge of the resulting forest.
 
 A span is made in one of three ways: by a phrase pair, monotone, or inverted. Of the many trees for one order of phrases
 only that which branches to the left is made: the second part (in target order) of a monotone span is not monotone, that
-of an inverted one not inverted. So each segmentation and order has one derivation, and its probability is not that of
-how many trees it has.
+of an inverted one not inverted. So each segmentation and order has one derivation, and its probability does not depend
+on its number of trees.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 ITG_FEATURES = ("itg.monotone", "itg.inverted")
 PHRASE, MONOTONE, INVERTED = 0, 1, 2
 WAYS = 3
-TYPICAL_JUMP = 8  # of words: to the second part, back to the first, and on
+TYPICAL_JUMP = 8  # words: to the second part, back to the first, and on
 
 
 class Joins(NamedTuple):
@@ -57,12 +57,12 @@ class Joins(NamedTuple):
 
 
 def itg_features(model: PhraseModel) -> tuple[str, ...]:
-    """The features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
+    """Return the features of a derivation: those of phrase pairs, the counts of joins, and the language model."""
     return (*_grammar_features(model), model.feature_names[0])
 
 
 def itg_weights(model: PhraseModel) -> Weights:
-    """The weights of a model, with some for joins if it has none: an inversion costs as much as a jump of 8 words."""
+    """Return the weights of a model with those of joins; by default an inversion costs as much as a jump of 8 words."""
     given = {"itg.monotone": 0.0, "itg.inverted": -TYPICAL_JUMP * model.weights["distortion"], **model.weights}
     return replace(model.weights, values_by_name=given)
 
@@ -87,7 +87,7 @@ def _grammar_features(model: PhraseModel) -> tuple[str, ...]:
 
 
 def grammar_forest(model: PhraseModel, options: SentenceOptions, longest_span: int) -> Forest:
-    """The forest of one sentence; without words it has one derivation, of no words."""
+    """Return the forest of one sentence; without words it has one derivation, of no words."""
     joins = _join_spans(options.first, options.stop, longest_span)
     phrases, length = options.begin.size, options.first.shape[0]
     spans = options.begin.astype(np.int64) * (length + 1) + options.end

@@ -1,9 +1,9 @@
 """Translation options: the best pairs of the table for each source phrase, and those of one sentence.
 
 As in Moses, the options of a source phrase are ranked by their weighted scores and an estimate of the language model in
-which the words of the phrase see only each other; the best ones (20 unless told otherwise) are used.
+which the words of the phrase see only each other; the best ones (20 by default) are used.
 
-The distortion rule: which phrase may come next. Beam search, forced decoding and the Gibbs sampler share it.
+The distortion rule says which phrase may come next. Beam search, forced decoding and the Gibbs sampler share it.
 
 A derivation takes its phrases in target order. `gap` is the first source word that is not yet translated, `last` the
 end of the phrase before (0 at the start). The phrase for the source words from `begin` up to `end` may come next if
@@ -13,12 +13,12 @@ end of the phrase before (0 at the start). The phrase for the source words from 
 
 The second rule is that of Moses: without it a search could run into states that it cannot finish. It leaves out some
 derivations all of whose jumps are within the limit. The jump from the last phrase to the end of the sentence is free.
-No limit is a limit of WINDOW words, and no phrase ends further than that from the gap: the words translated are kept as
+Without a limit it is WINDOW words, and no phrase ends further than that from the gap: the words translated are kept as
 the gap and a mask of the positions after it.
 
 Whether a derivation keeps to the rule depends on its *runs* alone, maximal sequences of phrases that follow each other
-in source and target. Let the phrases of a run be others, or more or fewer: its first `begin` and its last `end`, which
-is the furthest, stay as they are. And a derivation without any jump always keeps to it.
+in source and target. If the phrases of a run are replaced by others, its first `begin` and its last `end`, which is the
+furthest, stay as they are. A derivation without any jump always keeps to the rule.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ from toledo.phrases.trie import NO_PHRASE, ROOT, PhraseTrie
 
 LN10 = math.log(10.0)
 UNKNOWN_WORD = -1  # in place of a phrase pair: the source word is copied
-NO_SPAN = -1
 NONE = -1  # in place of an option: before the first phrase, and at the end of a sentence
 OOV = -100.0  # the value of the feature for each unknown word
 MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2  # orientations of a phrase towards the one before it
 
 
 class Scoring(NamedTuple):
-    """What else a step scores: jumps, language models, and reordering by pair if there is a reordering model.
+    """What a step scores besides its option: jumps, language models, and reordering by pair if there is such a model.
 
     `reordering[pair, 3 * side + orientation]` is weighted; side 0 looks at the previous phrase, 1 at the following one.
     """
@@ -201,7 +200,7 @@ def sentence_options(
 
 @kernel
 def future_scores(options: SentenceOptions, reach: int) -> NDArray[np.float64]:
-    """`future[i, n]`: the best that n words from i on can score by themselves, −inf if nothing covers them.
+    """Return in `[i, n]` the best score of n words from i on by themselves, −inf if nothing covers them.
 
     For up to `reach` words; the last column is for all words up to the end. So the work grows with the length alone.
     """
@@ -237,26 +236,26 @@ ONE = np.uint64(1)
 
 @inlined
 def leaves_gap(gap: int, begin: int, end: int, limit: int) -> bool:
-    """Whether the gap could not be reached from the end of a span: the second rule forbids it."""
+    """Return whether the gap could not be reached from the end of a span: the second rule forbids it."""
     return bool(begin > gap and end - gap > limit)
 
 
 @inlined
 def may_follow(gap: int, last: int, begin: int, end: int, limit: int) -> bool:
-    """Whether both rules allow a span of words that are not yet translated."""
+    """Return whether both rules allow a span of words that are not yet translated."""
     reachable = begin >= gap and abs(begin - last) <= limit and end - gap <= WINDOW
     return bool(reachable and not leaves_gap(gap, begin, end, limit))
 
 
 @inlined
 def span_mask(gap: int, begin: int, end: int) -> np.uint64:
-    """The words of a span that starts at the gap or after it."""
+    """Return the words of a span that starts at the gap or after it."""
     return np.uint64(((ONE << np.uint64(end - begin)) - ONE) << np.uint64(begin - gap))
 
 
 @inlined
 def after_span(gap: int, mask: np.uint64, begin: int, end: int) -> tuple[int, np.uint64]:
-    """The gap and the mask once a span is translated."""
+    """Return the gap and the mask once a span is translated."""
     mask |= span_mask(gap, begin, end)
     while mask & ONE:
         mask >>= ONE

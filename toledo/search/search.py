@@ -52,7 +52,7 @@ class EncodedSentence:
 
     @property
     def unknown(self) -> int:
-        """The number of words that the model does not know."""
+        """Return the number of words that the model does not know."""
         return int((self.source == UNKNOWN).sum())
 
 
@@ -68,7 +68,7 @@ class WeightedModel:
 
     @property
     def longest_jump(self) -> int:
-        """The distortion limit, at most the window of a search."""
+        """Return the distortion limit, at most the window of a search."""
         limit = self.model.settings.distortion_limit
         return WINDOW if limit is None else min(limit, WINDOW)
 
@@ -156,7 +156,7 @@ def as_given(text: str, source: Sequence[str]) -> str:
 
 
 def _words_with_options(model: PhraseModel) -> NDArray[np.bool_]:
-    """Which source words are phrases of the table: these are never copied."""
+    """Return which source words are phrases of the table: these are never copied."""
     sources = model.table.pairs.sources
     single = np.flatnonzero(np.diff(sources.offsets) == 1)
     found = np.zeros(len(model.source_vocabulary), np.bool_)
@@ -185,7 +185,7 @@ class Translation:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of all phrases."""
+        """Return the words of all phrases."""
         return tuple(word for step in self.steps for word in step.words)
 
     def __str__(self) -> str:

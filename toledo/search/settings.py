@@ -1,4 +1,4 @@
-"""What users choose of each search. Imports neither NumPy nor Numba, so that the command line can describe it."""
+"""Settings of each search. Imports neither NumPy nor Numba, so that the command line can describe them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SearchKind(Protocol):
     """Settings of one kind of search, which can make it."""
 
     def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> Search[Any]:
-        """Make the search for a model, with other weights than its own if there are any."""
+        """Make the search for a model, with other weights if they are given."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Origins(NamedTuple):
 
 
 def pack(begin: NDArray[np.int32], end: NDArray[np.int32], pair: NDArray[np.int32]) -> NDArray[np.int64]:
-    """One number for each phrase."""
+    """Return a number for each phrase."""
     if begin.size and int(begin.max()) >= LONGEST_SENTENCE:
         raise InputError(f"a sentence of more than {LONGEST_SENTENCE} words", remedy="split the line")
     lengths = (end - begin).astype(np.int64)
@@ -53,14 +53,14 @@ def pack(begin: NDArray[np.int32], end: NDArray[np.int32], pair: NDArray[np.int3
 
 
 def unpack(provenance: NDArray[np.int64]) -> Origins:
-    """What `pack` was given; edges without a phrase (−1) must not be among them."""
+    """Return what `pack` was given; edges without a phrase (−1) must not be among them."""
     begin = provenance >> LENGTH_BITS + PAIR_BITS
     pair = (provenance >> LENGTH_BITS & (1 << PAIR_BITS) - 1) - 1
     return Origins(begin, begin + (provenance & (1 << LENGTH_BITS) - 1), pair)
 
 
 def steps_of(derivation: Derivation) -> tuple[Step, ...]:
-    """The phrases of a derivation in target order; its forest must come from a phrase-based search."""
+    """Return the phrases of a derivation in target order; its forest must come from a phrase-based search."""
     forest = derivation.forest
     if forest.provenance is None:
         raise ValueError("the forest does not know where its edges came from")
@@ -75,7 +75,7 @@ def steps_of(derivation: Derivation) -> tuple[Step, ...]:
 
 
 def phrase_edges(derivation: Derivation) -> NDArray[np.int32]:
-    """The edges of a derivation's phrases in target order, without those that have none: an edge's tails come first."""
+    """Return the edges of a derivation's phrases in target order: an edge's tails come first."""
     forest, order, waiting = derivation.forest, [], list[tuple[int, int]]()
     for h in derivation.edges.tolist():  # top down, left to right
         waiting.append((h, int(forest.shape.tail_offsets[h + 1] - forest.shape.tail_offsets[h])))
@@ -88,7 +88,7 @@ def phrase_edges(derivation: Derivation) -> NDArray[np.int32]:
 
 
 def word_links(table: PhraseTable, steps: Sequence[Step]) -> Links:
-    """(Source position, target position) of linked words, phrase by phrase; a copied word is linked to itself."""
+    """Return (source position, target position) of linked words, phrase by phrase; copied words are linked, too."""
     links, place = [], 0
     for step in steps:
         pairs = [(0, 0)] if step.pair == COPIED else word_links_of_pair(table, step.pair)
@@ -98,7 +98,7 @@ def word_links(table: PhraseTable, steps: Sequence[Step]) -> Links:
 
 
 def word_links_of_pair(table: PhraseTable, pair: int) -> list[tuple[int, int]]:
-    """(Source position, target position) of linked words within a phrase pair, sorted."""
+    """Return (source position, target position) of linked words within a phrase pair, sorted."""
     pairs = table.pairs
     found = pairs.links[pairs.link_offsets[pair] : pairs.link_offsets[pair + 1]].tolist()
     return sorted((source, target) for source, target in found)

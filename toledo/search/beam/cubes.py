@@ -1,7 +1,4 @@
-"""StackGroups of hypotheses and the spans that may come next: the cubes of a stack.
-
-The arrays that beam search works on, and how they grow.
-"""
+"""Arrays of beam search: hypotheses in groups, and the cubes of groups and spans that may come next."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ CELL = np.dtype(
         ("cube", np.int32),
         ("row", np.int32),  # the hypothesis is `ranked[row]`
         ("option", np.int32),
-        ("known", np.int32),  # whether its score is, and what the models say of it
+        ("known", np.int32),  # whether its score and its model scores are computed
     ],
     align=True,
 )
@@ -78,7 +75,7 @@ class EdgeArrays(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Cells that wait; `heap` gives the best first, by its score if that is known, else by what can be expected."""
+    """Cells that wait; `heap` gives the best first, by its score if that is known, else by its expected score."""
 
     cells: NDArray[Any]  # CELL
     model_scores: NDArray[np.float32]
@@ -108,7 +105,7 @@ class SearchLattice(NamedTuple):
 
 @kernel
 def room_for_edges(size: int, models: int) -> EdgeArrays:
-    """Steps not yet made."""
+    """Return room for steps."""
     return EdgeArrays(
         np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
         np.empty((size, models), np.float32),
@@ -117,14 +114,14 @@ def room_for_edges(size: int, models: int) -> EdgeArrays:
 
 @kernel
 def room_for_queue(size: int, models: int) -> Queue:
-    """A queue with room for so many cells in all, those taken included."""
+    """Return a queue with room for `size` cells in all, including those taken."""
     model_scores, states = np.empty((size, models), np.float32), np.empty((size, models), np.int32)
     return Queue(np.empty(size, CELL), model_scores, states, np.empty(size, ENTRY))
 
 
 @kernel
 def nodes_with_room(nodes: Nodes, needed: int) -> Nodes:
-    """The hypotheses with room for `needed` in all."""
+    """Return the hypotheses with room for `needed` in all."""
     if needed <= nodes.records.size:
         return nodes
     return Nodes(grown(nodes.records, needed), grown(nodes.states, needed))
@@ -132,7 +129,7 @@ def nodes_with_room(nodes: Nodes, needed: int) -> Nodes:
 
 @kernel
 def edges_with_room(edges: EdgeArrays, needed: int) -> EdgeArrays:
-    """The steps with room for `needed` in all."""
+    """Return the steps with room for `needed` in all."""
     if needed <= edges.heads.size:
         return edges
     return EdgeArrays(
@@ -143,7 +140,7 @@ def edges_with_room(edges: EdgeArrays, needed: int) -> EdgeArrays:
 
 @inlined
 def same_group(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
-    """Whether the same spans may follow two hypotheses, at the same cost."""
+    """Return whether the same spans may follow two hypotheses, at the same cost."""
     return bool(
         nodes.records[i]["end"] == nodes.records[j]["end"]
         and nodes.records[i]["mask"] == nodes.records[j]["mask"]
@@ -203,7 +200,7 @@ def make_cubes(
 
 @inner_kernel
 def cubes_of_group(options: SentenceOptions) -> int:
-    """No group has more cubes."""
+    """Return the largest number of cubes of a group."""
     length, longest = options.first.shape
     return int(min(WINDOW, length) * longest)
 
@@ -212,7 +209,7 @@ def cubes_of_group(options: SentenceOptions) -> int:
 def rank_by_group(
     nodes: Nodes, ranked: NDArray[np.int32], begin: int, end: int, groups: StackGroups, reordering: bool
 ) -> None:
-    """Nodes of one group side by side, best first; they come nearly in order, so insertion is quick."""
+    """Put nodes of a group side by side, best first; they are nearly in order, so insertion is quick."""
     table, counts, starts, group, leaders = groups
     table[:] = NONE
     counts[: end - begin + 1] = 0
@@ -252,7 +249,7 @@ def _group_hash(nodes: Nodes, v: int) -> int:
 
 @inner_kernel
 def _future_after(future: NDArray[np.float64], gap: int, mask: np.uint64, b: int, e: int) -> float:
-    """What the words still to translate can score once the span from b up to e is done."""
+    """Return an estimate for the words that remain after the span from b up to e."""
     mask |= span_mask(gap, b, e)
     total, position = 0.0, gap
     while mask:

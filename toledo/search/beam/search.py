@@ -99,7 +99,7 @@ def search_sentence(
 
 @inner_kernel
 def _begin(nodes: Nodes, scoring: Scoring) -> None:
-    """The hypothesis that has translated nothing."""
+    """Return the hypothesis that has translated nothing."""
     (
         nodes.records[0]["gap"],
         nodes.records[0]["mask"],
@@ -187,7 +187,7 @@ def _expected_score(
     row: int,
     option: int,
 ) -> float:
-    """What a cell can be expected to score, before the models are asked."""
+    """Return what a cell can be expected to score, before the models are asked."""
     known = nodes.records[ranked[row]]["score"] + cubes[cube]["added"] + cubes[cube]["future"]
     return float(known + options.estimate[option])
 
@@ -235,7 +235,7 @@ def _add_step(
     edge: int,
     slots: NDArray[np.int32],
 ) -> int:
-    """Record a step, and its hypothesis unless an equal one is there; gives the number of hypotheses."""
+    """Record a step, and its hypothesis unless an equal one is there; return the number of hypotheses."""
     tail, option = ranked[queue.cells[cell]["row"]], queue.cells[cell]["option"]
     b, e, gap = options.begin[option], options.end[option], nodes.records[tail]["gap"]
     gap, mask = after_span(gap, nodes.records[tail]["mask"], b, e)
@@ -266,7 +266,7 @@ def _add_step(
 
 @inlined
 def _slot_of(nodes: Nodes, v: int, slots: NDArray[np.int32], reordering: bool) -> int:
-    """The slot of the node equal to v, or the empty one where v goes."""
+    """Return the slot of the node equal to v, or the empty one where v goes."""
     mixed = (
         nodes.records[v]["mask"]
         ^ (np.uint64(nodes.records[v]["gap"]) << np.uint64(40))
@@ -283,7 +283,7 @@ def _slot_of(nodes: Nodes, v: int, slots: NDArray[np.int32], reordering: bool) -
 
 @inlined
 def _equal(nodes: Nodes, i: int, j: int, reordering: bool) -> bool:
-    """Whether no future step can tell two hypotheses apart."""
+    """Return whether no future step can tell two hypotheses apart."""
     for m in range(nodes.states.shape[1]):
         if nodes.states[i, m] != nodes.states[j, m]:
             return False

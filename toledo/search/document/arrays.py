@@ -58,7 +58,7 @@ class State(NamedTuple):
 
 @inlined
 def sentence_at(text: Text, s: int) -> Sentence:
-    """A sentence of the document."""
+    """Return a sentence of the document."""
     begin, end, all_options = text.words[s], text.words[s + 1], text.options
     options = SentenceOptions(
         all_options.begin, all_options.end, all_options.pairs, all_options.static, all_options.estimate,
@@ -70,7 +70,7 @@ def sentence_at(text: Text, s: int) -> Sentence:
 
 @inlined
 def chain_at(text: Text, state: State, s: int) -> Chain:
-    """The phrases of a sentence."""
+    """Return the phrases of a sentence."""
     begin, end, phrases = text.places[s], text.places[s + 1], state.phrases
     return Chain(
         phrases.size[s : s + 1], phrases.chosen[begin:end], phrases.model_scores[begin:end],

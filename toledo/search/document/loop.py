@@ -65,7 +65,7 @@ from toledo.search.options import after_span
 
 @inner_kernel
 def may_replace(sentence: Sentence, chain: Chain, first: int, old: int, new: int) -> bool:
-    """Whether the distortion rule allows a change that translates the same source words."""
+    """Return whether the distortion rule allows a change that translates the same source words."""
     gap, mask, previous = chain.gaps[first], chain.masks[first], chain.chosen[first - 1]
     for k in range(new):
         option = chain.new[k]
@@ -78,7 +78,7 @@ def may_replace(sentence: Sentence, chain: Chain, first: int, old: int, new: int
 
 @inner_kernel
 def replacement_gain(sentence: Sentence, chain: Chain, first: int, old: int, new: int) -> float:
-    """How much a change adds to the score of the sentence model."""
+    """Return how much a change adds to the score of the sentence model."""
     options, chosen, trial = sentence.options, chain.chosen, trial_row(chain)
     previous, row, gain, following = chosen[first - 1], first - 1, 0.0, first + old
     for k in range(new):
@@ -97,7 +97,7 @@ def replacement_gain(sentence: Sentence, chain: Chain, first: int, old: int, new
 
 @inner_kernel
 def make_change(text: Text, state: State, s: int, first: int, old: int, new: int) -> None:
-    """Change sentence s. Its score is summed anew, so that nothing adds up over many changes but in the total."""
+    """Change sentence s. Its score is summed again, so that rounding errors add up only in the total."""
     sentence, chain = sentence_at(text, s), chain_at(text, state, s)
     replace_phrases(sentence, chain, first, old, new)
     score = total_score(sentence, chain)
@@ -122,13 +122,13 @@ class Habits(NamedTuple):
 
 @inlined
 def draw_below(random: RandomState, count: int) -> int:
-    """One of the numbers from 0 up to `count`, all alike."""
+    """Draw one of the numbers from 0 up to `count` uniformly."""
     return min(int(next_uniform(random) * count), count - 1)
 
 
 @inlined
 def draw_geometric(random: RandomState, decay: float) -> int:
-    """1, 2, …, each `decay` times as likely as the one before."""
+    """Draw one of 1, 2, …, each `decay` times as likely as the number before."""
     number, uniform = 1, next_uniform(random)
     if decay > 0.0:
         number = 1 + int(min(math.log(1.0 - uniform) / math.log(decay), 1e6))
@@ -137,7 +137,7 @@ def draw_geometric(random: RandomState, decay: float) -> int:
 
 @inner_kernel
 def change_translation(sentence: Sentence, chain: Chain, place: int) -> Proposal:
-    """Another translation of a phrase, all alike."""
+    """Propose another translation of a phrase, drawn uniformly."""
     options, old = sentence.options, chain.chosen[place]
     begin, words = options.begin[old], options.end[old] - options.begin[old]
     first, count = options.first[begin, words - 1], options.stop[begin, words - 1] - options.first[begin, words - 1]
@@ -150,7 +150,7 @@ def change_translation(sentence: Sentence, chain: Chain, place: int) -> Proposal
 
 @inner_kernel
 def swap_phrases(sentence: Sentence, chain: Chain, place: int, decay: float) -> Proposal:
-    """Swap a phrase with another one at a geometric distance to the left or to the right, or with the first or last.
+    """Swap a phrase with another at a geometric distance to the left or to the right, or with the first or last.
 
     The way back is the same phrase in the other direction.
     """
@@ -204,14 +204,14 @@ def _log(share: float) -> float:
 
 @inlined
 def _log_geometric(decay: float, number: int, most: int) -> float:
-    """The log probability of a geometric number that is cut off at `most`."""
+    """Return the log probability of a geometric number that is cut off at `most`."""
     log = (number - 1) * math.log(decay) if decay > 0.0 else 0.0 if number == 1 else -math.inf
     return log + math.log(1.0 - decay) if number < most else log
 
 
 @inner_kernel
 def resegment(sentence: Sentence, chain: Chain, place: int, decay: float) -> Proposal:
-    """New phrases for a geometric number of phrases that follow each other in source and target.
+    """Propose new phrases for a geometric number of phrases that follow each other in source and target.
 
     From left to right, the end of each phrase is drawn among those that the table has, then its translation.
     """
@@ -242,7 +242,7 @@ def resegment(sentence: Sentence, chain: Chain, place: int, decay: float) -> Pro
 
 @inlined
 def spans_from(sentence: Sentence, begin: int, end: int) -> int:
-    """How many spans with options begin at a position and do not reach beyond `end`."""
+    """Return how many spans with options begin at a position and do not reach beyond `end`."""
     count = 0
     for n in range(min(sentence.longest, end - begin)):
         count += sentence.options.stop[begin, n] > sentence.options.first[begin, n]
@@ -251,7 +251,7 @@ def spans_from(sentence: Sentence, begin: int, end: int) -> int:
 
 @inlined
 def log_draw(sentence: Sentence, option: int, end: int) -> float:
-    """The log probability that `draw_phrase` gives an option."""
+    """Return the log probability that `draw_phrase` gives an option."""
     options, begin = sentence.options, sentence.options.begin[option]
     n = options.end[option] - begin - 1
     return -math.log(float(spans_from(sentence, begin, end) * (options.stop[begin, n] - options.first[begin, n])))
@@ -259,7 +259,7 @@ def log_draw(sentence: Sentence, option: int, end: int) -> float:
 
 @inlined
 def draw_phrase(sentence: Sentence, chain: Chain, begin: int, end: int) -> int:
-    """An option for a span that begins at a position: first the span is drawn, then the option."""
+    """Draw an option for a span that begins at a position: first the span, then the option."""
     options, found = sentence.options, 0
     rest = draw_below(chain.random, spans_from(sentence, begin, end))
     for n in range(min(sentence.longest, end - begin)):
@@ -274,13 +274,13 @@ def draw_phrase(sentence: Sentence, chain: Chain, begin: int, end: int) -> int:
 
 @inner_kernel
 def score_of(state: State) -> float:
-    """The score of the document."""
+    """Return the score of the document."""
     return float(state.totals[SENTENCES] + state.totals[DOCUMENT] + state.totals[USERS])
 
 
 @inner_kernel
 def keep_if_best(text: Text, state: State, rise: float) -> None:
-    """If the present state is better than the best by so much, copy the sentences that have changed since then.
+    """Copy the sentences that have changed since the best state, if the present state is better by `rise`.
 
     Each was changed by a step that was accepted, so there is never more to copy than was done in all.
     """
@@ -302,7 +302,7 @@ def keep_if_best(text: Text, state: State, rise: float) -> None:
 def set_phrases(
     text: Text, state: State, measures: Measures, offsets: NDArray[np.int64], chosen: NDArray[np.int32]
 ) -> None:
-    """Give sentence s the options `chosen[offsets[s]:offsets[s + 1]]`, in target order, and count everything anew."""
+    """Give sentence s the options `chosen[offsets[s]:offsets[s + 1]]`, in target order, and count everything."""
     state.changed_count[0] = 0
     for s in range(text.words.size - 1):
         sentence, chain = sentence_at(text, s), chain_at(text, state, s)
@@ -316,7 +316,7 @@ def set_phrases(
 
 @inner_kernel
 def sum_scores(state: State) -> None:
-    """Sum up the scores of sentences anew: over many changes rounding errors would add up."""
+    """Sum up the scores of sentences again: over many changes rounding errors would add up."""
     total = 0.0
     for s in range(state.scores.size):
         total += state.scores[s]
@@ -324,7 +324,7 @@ def sum_scores(state: State) -> None:
 
 
 CHANGE, SWAP, MOVE, RESEGMENT, RETRANSLATE, REGROUP, REPOSITION = range(7)
-START, PROPOSE, ACCEPT, REJECT = range(4)  # what users' models are told
+START, PROPOSE, ACCEPT, REJECT = range(4)  # events for users' models
 RISE = 1e-9  # less is rounding
 
 
@@ -389,7 +389,7 @@ def propose(sentence: Sentence, chain: Chain, plan: Plan, operation: int, word: 
 
 @inner_kernel
 def draw_operation(random: RandomState, until: NDArray[np.float64]) -> int:
-    """One of the operations by their probabilities."""
+    """Draw one of the operations by their probabilities."""
     uniform, operation = next_uniform(random), 0
     while operation < until.size - 1 and uniform >= until[operation]:
         operation += 1
@@ -398,7 +398,7 @@ def draw_operation(random: RandomState, until: NDArray[np.float64]) -> int:
 
 @inlined
 def draw_word(text: Text, state: State, visit: int) -> int:
-    """A source word of the document, all alike; or of the sentence that is visited.
+    """Draw a source word of the document uniformly, or of the sentence that is visited.
 
     Words that are as far apart as multiples of the golden ratio, modulo 1, are spread evenly, however many there are;
     each sentence is visited in proportion to its words. This depends on the step alone, so sampling remains sampling.
@@ -418,7 +418,7 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
 
     Where document models cannot gain enough, and nothing else can (`bounded`), nothing is proposed. The rule is that
     of Metropolis and Hastings; where an operation has drawn by the sentence model, its gain cancels. Hill climbing
-    wants a rise.
+    requires a rise.
     """
     operation = draw_operation(state.phrases.random, plan.until)
     word = draw_word(text, state, plan.visit)
@@ -444,7 +444,7 @@ def try_change(text: Text, state: State, measures: Measures, plan: Plan, bounded
 
 @inlined
 def settle(text: Text, state: State, measures: Measures, trial: Trial, users: float) -> bool:
-    """Accept or reject a proposal, and say which; `users` is the weighted sum of users' models if it is made."""
+    """Accept or reject a proposal, and return which; `users` is the weighted sum of users' models if it is made."""
     counters, s = state.counters, trial.sentence
     counters[STEPS] += 1
     change = trial.document - state.totals[DOCUMENT] + users - state.totals[USERS]
@@ -467,7 +467,7 @@ def settle(text: Text, state: State, measures: Measures, trial: Trial, users: fl
 
 @inner_kernel
 def run_steps(text: Text, state: State, measures: Measures, plan: Plan, steps: int) -> int:
-    """Take so many steps, fewer if too many are rejected in a row; gives their number."""
+    """Take steps, fewer if too many are rejected in a row; return their number."""
     for done in range(steps):
         if state.counters[REJECTED] >= plan.max_rejected:
             return done
@@ -478,11 +478,11 @@ def run_steps(text: Text, state: State, measures: Measures, plan: Plan, steps: i
 
 @inner_kernel
 def first_half(text: Text, state: State, measures: Measures, plan: Plan) -> Trial:
-    """The first half of a step, for loops that ask users' models in between."""
+    """Return the first half of a step, for loops that ask users' models in between."""
     return try_change(text, state, measures, plan, False)
 
 
 @inner_kernel
 def second_half(text: Text, state: State, measures: Measures, trial: Trial, users: float) -> bool:
-    """The second half of a step; whether the proposal was accepted."""
+    """Return the second half of a step; whether the proposal was accepted."""
     return settle(text, state, measures, trial, users)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +44,15 @@ class GivenPhrase(Protocol):
 
     @property
     def begin(self) -> int:
-        """The first source word, from 0."""
+        """Return the position of the first source word."""
 
     @property
     def end(self) -> int:
-        """After the last source word."""
+        """Return the position after the last source word."""
 
     @property
     def words(self) -> Sequence[str]:
-        """The target words."""
+        """Return the target words."""
 
 
 def random_phrases(known: Known, state: State) -> Derivations:
@@ -78,7 +79,7 @@ def beam_phrases(chooser: WeightedModel, parts: Sequence[SentenceOptions], known
 
 
 def given_phrases(known: Known, derivation: Sequence[Sequence[GivenPhrase]]) -> Derivations:
-    """Derivations from outside; they must translate each word once, with options of the model, within the limit."""
+    """Return given derivations; they must translate each word once, with options of the model, within the limit."""
     if len(derivation) != len(known.sources):
         raise InputError(
             f"derivations of {len(derivation)} sentences for a document of {len(known.sources)}",
@@ -128,7 +129,7 @@ def require_derivation(known: Known, s: int, chosen: NDArray[np.int32]) -> None:
 
 
 def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.int32]) -> Derivations:
-    """Phrases from rows of begin, end and pair: what a state was saved as."""
+    """Return phrases from rows of begin, end and pair: what a state was saved as."""
     options, parts = known.text.options, []
     if offsets.size != len(known.sources) + 1 or offsets[-1] != rows.shape[0]:
         raise InputError("a saved state is of another document", remedy="give the document that it was saved for")
@@ -154,7 +155,7 @@ MOST_ANSWERS = 1 << 22  # of language models about phrases that are remembered
 def build_text(
     scorer: WeightedModel, parts: Sequence[SentenceOptions], encoded: Sequence[EncodedSentence], rescore: bool
 ) -> Text:
-    """The options of all sentences; with `rescore`, they were chosen by other weights than they are to be scored by."""
+    """Return the options of all sentences; with `rescore`, they were chosen by other weights than the scorer's."""
     options = _joined(parts)
     if rescore:
         known = options.pairs >= 0
@@ -174,7 +175,7 @@ def build_text(
 
 
 def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:
-    """The options of all sentences one after the other."""
+    """Return the options of all sentences one after the other."""
     if not parts:
         return _no_options()
     firsts = np.cumsum([0, *(part.begin.size for part in parts)])[:-1].astype(np.int32).tolist()
@@ -191,7 +192,7 @@ def _joined(parts: Sequence[SentenceOptions]) -> SentenceOptions:
 
 
 def _no_options() -> SentenceOptions:
-    """Those of a document without sentences."""
+    """Return the options of a document without sentences."""
     whole, real, spans = np.empty(0, np.int32), np.empty(0), np.empty((0, 1), np.int32)
     return SentenceOptions(whole, whole, whole, real, real, whole, whole, whole, spans, spans)
 
@@ -211,17 +212,17 @@ class DocumentState:
 
     @property
     def step(self) -> int:
-        """How many steps were taken."""
+        """Return how many steps were taken."""
         return int(self.arrays.counters[STEPS])
 
     @property
     def present(self) -> Derivations:
-        """The phrases of the present state."""
+        """Return the phrases of the present state."""
         return self._phrases(self.arrays.phrases.size, self.arrays.phrases.chosen)
 
     @property
     def best(self) -> Derivations:
-        """The phrases of the best state so far, which may be the present one."""
+        """Return the phrases of the best state so far, which may be the present one."""
         sizes, chosen = self.arrays.best_size.copy(), self.arrays.best_chosen.copy()
         return self._phrases(sizes, chosen)
 
@@ -231,14 +232,14 @@ class DocumentState:
         return Derivations.joined(self.known.model, self.known.text.options, parts)
 
     def elsewhere(self, phrases: Derivations) -> DocumentState:
-        """Another state of the same document, which knows nothing of this one."""
+        """Return another state of the same document, with separate counts."""
         arrays = new_arrays(self.known, np.zeros(1, np.uint64), self.arrays.phrases.known)
-        other = DocumentState(self.document, self.known, arrays, cast(Measures, _copied(self.measures)))
+        other = DocumentState(self.document, self.known, arrays, deepcopy(self.measures))
         set_phrases(self.known.text, arrays, other.measures, phrases.offsets, phrases.chosen)
         return other
 
     def remember(self, answers_per_option: int) -> None:
-        """Have room for so many answers of language models; a state that is only kept needs hardly any."""
+        """Make room for answers of language models; a state that is only kept needs hardly any."""
         text, phrases = self.known.text, self.arrays.phrases
         slots = slots_for_answers(text.options, answers_per_option, MOST_ANSWERS)
         if slots != phrases.known.answers.shape[1]:
@@ -246,7 +247,7 @@ class DocumentState:
             self.arrays = self.arrays._replace(phrases=phrases._replace(known=known))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All that `DocumentSearch.resume` needs, for saving."""
+        """Return all that `DocumentSearch.resume` needs, for saving."""
         found: dict[str, NDArray[Any]] = {name: array.copy() for name, array in self._counted.items()}
         for name, phrases in (("present", self.present), ("best", self.best)):
             found[f"{name}_offsets"] = phrases.offsets
@@ -293,13 +294,6 @@ def new_arrays(known: Known, random: RandomState, answers: PhraseScores | None =
     )
 
 
-def _copied(arrays: Any) -> Any:
-    """A named tuple with arrays of its own."""
-    if isinstance(arrays, tuple):
-        return type(arrays)(*(_copied(part) for part in arrays))
-    return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
-
-
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """A state: a translation of each segment, the score of the document, the total of each feature.
@@ -335,7 +329,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DocumentResult:
-    """The `best` state and the `last` one; `state` is where to go on from."""
+    """The `best` state and the `last` one; a search continues from `state`."""
 
     document: Document
     best: Snapshot
@@ -348,17 +342,17 @@ class DocumentResult:
 
     @property
     def translations(self) -> tuple[Translation, ...]:
-        """Those of the best state."""
+        """Return the translations of the best state."""
         return self.best.translations
 
     @property
     def score(self) -> float:
-        """That of the best state."""
+        """Return the score of the best state."""
         return self.best.score
 
     @property
     def features(self) -> Mapping[str, float]:
-        """Those of the best state."""
+        """Return the features of the best state."""
         return self.best.features
 
     def saved_arrays(self) -> dict[str, NDArray[Any]]:

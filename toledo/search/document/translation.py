@@ -16,17 +16,18 @@ from toledo.compiled.kernels import map_chunks
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.metrics.bleu import BLEU
-from toledo.progress import Advance, Progress
+from toledo.progress import Progress
 from toledo.results import Result, plain
 from toledo.runs.checkpoint import DIGEST, Checkpoint, deferred_signals, digest, digest_arrays
 from toledo.runs.checkpoint import plain as plain_settings
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.semantic import SemanticModel
-from toledo.search.document.search import Derivation, DocumentSearch
+from toledo.search.document.search import Derivation, DocumentSearch, Stop
+from toledo.search.document.settings import OPERATIONS
 from toledo.search.document.state import DocumentResult, DocumentState, Record, Tally
 from toledo.text.corpus import Document
 
-STATES = "documents"  # the kind of what is kept
+STATES = "documents"  # the kind of saved states
 SUFFIX = ".states"
 
 
@@ -84,9 +85,9 @@ class DocumentRun:
     def results(
         self, checkpoint: Checkpoint | None, threads: int | None, progress: Progress
     ) -> tuple[list[DocumentResult], int]:
-        """Search all documents, or continue what was kept; return the signal that ended the search early, too, or 0.
+        """Search all documents, or continue an interrupted search; return results and the signal that ended it, or 0.
 
-        Documents that were not begun when it came are in their first state.
+        Documents that were not begun before the signal are in their first state.
         """
         kept = checkpoint.load_states(STATES) if checkpoint else None
         if checkpoint and checkpoint.resume and kept is None:
@@ -96,44 +97,34 @@ class DocumentRun:
                 remedy="leave `resume` out to start again",
             )
         total = max(self.search.settings.steps * len(self.documents), 1)
-        begun = threading.Event()
+        begun, seen = threading.Event(), dict[str, int]()
         with deferred_signals(begun) as noticed, progress("searching", total) as advance:
-            watch = Watch(noticed, advance, begun)
-            if kept is None:
-                found = self.search.search(self.documents, self.derivations, threads, stop=watch)
-            else:
-                found = self._resumed(kept, threads, watch)
-        return found, noticed[0] if noticed else 0
 
-    def _resumed(self, kept: Sequence[Mapping[str, Any]], threads: int | None, watch: Watch) -> list[DocumentResult]:
+            def stop(state: DocumentState) -> bool:
+                """Report the progress of a search, and stop it after a signal."""
+                before = seen.get(state.document.identifier, 0)
+                if state.step > before:
+                    advance(state.step - before)
+                    begun.set()
+                seen[state.document.identifier] = state.step
+                return bool(noticed)
+
+            if kept is None:
+                results = self.search.search(self.documents, self.derivations, threads, stop=stop)
+            else:
+                results = self._resumed(kept, threads, stop)
+        return results, noticed[0] if noticed else 0
+
+    def _resumed(self, kept: Sequence[Mapping[str, Any]], threads: int | None, stop: Stop) -> list[DocumentResult]:
         states = [self.search.resume(document, one) for document, one in zip(self.documents, kept, strict=True)]
         parts = map_chunks(
-            lambda first, last: [self.search.run(one, stop=watch) for one in states[first:last]],
+            lambda first, last: [self.search.run(one, stop=stop) for one in states[first:last]],
             len(states),
             chunk=1,
             threads=threads,
         )
         whole = (one for part in parts for one in part)
         return [one.with_saved_records(old) for one, old in zip(whole, kept, strict=True)]
-
-
-@dataclass
-class Watch:
-    """Asked between blocks of steps: reports how far a search is, and stops it after a signal."""
-
-    noticed: Sequence[int]
-    advance: Advance
-    begun: threading.Event
-    seen: dict[str, int] = field(default_factory=dict)
-
-    def __call__(self, state: DocumentState) -> bool:
-        """Return whether to stop."""
-        before = self.seen.get(state.document.identifier, 0)
-        if state.step > before:
-            self.advance(state.step - before)
-            self.begun.set()
-        self.seen[state.document.identifier] = state.step
-        return bool(self.noticed)
 
 
 Keep = Literal["best", "last"]
@@ -189,12 +180,12 @@ class DocumentTranslation(Result, Sequence[TranslatedDocument]):
     @property
     def features(self) -> dict[str, float]:
         """Return all features: the mean over documents for document models, sums for all others."""
-        found: dict[str, float] = {}
+        totals: dict[str, float] = {}
         for document in self.documents:
             for name, value in document.features.items():
                 share = len(self.documents) if name.startswith(PREFIX) else 1
-                found[name] = found.get(name, 0.0) + value / share
-        return found
+                totals[name] = totals.get(name, 0.0) + value / share
+        return totals
 
     @property
     def steps(self) -> int:
@@ -219,8 +210,8 @@ class DocumentTranslation(Result, Sequence[TranslatedDocument]):
     def to_dict(self) -> dict[str, Any]:
         """Return documents and totals as JSON-ready values."""
         names = ("documents", "score", "bleu", "features", "steps", "accepted", "operations")
-        found: dict[str, Any] = {name: plain(getattr(self, name)) for name in names}
-        return {**found, **({"trace": plain(self.trace)} if self.trace else {}), "signature": self.signature}
+        values: dict[str, Any] = {name: plain(getattr(self, name)) for name in names}
+        return {**values, **({"trace": plain(self.trace)} if self.trace else {}), "signature": self.signature}
 
     def write_trace(self, path: str | Path) -> None:
         """Write the recorded states, one line of JSON for each."""
@@ -283,9 +274,7 @@ def _rows(one: DocumentResult) -> Iterator[dict[str, Any]]:
 
 def _tally(results: Sequence[DocumentResult]) -> dict[str, dict[str, int]]:
     total: dict[str, dict[str, int]] = {}
-    for one in results:
-        for operation, counts in one.tally.items():
-            sums = total.setdefault(operation, dict.fromkeys(Tally._fields, 0))
-            for name, count in zip(Tally._fields, counts, strict=True):
-                sums[name] += count
+    for operation in OPERATIONS if results else ():
+        sums = np.sum([one.tally[operation] for one in results], axis=0).tolist()
+        total[operation] = dict(zip(Tally._fields, sums, strict=True))
     return {operation: sums for operation, sums in total.items() if sums["drawn"]}

@@ -1,8 +1,8 @@
 """Whether a sampler has run long enough: entropy, move rates, R-hat and effective sample size.
 
 R-hat compares halves of chains: the square root of the variance of all samples over that within halves (Gelman et al.
-2013, section 11.4); it is near 1 if all of them tell the same. The effective sample size is the number of independent
-samples whose mean would be as certain, from autocorrelations up to where their sums over pairs end to be positive
+2013, section 11.4); it is near 1 if all of them agree. The effective sample size is the number of independent
+samples whose mean would be as certain, from autocorrelations as long as their sums over pairs are positive
 (Geyer 1992). Both are about the model score, which sees every part of a derivation.
 """
 
@@ -56,14 +56,14 @@ class Diagnostics:
     trace: tuple[tuple[float, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, without the trace; None where a number cannot be told, and "stuck" for a huge R-hat."""
+        """Return plain values, without the trace; None for undefined numbers, and "stuck" for a huge R-hat."""
         found = asdict(self)
         del found["trace"]
         return {**{name: _plain(value) for name, value in found.items()}, "r_hat": shown_r_hat(self.r_hat)}
 
 
 class ObservedGibbs(GibbsSearch):
-    """A sampler that takes notes: the R-hat of each sentence and, if `complete`, everything else about its samples."""
+    """A sampler that keeps diagnostics: the R-hat of each sentence and, if `complete`, the other diagnostics."""
 
     def __init__(self, model: PhraseModel, settings: Gibbs, seed: int = 1, complete: bool = False) -> None:
         super().__init__(model, settings, seed)
@@ -84,7 +84,7 @@ class ObservedGibbs(GibbsSearch):
 
 
 def diagnose(samples: Samples) -> Diagnostics:
-    """Everything about the samples of a sentence."""
+    """Return everything about the samples of a sentence."""
     trace, counts, forest = samples.trace, samples.counts, samples.forest
     texts: dict[bytes, int] = {}
     bounds = forest.yields.offsets.tolist()
@@ -109,7 +109,7 @@ def diagnose(samples: Samples) -> Diagnostics:
 
 
 def split_r_hat(trace: NDArray[np.float64]) -> float:
-    """R-hat of chains (one in each row), each split into halves; 1 if nothing ever changes, NaN if they are short."""
+    """Return R-hat of chains (one in each row), split into halves; 1 if nothing ever changes, NaN if they are short."""
     half = trace.shape[1] // 2
     if half < 2:
         return float("nan")
@@ -122,12 +122,12 @@ def split_r_hat(trace: NDArray[np.float64]) -> float:
 
 
 def shown_r_hat(value: float) -> float | str | None:
-    """An R-hat for people: "stuck" if it is huge, None if it cannot be told."""
+    """Return an R-hat to show: "stuck" if it is huge, None if it is undefined."""
     return "stuck" if value > STUCK else _plain(value)
 
 
 def effective_size(trace: NDArray[np.float64]) -> float:
-    """The effective sample size of chains (one in each row); never more than there are samples."""
+    """Return the effective sample size of chains (one in each row); never more than there are samples."""
     chains, length = trace.shape
     if length < 4:
         return float("nan")
@@ -145,10 +145,10 @@ def effective_size(trace: NDArray[np.float64]) -> float:
 
 
 def _autocovariances(trace: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By lag, for each chain, by Fourier transform."""
+    """Return autocovariances by lag, for each chain, by Fourier transform."""
     length = trace.shape[1]
-    centred = trace - trace.mean(axis=1, keepdims=True)
-    power = np.abs(np.fft.rfft(centred, 2 * length, axis=1)) ** 2
+    centered = trace - trace.mean(axis=1, keepdims=True)
+    power = np.abs(np.fft.rfft(centered, 2 * length, axis=1)) ** 2
     found: NDArray[np.float64] = np.fft.irfft(power, 2 * length, axis=1)[:, :length] / length
     return found
 

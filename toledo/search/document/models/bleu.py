@@ -2,7 +2,7 @@
 
 A change of some words touches only n-grams that have one of them, or lie across: at most three words on either side are
 looked at. The n-grams of references are in tries, one for each sentence. Functions take the few arrays that they need:
-to hand on all of them would cost more than the work.
+passing all of them would cost more than the work.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ReferenceCounts(NamedTuple):
 
 @inner_kernel
 def count_ngrams(references: ReferenceCounts, words: Words, size: int, first: int, old: int, new: int) -> None:
-    """In a sentence of so many phrases, replace the n-grams of `old` ones from a place on by those of `new` ones."""
+    """In a sentence of `size` phrases, replace the n-grams of `old` phrases from a place on by those of `new` ones."""
     references.undo_count[0] = 0
     begin = _words_before(references.buffer, words, first)
     for turn in range(2):
@@ -166,7 +166,7 @@ def count_lengths(references: ReferenceCounts, s: int, length: int, sign: int) -
 
 @inner_kernel
 def document_bleu(references: ReferenceCounts) -> float:
-    """Return BLEU of the document, 0 to 100, mostly by logarithms that are there."""
+    """Return BLEU of the document, 0 to 100, mostly by precomputed logarithms."""
     totals, logs, scratch = references.totals, references.logs, references.scratch
     method, value = references.method, references.value
     total, size, plain = 0.0, 2 + 2 * ORDER, method != ADD_K

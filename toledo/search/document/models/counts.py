@@ -1,7 +1,7 @@
 """All document models together: count a change, take it back if it is not made, and bound what it can gain.
 
 A new model needs its own file, a line in `MODELS` and one in each function here that asks models. Bounds hold for any
-change of so many words, so a search takes the same way with them and without.
+change of as many words, so a search takes the same path with and without them.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def document_score(measures: Measures) -> float:
 
 @inner_kernel
 def update_reach(measures: Measures) -> None:
-    """After a change was made: its values are the present ones. Those without bounds can gain anything."""
+    """Make the values of a change the present ones, and update what models can gain: anything without bounds."""
     reach = 0.0
     for k in range(measures.present.size):
         value, weight = measures.values[k], measures.weights[k]
@@ -275,7 +275,7 @@ def _exchange(
 
 @kernel
 def count_document(measures: Measures, text: Text, state: State) -> float:
-    """Count everything anew, and return the weighted sum of all models."""
+    """Count the whole document, and return the weighted sum of all models."""
     measures.lengths[:] = 0
     measures.odd[:] = 0
     measures.words.counts[:] = 0

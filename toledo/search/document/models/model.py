@@ -2,7 +2,7 @@
 
 A model's value is computed from whole numbers that are kept up to date: counts of words, of translations, of n-grams.
 So nothing drifts, however long a search runs, and a change that is not made leaves no trace. Where a model adds up
-fractions, they are multiples of 1 / FRACTION. A model has a file of its own: a class with its settings, a named tuple
+fractions, they are multiples of 1 / FRACTION. Each model has its file: a class with its settings, a named tuple
 of arrays with what it counts, and functions that count a change, take it back, and compute the value.
 """
 

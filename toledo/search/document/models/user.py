@@ -53,7 +53,7 @@ class PythonModel(Protocol):
 
 @dataclass
 class FunctionModel:
-    """A model as a function of the words of all sentences: easy to write, and computed anew for each proposal."""
+    """A model as a function of the words of all sentences: easy to write, and computed again for each proposal."""
 
     name: str
     function: Callable[[list[list[str]]], float]
@@ -88,7 +88,7 @@ class FunctionModel:
 class CompiledModel:
     """A model as a function for compiled code: `function(text, state, change, memory, event) -> value`.
 
-    `memory(text)` makes an array that the function may use as it likes. Events are START (count everything anew),
+    `memory(text)` makes an array that the function may use as it likes. Events are START (count everything),
     PROPOSE (the value if the change were made), ACCEPT and REJECT (what became of it; the value does not matter).
     """
 
