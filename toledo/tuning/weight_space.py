@@ -1,4 +1,4 @@
-"""The weights that a tuner looks for as one vector, and objectives as functions of the free ones among them.
+"""The weights of a problem as one vector, and objectives as functions of the free ones among them.
 
     f(x) = J(w(x)) − l2 / 2 · Σ w² − l1 · Σ |w|
 
@@ -101,19 +101,19 @@ class PenalizedObjective:
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
-        """Where the space has the columns of the forests."""
+        """Return where the space has the columns of the forests."""
         places = {name: place for place, name in enumerate(self.space.names)}
         return np.array([places[name] for name in self.matched.ngrams.forest.columns], np.int64)
 
     @property
     def first(self) -> Vector:
-        """The point of the starting weights."""
+        """Return the point of the initial weights."""
         weights = self.space.start[self.space.free]
         return np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]) if self.l1 else weights
 
     @property
     def bounds(self) -> Bounds:
-        """The bounds of points."""
+        """Return the bounds of points."""
         low, high = self.space.low[self.space.free], self.space.high[self.space.free]
         if not self.l1:
             return Bounds(low, high)
