@@ -28,14 +28,7 @@ from toledo.objectives.registry import OBJECTIVES
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples
-from toledo.tuning.maximize import (
-    DeterministicAnnealing,
-    Maximum,
-    Optimizer,
-    ascend_batches,
-    draw_batches,
-    maximize,
-)
+from toledo.tuning.maximize import DeterministicAnnealing, Maximum, Optimizer, ascend_batches, draw_batches, maximize
 from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem, refuse_metric
 from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights
