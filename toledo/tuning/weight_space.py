@@ -50,8 +50,8 @@ class WeightSpace:
     def at_norm_of_start(self, values: Vector) -> Vector:
         """Scale the free weights so that the dense ones have the L1 norm of those at the start (or 1)."""
         counted = self.free & (np.arange(self.free.size) < (self.dense or self.free.size))
-        norm, wanted = np.abs(values[counted]).sum(), np.abs(self.start[counted]).sum() or 1.0
-        return self.clipped(values * (wanted / norm)) if norm > 0.0 else values
+        norm, start_norm = np.abs(values[counted]).sum(), np.abs(self.start[counted]).sum() or 1.0
+        return self.clipped(values * (start_norm / norm)) if norm > 0.0 else values
 
     def prefer_norm_of_start(self, values: Vector, score: Callable[[Vector], float]) -> tuple[Vector, float]:
         """Scale free weights to the norm of the start unless that lowers the score; return them with their score.

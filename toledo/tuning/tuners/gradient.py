@@ -5,7 +5,7 @@ expectations (Smith and Eisner 2006). On lattices and forests the objectives are
 (Pauls, DeNero and Klein 2009; Rosti et al. 2011): the forests are pruned, their nodes split by boundary words once a
 round, and each step is then two sweeps over the edges.
 
-The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalised: `norm`
+The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalized: `norm`
 in the details of a result is the L2 norm of the free weights, `entropy` the mean entropy of a segment in nats.
 """
 
