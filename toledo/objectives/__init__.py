@@ -1,1 +1,1 @@
-"""What training maximises: functions of expectations, with exact gradients."""
+"""What training maximizes: functions of expectations, with exact gradients."""

@@ -33,12 +33,12 @@ class ConsensusGLEU(Settings, ExpectedCounts):
         matched.require_order(self.order)
         counted = matched.ngrams.orders <= self.order
         closest = matched.lengths(expected)[1]
-        wanted = sum(float(np.maximum(closest - n, 0.0).sum()) for n in range(self.order))
+        reference_ngrams = sum(float(np.maximum(closest - n, 0.0).sum()) for n in range(self.order))
         matches = float(np.minimum(expected, matched.reference_counts)[counted].sum())
         total = float(expected[counted].sum())
-        size = max(total, wanted)
+        size = max(total, reference_ngrams)
         if size <= 0.0:
             return 0.0, np.zeros(expected.size)
         matching = (expected <= matched.reference_counts) & (matched.reference_counts > 0.0)
-        per_ngram = matches / size**2 if total > wanted else 0.0
+        per_ngram = matches / size**2 if total > reference_ngrams else 0.0
         return matches / size, np.where(counted, matching / size - per_ngram, 0.0)

@@ -1,4 +1,4 @@
-"""Objectives of whole translations, exact on n-best lists and samples (Smith and Eisner 2006; Arun et al. 2010).
+"""N-best lists with statistics, and objectives exact on lists and samples (Smith and Eisner 2006; Arun et al. 2010).
 
 The expected gain of sentences is J = Σ_i Σ_e P_i(e) · gain(e). The score of expected statistics is corpus BLEU, TER or
 chrF of lists,

@@ -27,13 +27,12 @@ from toledo.forest.inside_outside import Distribution, advantage, distribution
 from toledo.forest.linear import EDGES_AT_ONCE, Vector, row_scores, weighted_sum
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram
 from toledo.forest.ngrams import NGramForest
+from toledo.metrics.references import References
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 
 if TYPE_CHECKING:
     from toledo.objectives.lists import HypothesisLists
-
-References = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)

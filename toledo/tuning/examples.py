@@ -56,12 +56,12 @@ class Examples:
 
     @cached_property
     def forest(self) -> Forest:
-        """All segments in a row."""
+        """Return all segments in a row."""
         return join(list(self.forests))
 
     @cached_property
     def lists(self) -> HypothesisLists:
-        """The same as lists with statistics; refuses lattices and forests."""
+        """Return lists with statistics; refuse lattices and forests."""
         return make_lists(self.forest, self.references, self.metric)
 
 
@@ -93,7 +93,7 @@ def one_best(
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
-    empty = sum(wanted and not text for wanted, text in zip(want_words(references), texts, strict=True))
+    empty = sum(needed and not text for needed, text in zip(want_words(references), texts, strict=True))
     statistics = metric.corpus_statistics(texts, references, threads).sum(axis=0)
     return OneBest(metric.score(statistics), empty, statistics)
 

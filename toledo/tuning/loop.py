@@ -371,7 +371,7 @@ class TuningTask:
     def run(
         self, seeds: Sequence[int], directory: Path | None, resume: bool = False, progress: Progress = silent
     ) -> list[TuningResult]:
-        """Run once for each seed, each run in a directory of its own if there is one for all."""
+        """Run once for each seed, in a subdirectory per seed if `directory` is given."""
 
         def checkpoint(seed: int) -> Checkpoint | None:
             if directory is None:

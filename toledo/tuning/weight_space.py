@@ -1,4 +1,4 @@
-"""The weights that a tuner looks for as one vector, and objectives as functions of the free ones among them.
+"""The weights of a problem as one vector, and objectives as functions of the free ones among them.
 
     f(x) = J(w(x)) − l2 / 2 · Σ w² − l1 · Σ |w|
 
@@ -50,8 +50,8 @@ class WeightSpace:
     def at_norm_of_start(self, values: Vector) -> Vector:
         """Scale the free weights so that the dense ones have the L1 norm of those at the start (or 1)."""
         counted = self.free & (np.arange(self.free.size) < (self.dense or self.free.size))
-        norm, wanted = np.abs(values[counted]).sum(), np.abs(self.start[counted]).sum() or 1.0
-        return self.clipped(values * (wanted / norm)) if norm > 0.0 else values
+        norm, start_norm = np.abs(values[counted]).sum(), np.abs(self.start[counted]).sum() or 1.0
+        return self.clipped(values * (start_norm / norm)) if norm > 0.0 else values
 
     def prefer_norm_of_start(self, values: Vector, score: Callable[[Vector], float]) -> tuple[Vector, float]:
         """Scale free weights to the norm of the start unless that lowers the score; return them with their score.
@@ -101,19 +101,19 @@ class PenalizedObjective:
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
-        """Where the space has the columns of the forests."""
+        """Return where the space has the columns of the forests."""
         places = {name: place for place, name in enumerate(self.space.names)}
         return np.array([places[name] for name in self.matched.ngrams.forest.columns], np.int64)
 
     @property
     def first(self) -> Vector:
-        """The point of the starting weights."""
+        """Return the point of the initial weights."""
         weights = self.space.start[self.space.free]
         return np.concatenate([np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]) if self.l1 else weights
 
     @property
     def bounds(self) -> Bounds:
-        """The bounds of points."""
+        """Return the bounds of points."""
         low, high = self.space.low[self.space.free], self.space.high[self.space.free]
         if not self.l1:
             return Bounds(low, high)

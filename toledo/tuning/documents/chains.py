@@ -1,17 +1,12 @@
-"""Samples of whole documents by Markov chains that go on from step to step of a training (Younes 1988).
+"""Samples of whole documents by Markov chains that continue from step to step of a training (Younes 1988).
 
 A chain holds a translation of its document and takes steps of Metropolis and Hastings at temperature 1
-(`toledo.search.document`). When the weights change, it goes on where it is: after a short burn-in it is close to the
+(`toledo.search.document`). When the weights change, it continues where it is: after a short burn-in it is close to the
 new distribution, which is not far from the old one.
 
-Features and texts of each sentence of many states of a document, from the options that were chosen.
-
-Samples of document chains as lists, one for each sentence: what all tuners on lists can work on.
-
-The loop of `toledo.tuning.loop` unites the lists of all rounds. On such a pool a gradient is exact and cheap, so that
-L-BFGS finds the weights of hundreds of features; what a list lacks, the next round samples with the new weights.
-
-Minimum Bayes risk on samples of document chains: for each sentence the text that agrees most with all of them.
+Samples are also lists, one for each sentence, for all tuners on lists. The loop of `toledo.tuning.loop` unites the
+lists of all rounds. On such a pool a gradient is exact and cheap, so that L-BFGS finds the weights of hundreds of
+features; what a list lacks, the next round samples with the new weights.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ Ints = NDArray[np.int64]
 
 
 def sentence_rows(derivations: Derivations, first_sparse: int) -> Rows:
-    """A row for each sentence with the features of the sentence model; sparse ones are columns from `first_sparse` on.
+    """Return the features of the sentence model, a row per sentence; sparse ones are columns from `first_sparse` on.
 
     There may be any number of sentences, such as those of many states one after the other.
     """
@@ -72,7 +67,7 @@ Arrays = Mapping[str, NDArray[Any]]
 class ChainSettings:
     """`states` are kept at each visit of a document, `every` steps per source word apart, after a burn-in.
 
-    Burn-ins are in steps per source word, too: `first` for a chain that begins, `again` for one that goes on.
+    Burn-ins are in steps per source word, too: `first` for a new chain, `again` for one that continues.
     """
 
     states: int = 50
@@ -109,7 +104,7 @@ class DocumentSamples:
 
     @property
     def sentences(self) -> int:
-        """The number of sentences."""
+        """Return the number of sentences."""
         return int(self.statistics.shape[0]) // self.states
 
 
@@ -134,14 +129,14 @@ class Chains:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Features of the sentence model, of document models, and sparse ones: the columns of all gradients."""
+        """Return the columns of all gradients: features of the sentence model, of document models, and sparse ones."""
         sparse = self.model.sparse.names if self.model.sparse else ()
         return (*self.model.feature_names, *(one.name for one in self.models), *sparse)
 
     def sample(
         self, numbers: Sequence[int], weights: Weights, threads: int | None = None, progress: Progress = silent
     ) -> list[DocumentSamples]:
-        """Go on with the chains of some documents at these weights."""
+        """Continue the chains of some documents at these weights."""
         search = self._search(weights)
         # Starts come first: a word that is copied may be new to the vocabulary, and threads must not add words.
         states = [self._begun(search, number) for number in numbers]
@@ -156,11 +151,11 @@ class Chains:
         return [one for part in parts for one in part]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Where all chains are, for saving."""
+        """Return the states of all chains, for saving."""
         return {f"chain{number}.{name}": a for number, some in self._arrays.items() for name, a in some.items()}
 
     def put(self, arrays: Arrays) -> None:
-        """Go on from what `to_arrays` gave."""
+        """Continue from what `to_arrays` returned."""
         found: dict[int, dict[str, NDArray[Any]]] = {}
         for key, array in arrays.items():
             chain, _, name = key.partition(".")
@@ -184,10 +179,7 @@ class Chains:
         return state
 
     def _known_references(self) -> PreparedReferences:
-        """Once a word that was copied is in the vocabulary, references may match it; so they are read late, and again.
-
-        That is cheap beside sampling.
-        """
+        """Encode the references again when copied words are new in the vocabulary, since these may match then."""
         vocabulary = self.model.target_vocabulary
         if self._references is None or self._size != len(vocabulary):
             segments = [segment.references for document in self.documents for segment in document.segments]
@@ -220,14 +212,14 @@ class Chains:
 
 
 def by_sentence(states: Sequence[Derivations]) -> Derivations:
-    """The phrases of all states: those of sentence 0 in each state, then those of sentence 1, and so on."""
+    """Return the phrases of all states: those of sentence 0 in each state, then those of sentence 1, and so on."""
     sentences = states[0].offsets.size - 1
     parts = [one.chosen[one.offsets[s] : one.offsets[s + 1]] for s in range(sentences) for one in states]
     return Derivations.joined(states[0].model, states[0].options, parts)
 
 
 def chain_lists(model: PhraseModel, samples: DocumentSamples) -> list[Forest]:
-    """The samples of each sentence with their features; a sentence model's, for sentences are taken one by one."""
+    """Return a list of samples for each sentence, with the features of the sentence model."""
     found, rows, states = [], samples.rows, samples.states
     first = len(model.feature_names)
     for s in range(samples.sentences):
@@ -247,7 +239,7 @@ def chain_lists(model: PhraseModel, samples: DocumentSamples) -> list[Forest]:
 
 
 def chain_set(chains: Chains, threads: int | None = None, progress: Progress = silent) -> TuningSet:
-    """All sentences of the documents of some chains, for the loop of tuners on lists; without document models."""
+    """Return all sentences of some chains without document models, for the loop of tuners on lists."""
     if chains.models:
         raise ValueError("lists of sentences have no features of documents")
 
@@ -265,9 +257,9 @@ def consensus_texts(
     others: Sequence[Sequence[str]] | None = None,
     gain: str = "bleu+0.01",
 ) -> list[tuple[str, ...]]:
-    """For each sentence the sample with the highest expected gain; `others` are one more hypothesis for each.
+    """Choose for each sentence the sample that agrees most with all samples (minimum Bayes risk).
 
-    Evidence are the samples alone.
+    `others` are one more hypothesis for each sentence, but not evidence.
     """
     found = []
     for s in range(samples.sentences):

@@ -8,5 +8,5 @@
     result = train(trainer, start, SegmentSource(search, references), LoopSettings(rounds=20))
 
 Each step samples a batch of segments, or of documents, with the weights so far. The covariance of gains and features is
-the gradient of the expected gain; steps follow it with a gain of its own for each weight.
+the gradient of the expected gain; steps follow it with a separate gain for each weight.
 """

@@ -2,7 +2,7 @@
 
 Derivations d of a segment have p(d) ∝ exp(θ·h(d)). For a gain G(d) the derivative of E[G] by the score of d is
 p(d) · (G(d) − E[G]); with the features of d and summed this is the covariance of gain and features. Of n samples the
-empirical distribution has a covariance that is too small by (n − 1) / n on average, which is put right here.
+empirical distribution has a covariance that is too small by (n − 1) / n on average, which is corrected here.
 
 *Entropy.* The derivative of E[G] + T · H by θ is Σ_d (G(d) − T (1 + log p(d))) ∂p(d)/∂θ. As Σ_d ∂p(d)/∂θ = 0, whatever
 is the same for all derivations drops out: the 1, and log Z in log p(d) = θ·h(d) − log Z. So −T · score(d) is added to
@@ -11,7 +11,7 @@ the gain, and neither Z nor the frequencies of derivations are needed.
 *Corpora.* A line of one derivation for each segment has the gain BLEU(Σ_i s(d_i)) with statistics s, and the features
 Σ_i h(d_i). The covariance over lines is the gradient of expected corpus BLEU. Lines are resampled from the samples of
 each segment. What is linear in the statistics needs no lines: with slopes b (the derivatives of BLEU at the mean) the
-covariance of b·Σ_i s(d_i) and Σ_i h(d_i) is a sum over segments. So lines only have to tell what BLEU has beyond that
+covariance of b·Σ_i s(d_i) and Σ_i h(d_i) is a sum over segments. So lines only estimate what BLEU has beyond that
 (a control variate), which leaves the mean as it is and takes most of the noise away. The factor n / (n − 1) is right
 for lines as well: the expectation over the samples of the other segments is the true one.
 """
@@ -50,37 +50,36 @@ class SampledBatch:
             raise InputError("a sampled derivation is impossible", remedy="check the weights: they may be too large")
 
     def __len__(self) -> int:
-        """The number of segments."""
+        """Return the number of segments."""
         return self.offsets.size - 1
 
     @property
     def segments(self) -> NDArray[np.int64]:
-        """The segment of each derivation."""
+        """Return the segment of each derivation."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     @property
     def samples(self) -> Vector:
-        """How many samples each segment has."""
+        """Return the number of samples of each segment."""
         return self.sums(self.counts)
 
     @property
     def shares(self) -> Vector:
-        """The empirical probability of each derivation."""
+        """Return the empirical probability of each derivation."""
         return self.counts / self.samples[self.segments]
 
     @property
     def entropy(self) -> float:
-        """The mean entropy of a segment by counts, in nats: too small where nearly each sample is another."""
+        """Return the mean entropy of a segment by counts, in nats: too small where most samples differ."""
         shares = self.shares
         return -float(sum_of_products(shares, np.log(shares))) / len(self)
 
     def sums(self, values: Vector) -> Vector:
-        """Totals for each segment."""
-        totals: Vector = np.bincount(self.segments, values, len(self)).astype(np.float64)
-        return totals
+        """Return totals for each segment."""
+        return np.bincount(self.segments, values, len(self)).astype(np.float64)
 
     def advantages(self, rewards: Vector) -> Vector:
-        """The derivative of the sum over segments of E[reward] by the score of each derivation, without bias."""
+        """Return the derivative of the sum over segments of E[reward] by the score of each derivation, without bias."""
         shares, samples = self.shares, self.samples
         factors = samples / np.maximum(samples - 1.0, 1.0)
         means = self.sums(shares * rewards)
@@ -88,7 +87,7 @@ class SampledBatch:
 
 
 def sentence_advantages(batch: SampledBatch, gains: Vector, temperature: float = 0.0) -> tuple[float, Vector]:
-    """Of 1/B Σ_i (E[gain] + T · H) for B segments: the mean of E[gain], and the derivative by each score."""
+    """Return the mean of E[gain], and the derivative of 1/B Σ_i (E[gain] + T · H) for B segments by each score."""
     value = float(sum_of_products(batch.shares, gains)) / len(batch)
     return value, batch.advantages((gains - temperature * batch.scores) / len(batch))
 
@@ -96,7 +95,7 @@ def sentence_advantages(batch: SampledBatch, gains: Vector, temperature: float =
 def corpus_advantages(
     batch: SampledBatch, metric: Metric, lines: int, random: np.random.Generator, temperature: float = 0.0
 ) -> tuple[float, Vector]:
-    """Of E[corpus score] + T/B Σ_i H for B segments: the mean score of lines, and the derivative by each score.
+    """Return the mean score of lines, and the derivative of E[corpus score] + T/B Σ_i H by each score, for B segments.
 
     Scores are 0 to 1 as a rule, and more is better: error rates have a minus sign.
     """
@@ -113,7 +112,7 @@ def corpus_advantages(
 
 
 def draw_lines(batch: SampledBatch, lines: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """For each segment (row) the derivations of all lines, drawn with replacement from its samples."""
+    """Return for each segment (row) the derivations of all lines, drawn with replacement from its samples."""
     drawn = np.empty((len(batch), lines), np.int64)
     for segment, samples in enumerate(batch.samples):
         begin, end = batch.offsets[segment], batch.offsets[segment + 1]
@@ -123,7 +122,7 @@ def draw_lines(batch: SampledBatch, lines: int, random: np.random.Generator) -> 
 
 
 def _of_lines(batch: SampledBatch, drawn: NDArray[np.int64], gains: Vector) -> Vector:
-    """The covariance over lines of gains and scores, as a factor for each derivation."""
+    """Return the covariance over lines of gains and scores, as a factor for each derivation."""
     lines = gains.size
     if lines < 2:
         return np.zeros(batch.counts.size)

@@ -30,12 +30,7 @@ from toledo.settings import converted, parse_named, unknown_name
 from toledo.tuning.documents.chains import DocumentSamples
 from toledo.tuning.examples import Examples
 from toledo.tuning.maximize import DeterministicAnnealing, dot
-from toledo.tuning.minimum_risk.advantages import (
-    CORPUS_SMOOTHING,
-    SampledBatch,
-    corpus_advantages,
-    sentence_advantages,
-)
+from toledo.tuning.minimum_risk.advantages import CORPUS_SMOOTHING, SampledBatch, corpus_advantages, sentence_advantages
 from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 

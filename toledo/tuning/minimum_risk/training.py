@@ -372,6 +372,6 @@ class TrainingLoop(Loop[TrainingState]):
         return self._epoch(step // self.batches)[step % self.batches]
 
     def _epoch(self, number: int) -> list[Numbers]:
-        """Return all units in batches; each epoch visits them in an order of its own."""
+        """Return all units in batches; each epoch visits them in another order."""
         random = np.random.default_rng([self.settings.seed, BATCHES, number])
         return draw_batches(len(self.source), self.trainer.batch, random)

@@ -5,7 +5,7 @@ expectations (Smith and Eisner 2006). On lattices and forests the objectives are
 (Pauls, DeNero and Klein 2009; Rosti et al. 2011): the forests are pruned, their nodes split by boundary words once a
 round, and each step is then two sweeps over the edges.
 
-The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalised: `norm`
+The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalized: `norm`
 in the details of a result is the L2 norm of the free weights, `entropy` the mean entropy of a segment in nats.
 """
 
@@ -28,14 +28,7 @@ from toledo.objectives.registry import OBJECTIVES
 from toledo.progress import Progress
 from toledo.settings import Meta, Settings
 from toledo.tuning.examples import Examples
-from toledo.tuning.maximize import (
-    DeterministicAnnealing,
-    Maximum,
-    Optimizer,
-    ascend_batches,
-    draw_batches,
-    maximize,
-)
+from toledo.tuning.maximize import DeterministicAnnealing, Maximum, Optimizer, ascend_batches, draw_batches, maximize
 from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem, refuse_metric
 from toledo.tuning.weight_space import PenalizedObjective, weight_space
 from toledo.weights import Weights
