@@ -58,6 +58,11 @@ class Ragged(Generic[Scalar]):
         """Return the rows where `keep` is true."""
         return self.from_lengths(self.values[np.repeat(keep, self.lengths)], self.lengths[keep])
 
+    def gather(self, rows: NDArray[np.int64]) -> Self:
+        """Return some rows, in the order given."""
+        offsets, values = gather_rows(self.offsets, self.values, rows)
+        return type(self)(values, offsets)
+
 
 class Sequences(Ragged[np.int32]):
     """Rows of symbols (ids of words, characters), which are not negative."""

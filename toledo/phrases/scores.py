@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.phrases.extraction import Extraction
 from toledo.phrases.lexicon import Lexicons, PairWeights, alignment_weights, model1_weights
-from toledo.phrases.reordering import reordering_scores
 from toledo.phrases.settings import LexicalWeights, Smoothing
+from toledo.phrases.spans import ORIENTATIONS
 from toledo.phrases.table import LOWEST_SCORE, SCORE_FEATURES
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 LARGEST_ADJUSTED = 8  # Good-Turing leaves larger counts alone: counts of counts are too noisy there
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
 LARGEST_DISCOUNTS = (0.9, 1.9, 2.9)
+REORDERING_SMOOTHING = 0.5  # added to each count
 
 
 class Counts(NamedTuple):
@@ -129,11 +130,6 @@ def score_phrases(
     return scores
 
 
-def score_reordering(extraction: Extraction) -> NDArray[np.float32]:
-    """The logarithms of the six reordering probabilities, in the order of REORDERING_FEATURES."""
-    return reordering_scores(extraction.orientations)
-
-
 def counts_of(extraction: Extraction) -> Counts:
     """The counts that probabilities are made of."""
     pairs = extraction.pairs
@@ -153,3 +149,17 @@ def _lexical(extraction: Extraction, lexicons: Lexicons, kind: LexicalWeights, t
     weights = alignment_weights(extraction.pairs, lexicons, threads)
     weights.backward[extraction.ties] = alignment_weights(extraction.tied, lexicons, threads).backward
     return weights
+
+
+@kernel
+def reordering_scores(counts: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return log probabilities of six orientations of each phrase pair, from counts (previous, next × orientation)."""
+    scores = np.empty(counts.shape, np.float32)
+    for p in range(counts.shape[0]):
+        for first in range(0, counts.shape[1], ORIENTATIONS):
+            total = ORIENTATIONS * REORDERING_SMOOTHING
+            for kind in range(first, first + ORIENTATIONS):
+                total += counts[p, kind]
+            for kind in range(first, first + ORIENTATIONS):
+                scores[p, kind] = np.log((counts[p, kind] + REORDERING_SMOOTHING) / total)
+    return scores

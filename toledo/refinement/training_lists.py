@@ -37,7 +37,6 @@ from toledo.errors import InputError
 from toledo.forest.derivations import texts_of_derivations
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import prepare_references
 from toledo.model import PhraseModel
@@ -228,7 +227,7 @@ def _make(part: TextPart, threads: int | None) -> None:
     search = BeamSearch(model.with_weights(part.weights), Beam(part.pop_limit))
     forests = search.forests(part.sources, threads)
     if part.density is not None:
-        save_forest(pruned_lattices(forests, part.weights, part.density, rows, threads), part.directory)
+        pruned_lattices(forests, part.weights, part.density, rows, threads).save(part.directory)
         return
     lists = phrase_lists(forests, part.weights, part.references, part.n_best, rows, part.table_size, threads)
     lists.save(part.directory)

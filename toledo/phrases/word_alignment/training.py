@@ -20,8 +20,16 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.phrases.lexicon import Lexicon
-from toledo.phrases.word_alignment.cells import Cells, add, blocks, fill, matrix, over_sentences
-from toledo.phrases.word_alignment.direction import Direction, maximise
+from toledo.phrases.word_alignment.direction import (
+    Cells,
+    Direction,
+    add,
+    blocks,
+    fill,
+    matrix,
+    maximise,
+    over_sentences,
+)
 from toledo.phrases.word_alignment.hmm import (
     JumpCounts,
     Transitions,
