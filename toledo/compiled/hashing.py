@@ -31,20 +31,20 @@ class PairIndex(NamedTuple):
 
 @kernel
 def pair_key(first: int, second: int) -> np.uint64:
-    """Both ids in one word."""
+    """Return both ids in one word."""
     return (np.uint64(first) << HALF) | np.uint64(second)
 
 
 @kernel
 def home_slot(key: np.uint64, slots: int) -> np.int64:
-    """Where the search for a key starts; `slots` is a power of two."""
+    """Return where the search for a key starts; `slots` is a power of two."""
     mixed = (key ^ (key >> HALF)) * MULTIPLIER
     return np.int64((mixed ^ (mixed >> HALF)) & np.uint64(slots - 1))
 
 
 @inner_kernel
 def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
-    """The slot of a key, or the empty slot where it would go."""
+    """Return the slot of a key, or the empty slot where it would go."""
     slot = home_slot(key, keys.size)
     while keys[slot] != key and keys[slot] != EMPTY:
         slot = (slot + 1) & (keys.size - 1)
@@ -53,7 +53,7 @@ def find_slot(keys: NDArray[np.uint64], key: np.uint64) -> np.int64:
 
 @inner_kernel
 def find_pair(index: PairIndex, first: int, second: int) -> int:
-    """The value of a pair, or NOT_FOUND."""
+    """Return the value of a pair, or NOT_FOUND."""
     key = pair_key(first, second)
     slot = find_slot(index.keys, key)
     return int(index.values[slot]) if index.keys[slot] == key else NOT_FOUND
@@ -75,7 +75,7 @@ def _insert_all(
 
 
 def slots_for(entries: int) -> int:
-    """The power of two of slots that keeps the load of a table below LOAD."""
+    """Return the power of two of slots that keeps the load of a table below LOAD."""
     return 1 << max(2, int(entries / LOAD).bit_length())
 
 

@@ -138,10 +138,10 @@ class Forest:
         return from_arcs(list(arcs))
 
     @classmethod
-    def load(cls, directory: str | Path) -> Forest:
-        """Read a forest that `save` wrote, and check it."""
-        content, arrays = storage.load(directory, DESCRIPTION)
-        file = Path(directory) / DESCRIPTION
+    def load(cls, path: str | Path) -> Forest:
+        """Read a forest that `save` wrote."""
+        content, arrays = storage.load(path, DESCRIPTION)
+        file = Path(path) / DESCRIPTION
         if content.get("format") != FORMAT:
             found = f"forest format {content.get('format')}, this version reads {FORMAT}"
             raise InputError(found, file=file, remedy="make the forest again")
@@ -163,9 +163,9 @@ class Forest:
         except KeyError as error:
             raise InputError(f"lacks {error}", file=file, remedy="make the forest again") from None
         except InputError as error:
-            raise InputError(error.message, file=directory, remedy=error.remedy) from None
+            raise InputError(error.message, file=path, remedy=error.remedy) from None
 
-    def save(self, directory: str | Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the forest to a directory, atomically."""
         arrays: dict[str, NDArray[Any] | None] = {
             **self.shape._asdict(),
@@ -184,7 +184,7 @@ class Forest:
             "sparse_features": list(self.sparse.names) if self.sparse else [],
         }
         given = {name: array for name, array in arrays.items() if array is not None}
-        storage.save(directory, DESCRIPTION, content, given)
+        storage.save(path, DESCRIPTION, content, given)
 
     def best(self, weights: NamedWeights | None = None) -> Hypothesis:
         """Return the derivation with the highest score."""

@@ -89,7 +89,7 @@ def extract_phrases(
 def _occurrences(
     corpus: ParallelCorpus, text: AlignedText, max_length: int, threads: int | None, progress: Progress
 ) -> tuple[Buckets, list[Substrings]]:
-    """All occurrences of phrase pairs, and the substrings that they are made of."""
+    """Return all occurrences of phrase pairs, and the substrings that they are made of."""
     sides = (corpus.source, corpus.target)
     numbered = map_chunks(lambda side, _: _number_substrings(sides[side], max_length), 2, chunk=1, threads=threads)
     instances = _find_instances(text, numbered[0], numbered[1], max_length, threads, progress)
@@ -100,7 +100,7 @@ def _occurrences(
 def _used_phrases(
     sentences: Sentences, substrings: Substrings, numbers: NDArray[np.int32]
 ) -> tuple[Phrases, NDArray[np.int32]]:
-    """The phrases among all substrings, in the same order, and the new number of each pair's phrase."""
+    """Return the phrases among all substrings, in the same order, and the new number of each pair's phrase."""
     used = np.zeros(substrings.first.size, np.bool_)
     used[numbers] = True
     renumbered = np.cumsum(used, dtype=np.int32)
@@ -125,7 +125,7 @@ def _result(text: AlignedText, groups: PairGroups, small: bool, sources: Phrases
 
 @kernel
 def _totals(phrase: NDArray[np.int32], counts: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """The sum of the counts of each phrase."""
+    """Return the sum of the counts of each phrase."""
     totals = np.zeros(size, np.float64)
     for p in range(phrase.size):
         totals[phrase[p]] += counts[p]
@@ -162,7 +162,7 @@ def _number_substrings(sentences: Sentences, max_length: int) -> Substrings:
 
 
 def _phrases_of(substrings: Substrings, sentences: Sentences, chosen: NDArray[np.int64]) -> Phrases:
-    """The words of some substrings, given by their numbers in rising order."""
+    """Return the words of some substrings, given by their numbers in rising order."""
     of_each_length = np.diff(np.searchsorted(chosen, substrings.bases))
     offsets = offsets_of(np.repeat(np.arange(1, substrings.bases.size, dtype=np.uint8), of_each_length))
     return Phrases(_gather_words(sentences.words, substrings.first[chosen], offsets), offsets)
@@ -226,7 +226,7 @@ def _find_instances(
     threads: int | None,
     progress: Progress,
 ) -> Instances:
-    """All occurrences in a corpus: counted first, then written where they belong, so that memory is taken once."""
+    """Find all occurrences in a corpus: counted first, then written in place, so that memory is taken once."""
     sentences = text.source_offsets.size - 1
     counts = map_chunks(
         lambda begin, end: count_spans(text, begin, end, max_length),

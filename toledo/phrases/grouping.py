@@ -34,7 +34,7 @@ PLACE_BITS = np.uint64(0xFFFF_FFFF)
 
 @kernel
 def encode_links(text: AlignedText, first: int, last: int, target_first: int, small: bool) -> np.uint64:
-    """The number of the links of the source words `first` to `last` with target words from `target_first` on."""
+    """Return the number of the links of the source words `first` to `last` with target words from `target_first` on."""
     if not small:
         return pair_key(first, target_first)
     matrix = np.uint64(0)
@@ -46,7 +46,7 @@ def encode_links(text: AlignedText, first: int, last: int, target_first: int, sm
 
 @kernel
 def row_of(text: AlignedText, links: np.uint64, small: bool, position: int) -> np.uint64:
-    """The target positions linked to a source position, as bits."""
+    """Return the target positions linked to a source position, as bits."""
     if small:
         return (links >> np.uint64(position * SMALL)) & ROW_BITS
     word, target_first = np.int64(links >> HALF) + position, np.int64(links & PLACE_BITS)
@@ -58,7 +58,7 @@ def row_of(text: AlignedText, links: np.uint64, small: bool, position: int) -> n
 
 @kernel
 def same_links(text: AlignedText, one: np.uint64, other: np.uint64, small: bool, source_length: int) -> bool:
-    """Whether two occurrences of a phrase pair are linked in the same way."""
+    """Return whether two occurrences of a phrase pair are linked in the same way."""
     equal: bool = one == other
     if not small and not equal:
         equal = True
@@ -77,7 +77,7 @@ def comes_later(
     target_length: int,
     inverse: bool,
 ) -> bool:
-    """Whether the lists of positions linked to each word, target words or (inverse) source words, come later."""
+    """Return whether the lists of positions linked to each word, target words or (inverse) source words, come later."""
     rows = source_length if inverse else target_length
     for word in range(rows):
         first = row_of(text, one, small, word) if inverse else _column_of(text, one, small, source_length, word)
@@ -95,7 +95,7 @@ def decode_links(
     source: NDArray[np.int32],
     source_offsets: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Offsets and links (source position, target position) of phrase pairs with these source phrases."""
+    """Return offsets and links (source position, target position) of phrase pairs with these source phrases."""
     offsets = np.zeros(codes.size + 1, np.int64)
     for p in range(codes.size):
         offsets[p + 1] = offsets[p]
@@ -154,7 +154,7 @@ def empty_instances(size: int) -> Instances:
 
 
 def select(instances: Instances, chosen: NDArray[np.int32] | slice) -> Instances:
-    """Some occurrences."""
+    """Return some occurrences."""
     columns: list[Any] = [column[chosen] for column in instances]
     return Instances(*columns)
 
@@ -194,7 +194,7 @@ class PairShape(NamedTuple):
 
 
 def into_buckets(instances: Instances, threads: int | None = None) -> Buckets:
-    """Ranges of source substrings with about BUCKET occurrences each."""
+    """Return ranges of source substrings with about BUCKET occurrences each."""
     sample = np.sort(instances.source[::SAMPLE])
     quantiles = np.arange(1, instances.source.size // BUCKET + 1) * BUCKET // SAMPLE
     bounds = np.unique(sample[quantiles[quantiles < sample.size]])
@@ -230,7 +230,7 @@ def group_buckets(
 
 
 def join_groups(groups: list[PairGroups]) -> PairGroups:
-    """The groups of all buckets. Empties the list column by column, so that only one is held twice."""
+    """Return the groups of all buckets. Empties the list column by column, so that only one is held twice."""
     sizes = [group.source.size for group in groups]
     columns = [list(column) for column in zip(*groups, strict=True)]
     groups.clear()

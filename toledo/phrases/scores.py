@@ -51,7 +51,7 @@ class Probabilities(NamedTuple):
 
 
 def phrase_probabilities(counts: Counts, smoothing: Smoothing = "none") -> Probabilities:
-    """Both directions, smoothed as asked for."""
+    """Return both directions, smoothed as asked for."""
     factors, taken = np.ones(LARGEST_ADJUSTED + 2), np.zeros(LARGEST_ADJUSTED + 2)
     if smoothing == "good-turing":
         factors = good_turing_factors(counts.joint)
@@ -118,7 +118,7 @@ def score_phrases(
     lexical: LexicalWeights = "alignment",
     threads: int | None = None,
 ) -> NDArray[np.float32]:
-    """The scores of each phrase pair, in the order of SCORE_FEATURES."""
+    """Return the scores of each phrase pair, in the order of SCORE_FEATURES."""
     pairs = extraction.pairs
     scores = np.empty((len(pairs), len(SCORE_FEATURES)), np.float32)
     probabilities = phrase_probabilities(counts_of(extraction), smoothing)
@@ -131,14 +131,14 @@ def score_phrases(
 
 
 def counts_of(extraction: Extraction) -> Counts:
-    """The counts that probabilities are made of."""
+    """Return the counts that probabilities are made of."""
     pairs = extraction.pairs
     marginals = extraction.source_counts, extraction.target_counts
     return Counts(pairs.joint_counts, pairs.source, pairs.target, *marginals)
 
 
 def logarithms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Natural logarithms, at least LOWEST_SCORE."""
+    """Return natural logarithms, at least LOWEST_SCORE."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(probabilities), np.float32(LOWEST_SCORE))
 

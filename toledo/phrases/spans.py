@@ -46,7 +46,7 @@ class SpanPairs(NamedTuple):
 
 
 def align_text(corpus: ParallelCorpus, alignments: WordLinks) -> AlignedText:
-    """Links by position in the whole text, checked."""
+    """Return links by position in the whole text, checked."""
     bad = alignments.first_outside(corpus)
     if bad is not None:
         raise InputError(
@@ -98,7 +98,7 @@ def count_spans(text: AlignedText, begin: int, end: int, max_length: int) -> int
 
 @kernel
 def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> SpanPairs:
-    """The pairs of spans that `count_spans` has counted."""
+    """Return the pairs of spans that `count_spans` has counted."""
     hulls, spans = _hulls(text, begin, end), _empty_spans(count)
     filled = 0
     for s in range(begin, end):
@@ -190,7 +190,7 @@ def _scan(
 
 @kernel
 def orientation(text: AlignedText, sentence: int, spans: SpanPairs, index: int) -> int:
-    """Both orientations of a pair of spans in one number: ORIENTATIONS · previous + next."""
+    """Return both orientations of a pair of spans in one number: ORIENTATIONS · previous + next."""
     before_source, after_source = spans.source_first[index] - 1, spans.source_last[index] + 1
     before_target, after_target = spans.target_first[index] - 1, spans.target_last[index] + 1
     previous = _kind(
@@ -211,7 +211,7 @@ def _kind(straight: bool, crossed: bool) -> int:
 
 @kernel
 def _linked(text: AlignedText, sentence: int, source: int, target: int) -> bool:
-    """Whether two positions are linked; the places just outside both sentences are, on the same side."""
+    """Return whether two positions are linked; the places just outside both sentences are, on the same side."""
     before: bool = source < text.source_offsets[sentence]
     after: bool = source >= text.source_offsets[sentence + 1]
     if target < text.target_offsets[sentence]:

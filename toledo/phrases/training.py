@@ -46,7 +46,7 @@ class TrainedPhrases:
     keep: NDArray[np.bool_] | None
 
     def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> PhraseTable:
-        """The phrase table of the pairs that are left."""
+        """Return the phrase table of the pairs that are left."""
         table = PhraseTable.create(
             self.pairs,
             self.scores,

@@ -109,7 +109,7 @@ def _has_bars(data: NDArray[np.uint8], begin: int, end: int) -> bool:
 
 @kernel
 def take_field(tokens: Tokens, first: NDArray[np.int64], stop: NDArray[np.int64]) -> Tokens:
-    """The tokens of one field of each line."""
+    """Return the tokens of one field of each line."""
     offsets = np.zeros(first.size + 1, np.int64)
     for line in range(first.size):
         offsets[line + 1] = offsets[line] + stop[line] - first[line]
@@ -124,7 +124,7 @@ def take_field(tokens: Tokens, first: NDArray[np.int64], stop: NDArray[np.int64]
 
 @kernel
 def parse_numbers(data: NDArray[np.uint8], tokens: Tokens) -> NDArray[np.float64]:
-    """The value of each token, NaN if it is not a decimal number (`nan` and `inf` are not)."""
+    """Return the value of each token, NaN if it is not a decimal number (`nan` and `inf` are not)."""
     values = np.empty(tokens.begin.size, np.float64)
     for t in range(values.size):
         values[t] = _parse_number(data, tokens.begin[t], tokens.end[t])
@@ -168,7 +168,7 @@ def _parse_number(data: NDArray[np.uint8], begin: int, end: int) -> float:
 
 @kernel
 def _parse_exponent(data: NDArray[np.uint8], begin: int, end: int) -> int:
-    """A whole number with a sign, at most MOST_EXPONENT in size; more than that if it is malformed."""
+    """Return a whole number with a sign, at most MOST_EXPONENT in size; more than that if it is malformed."""
     i = begin + 1 if begin < end and (data[begin] == MINUS or data[begin] == PLUS) else begin
     if i == end:
         return MOST_EXPONENT + 1
@@ -192,7 +192,7 @@ def _scale(mantissa: float, exponent: int) -> float:
 
 @kernel
 def parse_links(data: NDArray[np.uint8], tokens: Tokens) -> NDArray[np.int32]:
-    """The two positions of each token such as `0-1`; NONE for what is malformed or too large."""
+    """Return the two positions of each token such as `0-1`; NONE for what is malformed or too large."""
     links = np.full((tokens.begin.size, 2), NONE, np.int32)
     for t in range(tokens.begin.size):
         side, value, digits, good = 0, 0, 0, True

@@ -96,7 +96,7 @@ def _occurrences(
 
 
 def cooccurrences(direction: Direction, threads: int | None = None) -> Lexicon:
-    """All pairs (given word or NULL, word) of some sentence pair, with the uniform distribution over all words.
+    """Return all pairs (given word or NULL, word) of some sentence pair, with the uniform distribution over all words.
 
     Time is that of the co-occurrences in the text, memory that of the distinct ones.
     """
@@ -142,7 +142,7 @@ def _words_beside(direction: Direction, given: int, seen_with: NDArray[np.int32]
 
 
 def maximise(lexicon: Lexicon, counts: NDArray[np.float32], threads: int | None) -> Lexicon:
-    """The lexicon of the highest likelihood, relative frequencies; takes over the memory of `counts`."""
+    """Return the lexicon of the highest likelihood, relative frequencies; takes over the memory of `counts`."""
     for_rows(lambda first, last: _normalise(lexicon.offsets, counts, first, last), lexicon.offsets, threads)
     return lexicon._replace(probabilities=counts)
 
@@ -184,7 +184,7 @@ def blocks(direction: Direction, size: int = BLOCK) -> Iterator[Cells]:
 
 
 def _bounds(numbers: NDArray[np.int64], size: int) -> list[int]:
-    """Where to cut so that the numbers between two cuts add up to at most `size`, if they can."""
+    """Return where to cut so that the numbers between two cuts add up to at most `size`, if they can."""
     ends = offsets_of(numbers)
     bounds = [0]
     while bounds[-1] < numbers.size:
@@ -214,7 +214,7 @@ def add(cells: Cells, direction: Direction, lexicon: Lexicon, counts: NDArray[np
 
 @kernel
 def matrix(cells: Cells, direction: Direction, sentence: int) -> NDArray[np.float32]:
-    """The cells of a sentence pair as [given position, word position]."""
+    """Return the cells of a sentence pair as [given position, word position]."""
     rows = direction.given_lengths[sentence] + 1
     columns = direction.word_offsets[sentence + 1] - direction.word_offsets[sentence]
     start = cells.starts[sentence - cells.first]
@@ -257,7 +257,7 @@ def _add(
 
 @kernel
 def _occurrences_in(cells: Cells, direction: Direction, given: int) -> tuple[int, int]:
-    """The part of a given word's occurrences that lies in the block."""
+    """Return the part of a given word's occurrences that lies in the block."""
     begin, end = direction.rows[given], direction.rows[given + 1]
     sentences = direction.sentences[begin:end]
     return begin + np.searchsorted(sentences, cells.first), begin + np.searchsorted(sentences, cells.last)

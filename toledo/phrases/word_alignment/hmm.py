@@ -49,7 +49,7 @@ def uniform_jumps() -> NDArray[np.float64]:
 
 
 def sum_jumps(parts: Iterable[JumpCounts]) -> JumpCounts:
-    """The counts of several pieces of a corpus together."""
+    """Return the counts of several pieces of a corpus together."""
     total = JumpCounts(np.zeros((2, WEIGHTS)), np.zeros((2, WEIGHTS)))
     for part in parts:
         total.taken[:] += part.taken
@@ -105,7 +105,7 @@ def add_chances(
 
 @kernel
 def column_of(jump: int) -> int:
-    """The column of a jump's weight."""
+    """Return the column of a jump's weight."""
     return min(max(jump, -REACH), REACH) + REACH
 
 
@@ -209,7 +209,7 @@ def _forward(values: NDArray[np.float32], transitions: Transitions) -> Trellis:
 
 @kernel
 def end_probability(weights: NDArray[np.float64], inverse: NDArray[np.float64], state: int, size: int) -> float:
-    """The probability of a jump to the end of the sentence."""
+    """Return the probability of a jump to the end of the sentence."""
     return float(inverse[state] * weights[LATER if state > 0 else FIRST, column_of(size - state + 1)])
 
 
@@ -280,7 +280,7 @@ def _count(
 def viterbi(
     cells: Cells, direction: Direction, transitions: Transitions, threads: int | None
 ) -> list[NDArray[np.int32]]:
-    """The given position of each word, from 0, or −1 for NULL, from cells that hold lexicon probabilities."""
+    """Return the given position of each word, from 0, or −1 for NULL, from cells that hold lexicon probabilities."""
     return over_sentences(lambda first, last: _viterbi(cells, direction, transitions, first, last), cells, threads)
 
 
