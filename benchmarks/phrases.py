@@ -24,7 +24,7 @@ import numpy as np
 from toledo.formats.alignments import read_alignments
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import NULL, Lexicon, Lexicons, lexicons_from
-from toledo.phrases.scores import score_phrases, score_reordering
+from toledo.phrases.scores import reordering_scores, score_phrases
 from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus, Sentences, read_parallel
 from toledo.text.vocabulary import RESERVED, Vocabulary
@@ -82,7 +82,7 @@ def train(
     score_phrases(extraction, lexicons, threads=options.threads)
     done("scores")
     if reordering:
-        score_reordering(extraction)
+        reordering_scores(extraction.orientations)
         done("reordering")
     total = sum(steps.values())
     if report:

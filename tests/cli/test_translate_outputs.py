@@ -15,8 +15,8 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import ALL_TEXTS, make_search_rule
 from toledo.forest.assemble import split
 from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import load_forest
 from toledo.formats.forest_files import read_forests
 from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import read_jsonl
@@ -113,7 +113,7 @@ def test_forests_lattices_and_graphs_hold_the_same(run, model: PhraseModel, dens
     assert result.exit_code == 0
     assert run("--write-lattice", "lattices/", "--write-search-graph", "graphs/").exit_code == 0
     assert run("--write-lattice", "out.plf", "--plf-values", "logarithms").exit_code == 0
-    saved = [part for part, _, _ in split(load_forest("forests"))]
+    saved = [part for part, _, _ in split(Forest.load("forests"))]
     names = {"slf": "out.slf", "hypergraph": "out.hg.gz"}
     again = {form: [found.forest for found in read_forests(name, form)] for form, name in names.items()}  # type: ignore[arg-type]
     for segment, line in enumerate(result.stdout.splitlines()):

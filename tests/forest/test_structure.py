@@ -23,7 +23,6 @@ from toledo.forest.constructors import (
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Shape, Yields
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import load_forest, save_forest
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -120,8 +119,8 @@ def test_forests_that_do_not_belong_together_are_refused() -> None:
 @given(oracle.forests())
 def test_saving_and_loading(tmp_path_factory: pytest.TempPathFactory, forest: Forest) -> None:
     folder = tmp_path_factory.mktemp("forest")
-    save_forest(forest, folder / "f")
-    loaded = load_forest(folder / "f")
+    forest.save(folder / "f")
+    loaded = Forest.load(folder / "f")
     assert oracle.derivations(loaded) == oracle.derivations(forest)
     assert list(loaded.vocabulary) == list(forest.vocabulary)
     np.testing.assert_array_equal(loaded.features, forest.features)
@@ -129,8 +128,8 @@ def test_saving_and_loading(tmp_path_factory: pytest.TempPathFactory, forest: Fo
 
 def test_saving_keeps_sparse_features_base_and_provenance(tmp_path: Path) -> None:
     entries = [ListEntry(["a"], {"x": 1.0}, base=2.0), ListEntry(["b"], {"y": 3.0})]
-    save_forest(from_nbest(entries, (), Vocabulary()), tmp_path / "f")
-    loaded = load_forest(tmp_path / "f")
+    from_nbest(entries, (), Vocabulary()).save(tmp_path / "f")
+    loaded = Forest.load(tmp_path / "f")
     assert loaded.scores({"x": 1.0, "y": 2.0}).tolist() == [3.0, 6.0]
     assert loaded.provenance is not None
     assert loaded.provenance.tolist() == [0, 1]

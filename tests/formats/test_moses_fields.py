@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.compiled.hashing import slots_for
-from toledo.text.byte_fields import number_words, parse_links, parse_numbers, split_fields, split_tokens, take_field
+from toledo.compiled.hashing import number_rows
+from toledo.text.byte_fields import parse_links, parse_numbers, split_fields, split_tokens, take_field
 
 lines_of_tokens = st.lists(st.lists(st.sampled_from(["a", "bc", "ß", "|||", "|", "||"]), max_size=9), max_size=5)
 
@@ -91,7 +91,8 @@ def test_links() -> None:
 @given(st.lists(st.sampled_from(["a", "aa", "ab", "ba", "ö", "o"])))
 def test_words_are_numbered_in_order_of_appearance(words: list[str]) -> None:
     data = data_of(" ".join(words))
-    found, first = number_words(data, split_tokens(data), slots_for(len(words)))
+    tokens = split_tokens(data)
+    found, first = number_rows(data, tokens.begin, tokens.end)
     distinct = list(dict.fromkeys(words))
     assert [distinct[number] for number in found.tolist()] == words
     assert first.tolist() == [words.index(word) for word in distinct]

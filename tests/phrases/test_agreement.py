@@ -5,8 +5,7 @@ import pytest
 from alignment_twin import corpora, direction_of
 from hypothesis import given
 
-from toledo.phrases.word_alignment.cells import blocks, matrix
-from toledo.phrases.word_alignment.direction import cooccurrences
+from toledo.phrases.word_alignment.direction import blocks, cooccurrences, matrix
 from toledo.phrases.word_alignment.training import NULL_PROBABILITY, agree, initial_hmm, train_together
 
 

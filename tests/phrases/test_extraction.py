@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.errors import InputError
-from toledo.phrases import grouping
+from toledo.phrases import extraction, grouping
 from toledo.phrases.extraction import Extraction, extract_phrases
 from toledo.phrases.table import WordLinks, check_pairs
 from toledo.phrases.training import PhraseTraining, train_phrases
@@ -55,7 +55,7 @@ def test_chunks_and_buckets_change_nothing(blocks: list, max_length: int) -> Non
     sentences = [pair for block in blocks for pair in block]
     corpus, alignments = encode(sentences)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "SENTENCES_AT_ONCE", 2)
+        patch.setattr(extraction, "SENTENCES_AT_ONCE", 2)
         patch.setattr(grouping, "BUCKET", 5)
         patch.setattr(grouping, "SAMPLE", 1)
         result = extract_phrases(corpus, alignments, max_length, reordering=True, threads=2)

@@ -8,10 +8,8 @@ from alignment_twin import HmmTwin, direction_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toledo.phrases.word_alignment import cells as blocks_of_cells
-from toledo.phrases.word_alignment.cells import Cells
-from toledo.phrases.word_alignment.decode import viterbi
-from toledo.phrases.word_alignment.direction import cooccurrences, maximise
+from toledo.phrases.word_alignment import direction as blocks_of_cells
+from toledo.phrases.word_alignment.direction import Cells, cooccurrences, maximise
 from toledo.phrases.word_alignment.hmm import (
     REACH,
     WEIGHTS,
@@ -20,6 +18,7 @@ from toledo.phrases.word_alignment.hmm import (
     infer,
     maximise_jumps,
     uniform_jumps,
+    viterbi,
 )
 
 # Short sentences with all alignments, and long given sides, whose jumps go beyond REACH.

@@ -9,8 +9,8 @@ from alignment_twin import ibm1 as twin
 from hypothesis import given
 
 from toledo.phrases.lexicon import Lexicon
-from toledo.phrases.word_alignment import cells, training
-from toledo.phrases.word_alignment.direction import cooccurrences
+from toledo.phrases.word_alignment import training
+from toledo.phrases.word_alignment.direction import blocks, cooccurrences
 from toledo.phrases.word_alignment.training import train_ibm1
 from toledo.text.vocabulary import RESERVED
 
@@ -51,7 +51,7 @@ def test_small_blocks_and_more_threads_change_nothing(monkeypatch):
     again = train(pairs, 3, threads=3)
     assert whole[1] == again[1]
     assert np.array_equal(whole[0].probabilities, again[0].probabilities)
-    monkeypatch.setattr(training, "blocks", partial(cells.blocks, size=500))
+    monkeypatch.setattr(training, "blocks", partial(blocks, size=500))
     assert train(pairs, 3)[0].probabilities == pytest.approx(whole[0].probabilities, rel=1e-5)
 
 
@@ -59,5 +59,5 @@ def test_blocks_cover_the_corpus_and_keep_to_their_size():
     direction = direction_of(
         [([3] * given, [4] * words) for given, words in ((1, 1), (2, 3), (30, 30), (1, 2), (1, 1))]
     )
-    bounds = [(block.first, block.last) for block in cells.blocks(direction, size=20)]
+    bounds = [(block.first, block.last) for block in blocks(direction, size=20)]
     assert bounds == [(0, 2), (2, 3), (3, 5)]  # the third pair is larger than a block

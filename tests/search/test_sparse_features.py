@@ -14,8 +14,8 @@ from small_models import small_model
 from toledo.errors import InputError
 from toledo.forest.assemble import join
 from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import load_forest, save_forest
 from toledo.model import PhraseModel
 from toledo.phrases.sparse import TEMPLATES, PairFeatures, linked_words, pair_identity, sparse_features, target_words
 from toledo.phrases.table import PhraseTable
@@ -89,8 +89,8 @@ def test_models_keep_them(tmp_path: Path) -> None:
 def test_forests_keep_them(tmp_path: Path) -> None:
     model = with_sparse(small_model(), 2)
     found = BeamSearch(model).results([["das", "haus", "ist", "klein"], [], ["das", "ist", "☃"]], threads=1)
-    save_forest(join([one.forest for one in found]), tmp_path / "forests")
-    forest = load_forest(tmp_path / "forests")
+    join([one.forest for one in found]).save(tmp_path / "forests")
+    forest = Forest.load(tmp_path / "forests")
     best = viterbi(forest, forest.scores(model.weights))
     assert [one.score for one in best if one] == pytest.approx([one.translation.score for one in found], abs=1e-4)
 

@@ -12,8 +12,8 @@ from toledo.errors import InputError
 from toledo.forest.assemble import join, prune_to_density
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
+from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import load_forest, save_forest
 from toledo.search.beam.search import BeamSearch
 from toledo.search.steps import LONGEST_SENTENCE, Step, pack, steps_of, unpack, word_links
 from toledo.text.vocabulary import Vocabulary
@@ -41,8 +41,8 @@ def test_steps_survive_pruning_joining_and_saving(tmp_path: Path) -> None:
     model = small_model()
     sentences = [["das", "haus", "ist", "klein"], [], ["klein", "x", "das"]]
     results = BeamSearch(model).results(sentences, threads=1)
-    save_forest(join([one.forest for one in results]), tmp_path / "forests")
-    forest = load_forest(tmp_path / "forests")
+    join([one.forest for one in results]).save(tmp_path / "forests")
+    forest = Forest.load(tmp_path / "forests")
     pruned = prune_to_density(forest, forest.scores(model.weights), 1.0)
     for found in (forest, pruned):
         best = viterbi(found, found.scores(model.weights))

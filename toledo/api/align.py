@@ -22,9 +22,8 @@ from toledo.formats.moses_writing import write_lexicon
 from toledo.phrases.lexicon import Lexicons
 from toledo.phrases.settings import ALIGNERS, IBM1, Symmetrization
 from toledo.phrases.table import WordLinks
-from toledo.phrases.word_alignment.aligner import AlignmentTraining
+from toledo.phrases.word_alignment.aligner import AlignmentTraining, BothModels, align_new, from_arrays, to_arrays
 from toledo.phrases.word_alignment.aligner import align as align_words
-from toledo.phrases.word_alignment.new_text import BothModels, align_new, from_arrays, to_arrays
 from toledo.progress import Progress, silent
 from toledo.results import Result
 from toledo.settings import Named

@@ -23,8 +23,7 @@ from toledo.files import (
 )
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.constructors import from_lattice
-from toledo.forest.forest import Forest
-from toledo.forest.saving import DESCRIPTION
+from toledo.forest.forest import DESCRIPTION, Forest
 from toledo.formats.forest_files import MARKER, WriteForest, forest_writer, guess_output_format
 from toledo.formats.hypotheses import Entry, NBestList, nbest_list, phrase_spans
 from toledo.formats.jsonl import jsonl_lines

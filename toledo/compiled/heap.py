@@ -1,9 +1,9 @@
 """Priority queues for compiled code: binary heaps of scores with a number each, best first.
 
 `Heap` grows, and among equal scores the smaller number comes first. The functions below it work on an array of ENTRY
-that has room enough, and count nothing themselves: for inner loops.
+that has room enough, and do not count entries themselves: for inner loops.
 
-Arrays that grow, in compiled code: none of them knows beforehand how much it will find.
+Arrays that grow, where the number of results is not known beforehand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toledo.compiled.kernels import inlined, kernel
 
 @kernel
 def grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The array with room for `needed` entries: the same one if it has it, else one at least twice as long."""
+    """Return the array with room for `needed` entries: the same one if it has it, else one at least twice as long."""
     if needed <= array.shape[0]:
         return array
     larger = np.empty((max(needed, 2 * array.shape[0]),) + array.shape[1:], array.dtype)
@@ -29,7 +29,7 @@ def grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
 
 @kernel
 def doubled(array: NDArray[Any]) -> NDArray[Any]:
-    """The array with twice the room."""
+    """Return the array with twice the room."""
     return grown(array, 2 * array.shape[0])
 
 
@@ -46,7 +46,7 @@ class Heap(NamedTuple):
 
 @kernel
 def new_heap(room: int) -> Heap:
-    """An empty heap."""
+    """Return an empty heap."""
     return Heap(np.zeros(1, np.int64), np.empty(room), np.empty(room, np.int32))
 
 
@@ -134,7 +134,7 @@ def remove_first(heap: NDArray[Any], size: int) -> int:
 
 @inlined
 def second_key(heap: NDArray[Any], size: int) -> float:
-    """The key of the second best entry."""
+    """Return the key of the second best entry."""
     second = -math.inf
     for place in range(1, min(size, 3)):
         second = max(second, heap[place]["key"])
@@ -143,7 +143,7 @@ def second_key(heap: NDArray[Any], size: int) -> float:
 
 @kernel
 def power_of_two(least: int) -> int:
-    """The smallest power of two that is at least so large."""
+    """Return the smallest power of two that is at least `least`."""
     size = 1
     while size < least:
         size *= 2

@@ -28,7 +28,7 @@ def load_eight(array: NDArray[np.uint8], place: int) -> np.uint64:
 
 
 def trailing_zeros(number: np.uint64) -> np.uint64:
-    """How many zeros follow the lowest one bit of a number, which is not 0."""
+    """Return how many zeros follow the lowest one bit of a number, which is not 0."""
     return np.uint64((int(number) & -int(number)).bit_length() - 1)
 
 
@@ -87,6 +87,6 @@ def _trailing_zeros(typing_context: Any, number: Any) -> Any:
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any, kind: Any) -> Any:
-    """A pointer to the element of an array (the first argument) at an index (the second one)."""
+    """Return a pointer to the element of an array (the first argument) at an index (the second one)."""
     data = make_array(signature.args[0])(context, builder, arguments[0]).data
     return builder.bitcast(builder.gep(data, [arguments[1]]), kind)

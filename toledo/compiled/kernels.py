@@ -35,9 +35,9 @@ def kernel(function: Function) -> Function:
 
 
 def inner_kernel(function: Function) -> Function:
-    """A kernel that makes no arrays, and only works on those that it is given.
+    """Compile a kernel that makes no arrays, and only works on those that it is given.
 
-    Nobody then counts who holds which array. Where kernels hand arrays on in inner loops, counting (an atomic
+    Disables reference counting for array arguments. Where kernels pass arrays on in inner loops, counting (an atomic
     instruction each time) may take as long as the work.
     """
     return _compiled(function, _nrt=False)
@@ -71,22 +71,22 @@ def inlined(function: Function) -> Function:
 
 
 def compiled_kernels() -> int:
-    """How many kernels this process has compiled, and not found in the cache. What took time meanwhile was no work."""
+    """Return the number of kernels that this process has compiled rather than found in the cache."""
     return _announcement.compiled
 
 
 def compilation_seconds() -> float:
-    """The CPU time that this process has spent on compiling."""
+    """Return the CPU time that this process has spent on compiling."""
     return _compilation.seconds
 
 
 def working_seconds() -> float:
-    """The CPU time of this process, all threads together, without that of compiling."""
+    """Return the CPU time of this process, all threads together, without that of compiling."""
     return time.process_time() - _compilation.seconds
 
 
 def available_threads() -> int:
-    """The number of processors this process may use."""
+    """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -113,7 +113,7 @@ def map_chunks(
 def _run(
     work: Callable[[int, int], Result], bounds: list[tuple[int, int]], threads: int, advance: Callable[[int], None]
 ) -> list[Result]:
-    """Each thread, the calling one too, takes the next piece until none is left or one has failed.
+    """Let each thread, the calling one too, take the next piece until none is left or one has failed.
 
     Pools would keep the calling thread idle, and hand out pieces at a cost that short work does not earn back.
     """
@@ -177,7 +177,7 @@ register("numba:compile", _compilation)
 
 
 class _Announcement:
-    """Counts what is compiled, and says so, again from time to time: a minute without a word is a long one."""
+    """Counts compiled kernels, and logs a message at the first and every few seconds after it."""
 
     def __init__(self) -> None:
         self.compiled, self.last = 0, -math.inf

@@ -58,6 +58,11 @@ class Ragged(Generic[Scalar]):
         """Return the rows where `keep` is true."""
         return self.from_lengths(self.values[np.repeat(keep, self.lengths)], self.lengths[keep])
 
+    def gather(self, rows: NDArray[np.int64]) -> Self:
+        """Return some rows, in the order given."""
+        offsets, values = gather_rows(self.offsets, self.values, rows)
+        return type(self)(values, offsets)
+
 
 class Sequences(Ragged[np.int32]):
     """Rows of symbols (ids of words, characters), which are not negative."""
@@ -136,7 +141,7 @@ def group_offsets(references: Sequence[Sequence[object]]) -> NDArray[np.int64]:
 
 def check_offsets(name: str, offsets: NDArray[Any], total: int) -> None:
     """Refuse offsets that do not rise from 0 to a total."""
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != total or np.any(np.diff(offsets) < 0):
+    if not are_offsets(offsets, total):
         raise ValueError(f"the offsets of {name} must rise from 0 to {total}")
 
 

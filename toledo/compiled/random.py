@@ -19,19 +19,19 @@ RandomState = NDArray[np.uint64]
 
 
 def random_state(seed: int) -> RandomState:
-    """A generator, for one sentence or one chain; give each its own seed."""
+    """Return a generator, for one sentence or one chain; give each its own seed."""
     return np.array([seed & 0xFFFF_FFFF_FFFF_FFFF], np.uint64)
 
 
 def text_seed(seed: int, words: Sequence[str]) -> int:
-    """A seed for a text: its place does not matter, nor what else there is."""
+    """Return a seed for a text: its place does not matter, nor what else there is."""
     text = "\n".join([str(seed), *words]).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 @kernel
 def mixed(state: np.uint64) -> np.uint64:
-    """The random bits of a state, which moves on by adding GAMMA: for loops that keep it in a variable."""
+    """Return the random bits of a state, which moves on by adding GAMMA: for loops that keep it in a variable."""
     state = (state ^ (state >> SHIFT_1)) * MIX_1
     state = (state ^ (state >> SHIFT_2)) * MIX_2
     return np.uint64(state ^ (state >> SHIFT_3))
@@ -39,12 +39,12 @@ def mixed(state: np.uint64) -> np.uint64:
 
 @kernel
 def next_bits(state: RandomState) -> np.uint64:
-    """The next 64 random bits."""
+    """Return the next 64 random bits."""
     state[0] += GAMMA
     return mixed(state[0])
 
 
 @kernel
 def next_uniform(state: RandomState) -> float:
-    """The next random number, at least 0 and less than 1."""
+    """Return the next random number, at least 0 and less than 1."""
     return float(next_bits(state) >> LOW_BITS) * 2.0**-53

@@ -28,7 +28,7 @@ class Ranks(NamedTuple):
 
 
 def sort_pairs(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The stable order of pairs of non-negative ids by `first`, then by `second`."""
+    """Return the stable order of pairs of non-negative ids by `first`, then by `second`."""
     return _sorted_keys(first, second)[1]
 
 

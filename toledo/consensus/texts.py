@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.hashing import number_rows
 from toledo.compiled.ragged import Sequences, offsets_of
 from toledo.forest.derivations import sample, texts_of_derivations
 from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.kbest import k_best_batches
-from toledo.metrics.matches import number_texts, select_texts
 
 DERIVATIONS_PER_TEXT = 4  # a lattice writes a text in many ways: how far to look for as many texts as wanted
 
@@ -42,7 +42,7 @@ class WeightedTexts:
         """Return the most probable texts, in order of their probabilities, which add up to 1 again."""
         chosen = np.argsort(-self.probabilities, kind="stable")[:size]
         kept = self.probabilities[chosen]
-        return WeightedTexts(select_texts(self.texts.symbols, self.texts.offsets, chosen), kept / kept.sum())
+        return WeightedTexts(self.texts.gather(chosen), kept / kept.sum())
 
 
 def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
@@ -54,7 +54,8 @@ def best_texts(forest: Forest, scores: Scores, size: int) -> WeightedTexts:
         return _merge(*best_derivations(forest, scores, size))
     possible = np.flatnonzero(scores > -np.inf)
     order = possible[np.argsort(-scores[possible], kind="stable")]
-    return _merge(select_texts(forest.yields.words, forest.yields.offsets, order), scores[order]).first(size)
+    texts = Sequences(forest.yields.words, forest.yields.offsets.astype(np.int64))
+    return _merge(texts.gather(order), scores[order]).first(size)
 
 
 def sampled_texts(forest: Forest, scores: Scores, size: int, seed: int) -> WeightedTexts:
@@ -71,7 +72,7 @@ def best_derivations(forest: Forest, scores: Scores, size: int) -> tuple[Sequenc
         symbols = np.concatenate((texts.symbols, words))
         texts = Sequences(symbols, np.concatenate((texts.offsets, texts.offsets[-1] + ends[1:])))
         totals = np.concatenate((totals, batch.scores))
-        _, firsts = number_texts(texts.symbols, texts.offsets)
+        _, firsts = number_rows(texts.symbols, texts.offsets[:-1], texts.offsets[1:])
         if firsts.size > size or len(texts) >= DERIVATIONS_PER_TEXT * size:
             kept = min(int(firsts[size]) if firsts.size > size else len(texts), DERIVATIONS_PER_TEXT * size)
             offsets = texts.offsets[: kept + 1]
@@ -87,6 +88,6 @@ def _merge(texts: Sequences, logarithms: NDArray[np.float64]) -> WeightedTexts:
     """Return one of each text, in order of first appearance, with the softmax of all its entries."""
     if not len(texts):
         return WeightedTexts(texts, np.empty(0))
-    numbers, firsts = number_texts(texts.symbols, texts.offsets)
+    numbers, firsts = number_rows(texts.symbols, texts.offsets[:-1], texts.offsets[1:])
     weights = np.bincount(numbers, np.exp(logarithms - logarithms.max()), firsts.size)
-    return WeightedTexts(select_texts(texts.symbols, texts.offsets, firsts), weights / weights.sum())
+    return WeightedTexts(texts.gather(firsts), weights / weights.sum())

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo import storage
 from toledo.compiled.ragged import are_offsets
 from toledo.errors import InputError
-from toledo.forest.linear import Rows, SparseFeatures, Vector, row_scores, rows_of_edges
+from toledo.forest.linear import Rows, SparseArrays, SparseFeatures, Vector, row_scores, rows_of_edges
 from toledo.results import Hypothesis
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
@@ -33,6 +34,7 @@ from toledo.weights import Weights
 Scores = NDArray[np.float64]
 NamedWeights = Weights | Mapping[str, float]
 
+DESCRIPTION, FORMAT = "forest.toml", 1  # a forest on disk is a directory of arrays
 PIECES, FEWEST_EDGES, MOST_EDGES = 16, 8_192, 131_072  # work for threads: neither too small nor too uneven
 
 
@@ -138,15 +140,51 @@ class Forest:
     @classmethod
     def load(cls, path: str | Path) -> Forest:
         """Read a forest that `save` wrote."""
-        from toledo.forest.saving import load_forest
-
-        return load_forest(path)
+        content, arrays = storage.load(path, DESCRIPTION)
+        file = Path(path) / DESCRIPTION
+        if content.get("format") != FORMAT:
+            found = f"forest format {content.get('format')}, this version reads {FORMAT}"
+            raise InputError(found, file=file, remedy="make the forest again")
+        try:
+            sparse = None
+            if "sparse.offsets" in arrays:
+                columns = SparseArrays(*(arrays[f"sparse.{name}"] for name in SparseArrays._fields))
+                sparse = SparseFeatures(tuple(content["sparse_features"]), columns)
+            return cls(
+                shape=Shape(*(arrays[name] for name in Shape._fields)),
+                yields=Yields(arrays["yield_offsets"], arrays["yield_words"]),
+                features=arrays["features"],
+                feature_names=tuple(content["features"]),
+                vocabulary=Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"]),
+                base=arrays.get("base"),
+                sparse=sparse,
+                provenance=arrays.get("provenance"),
+            )
+        except KeyError as error:
+            raise InputError(f"lacks {error}", file=file, remedy="make the forest again") from None
+        except InputError as error:
+            raise InputError(error.message, file=path, remedy=error.remedy) from None
 
     def save(self, path: str | Path) -> None:
         """Write the forest to a directory, atomically."""
-        from toledo.forest.saving import save_forest
-
-        save_forest(self, path)
+        arrays: dict[str, NDArray[Any] | None] = {
+            **self.shape._asdict(),
+            "yield_offsets": self.yields.offsets,
+            "yield_words": self.yields.words,
+            "features": self.features,
+            **{f"vocabulary.{name}": array for name, array in self.vocabulary.to_arrays().items()},
+            "base": self.base,
+            "provenance": self.provenance,
+        }
+        if self.sparse is not None:
+            arrays |= {f"sparse.{name}": array for name, array in self.sparse.arrays._asdict().items()}
+        content = {
+            "format": FORMAT,
+            "features": list(self.feature_names),
+            "sparse_features": list(self.sparse.names) if self.sparse else [],
+        }
+        given = {name: array for name, array in arrays.items() if array is not None}
+        storage.save(path, DESCRIPTION, content, given)
 
     def best(self, weights: NamedWeights | None = None) -> Hypothesis:
         """Return the derivation with the highest score."""

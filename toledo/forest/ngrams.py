@@ -109,17 +109,21 @@ class NGramForest:
         """Return the probability of each n-gram to occur at least once; 0 where nothing is possible at all."""
         self._check(distribution)
 
-        def work(first: int, last: int) -> list[NDArray[np.float64]]:
-            return [
-                occurrence(
-                    self.forest.shape, sentence, self.offsets, self.ids, distribution.conditional,
-                    distribution.posteriors, int(self.sentences[sentence]), int(self.sentences[sentence + 1]),
-                )
-                for sentence in range(first, last)
-            ]  # fmt: skip
+        def work(sentence: int, _: int) -> NDArray[np.float64]:
+            return occurrence(
+                self.forest.shape, sentence, self.offsets, self.ids, distribution.conditional,
+                distribution.posteriors, int(self.sentences[sentence]), int(self.sentences[sentence + 1]),
+            )  # fmt: skip
 
-        parts = map_chunks(work, len(self.forest), chunk=1, threads=threads)
-        return np.concatenate([chance for part in parts for chance in part])
+        return np.concatenate(map_chunks(work, len(self.forest), chunk=1, threads=threads))
+
+
+class Rescoring(NamedTuple):
+    """A language model that scores edges while they are made, its feature, and the weight of this for the beam."""
+
+    model: LanguageModel
+    feature: str
+    weight: float
 
 
 def localise(
@@ -129,12 +133,37 @@ def localise(
     *,
     beam: int | None = None,
     threads: int | None = None,
+    rescoring: Rescoring | None = None,
 ) -> NGramForest:
     """Split nodes by boundary words so that every n-gram up to `order` is completed at one edge.
 
     With a `beam`, at most that many edges are kept for each node of the forest, the best by `scores` (cube pruning).
     """
-    return _localise(forest, scores, order, beam, None, "", threads)
+    if not 1 <= order <= LARGEST_ORDER or (beam is not None and beam < 1):
+        raise ValueError(f"the order of n-grams must be 1 to {LARGEST_ORDER}, the beam at least 1")
+    check_scores(forest.shape, scores)
+    parts, model_order = split(forest), rescoring.model.order if rescoring else 0
+    context = max(order, model_order) - 1
+    no_model = Automaton(np.zeros(1, TRANSITION), np.zeros(1, UNIGRAM), np.zeros(1, CONTEXT))
+
+    def work(number: int, _: int) -> NGramForest:
+        part, begin, end = parts[number]
+        task = EdgeTask(
+            shape=part.shape,
+            yields=part.yields,
+            needs=boundary_needs(part.shape, part.yields),
+            scores=scores[begin:end],
+            order=order,
+            context=context,
+            beam=UNLIMITED if beam is None else beam,
+            model=rescoring.model.automaton if rescoring else no_model,
+            model_order=model_order,
+            weight=rescoring.weight if rescoring else 0.0,
+        )
+        found = split_nodes(task, buffer_for(part.shape, part.yields, context), empty_index())
+        return _assemble(part, found, order, rescoring.feature if rescoring else "")
+
+    return join_ngrams(map_chunks(work, len(parts), chunk=1, threads=threads))
 
 
 def rescore(
@@ -157,7 +186,8 @@ def rescore(
         raise ValueError(f"the forest has a feature {feature} already")
     if np.isin(forest.yields.words, (BEGIN, END)).any():
         raise InputError("a text contains <s> or </s>", remedy="take them off: they are put around each text")
-    return _localise(forest, scores, order, beam, (model, weight), feature, threads)
+    rescoring = Rescoring(model, feature, weight)
+    return localise(forest, scores, order, beam=beam, threads=threads, rescoring=rescoring)
 
 
 def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
@@ -176,60 +206,6 @@ def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:
         orders=np.concatenate([part.orders for part in parts]),
         indexes=tuple(index for part in parts for index in part.indexes),
     )
-
-
-def _localise(
-    forest: Forest,
-    scores: Scores,
-    order: int,
-    beam: int | None,
-    rescoring: tuple[LanguageModel, float] | None,
-    feature: str,
-    threads: int | None,
-) -> NGramForest:
-    if not 1 <= order <= LARGEST_ORDER or (beam is not None and beam < 1):
-        raise ValueError(f"the order of n-grams must be 1 to {LARGEST_ORDER}, the beam at least 1")
-    check_scores(forest.shape, scores)
-    parts = split(forest)
-
-    def work(first: int, last: int) -> list[NGramForest]:
-        return [
-            _localise_one(part, scores[begin:end], order, beam, rescoring, feature)
-            for part, begin, end in parts[first:last]
-        ]
-
-    return join_ngrams([one for some in map_chunks(work, len(parts), chunk=1, threads=threads) for one in some])
-
-
-def _localise_one(
-    forest: Forest,
-    scores: Scores,
-    order: int,
-    beam: int | None,
-    rescoring: tuple[LanguageModel, float] | None,
-    feature: str,
-) -> NGramForest:
-    model_order = rescoring[0].order if rescoring else 0
-    context = max(order, model_order) - 1
-    task = EdgeTask(
-        shape=forest.shape,
-        yields=forest.yields,
-        needs=boundary_needs(forest.shape, forest.yields),
-        scores=scores,
-        order=order,
-        context=context,
-        beam=UNLIMITED if beam is None else beam,
-        model=rescoring[0].automaton if rescoring else _no_model(),
-        model_order=model_order,
-        weight=rescoring[1] if rescoring else 0.0,
-    )
-    return _assemble(
-        forest, split_nodes(task, buffer_for(forest.shape, forest.yields, context), empty_index()), order, feature
-    )
-
-
-def _no_model() -> Automaton:
-    return Automaton(np.zeros(1, TRANSITION), np.zeros(1, UNIGRAM), np.zeros(1, CONTEXT))
 
 
 def _assemble(forest: Forest, found: Split, order: int, feature: str) -> NGramForest:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.hashing import hash_row, same_rows
 from toledo.compiled.heap import ENTRY, add_entry, doubled, remove_first
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.forest.boundary_words import Buffer, EdgeTask, completed, fill, left_estimate, model_score, write_state
@@ -20,7 +21,6 @@ from toledo.forest.forest import Scores
 from toledo.forest.ngram_index import NGramIndex, with_room
 
 NO_NODE = -1
-FNV, FNV_PRIME = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x0000_0100_0000_01B3)
 COUNTS = np.dtype(
     [("edges", np.int64), ("nodes", np.int64), ("waiting", np.int64), ("queue", np.int64), ("taken", np.int64)]
 )
@@ -271,22 +271,14 @@ def _find_node(counts: Any, nodes: NewNodes, old: int, state: NDArray[np.int32],
 
 @inner_kernel
 def _slot_of(nodes: NewNodes, old: int, state: NDArray[np.int32]) -> int:
-    mixed = (FNV ^ np.uint64(old)) * FNV_PRIME
-    for value in state:
-        mixed = (mixed ^ np.uint64(value + 2)) * FNV_PRIME
-        mixed ^= mixed >> np.uint64(29)
-    slot = np.int64(mixed & np.uint64(nodes.slots.size - 1))
-    while nodes.slots[slot] != NO_NODE and not _same(nodes, nodes.slots[slot], old, state):
+    """Return the slot of the node with this state, or the empty slot where it goes."""
+    slot = np.int64(hash_row(state, 0, state.size, np.uint64(old)) & np.uint64(nodes.slots.size - 1))
+    while nodes.slots[slot] != NO_NODE:
+        node = nodes.slots[slot]
+        if nodes.old[node] == old and same_rows(nodes.states[node], 0, state, 0, state.size):
+            break
         slot = (slot + 1) & (nodes.slots.size - 1)
     return int(slot)
-
-
-@inlined
-def _same(nodes: NewNodes, node: int, old: int, state: NDArray[np.int32]) -> bool:
-    same = nodes.old[node] == old
-    for i in range(state.size):
-        same &= nodes.states[node, i] == state[i]
-    return bool(same)
 
 
 @kernel

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.hashing import hash_row, same_rows
+from toledo.compiled.heap import power_of_two
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.errors import InputError
 from toledo.forest.assemble import edges_of, join, with_edges
@@ -26,7 +28,6 @@ from toledo.forest.linear import SparseArrays
 
 NONE = -1
 MOST = 64  # forests: each is a bit
-SEED, PRIME, SHIFT = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(29)
 
 
 class Content(NamedTuple):
@@ -95,10 +96,7 @@ def _merge(shape: Shape, content: Content, distinct: bool) -> Merged:
             forests[v] = np.uint64(1) << np.uint64(forest)
             heads[head_edges[v] : head_edges[v + 1]] = v
         parents[sentences[forest + 1] - 1] = goal
-    slots = 16
-    while slots < 2 * edges:
-        slots *= 2
-    table = np.full(slots, NONE, np.int32)
+    table = np.full(power_of_two(2 * edges), NONE, np.int32)
     while distinct and _merge_states(content, tail_offsets, old_tails, tails, heads, parents, forests, goal, table):
         pass
     for t in range(tails.size):
@@ -178,29 +176,20 @@ def _find(
 
 @inner_kernel
 def _hash(content: Content, tail_offsets: NDArray[np.int32], tails: NDArray[np.int32], edge: int) -> np.uint64:
-    """Of tails, words, dense features and provenance: edges that differ in the rest are told apart by comparison."""
-    mixed = SEED
-    for t in range(tail_offsets[edge], tail_offsets[edge + 1]):
-        mixed = (mixed ^ np.uint64(tails[t])) * PRIME
-        mixed ^= mixed >> SHIFT
-    words = content.yields.words
-    for i in range(content.yields.offsets[edge], content.yields.offsets[edge + 1]):
-        mixed = (mixed ^ np.uint64(words[i])) * PRIME
-        mixed ^= mixed >> SHIFT
-    for k in range(content.features.shape[1]):
-        mixed = (mixed ^ np.uint64(content.features[edge, k])) * PRIME
-        mixed ^= mixed >> SHIFT
+    """Hash tails, words, dense features and provenance; edges that differ only in the rest are compared."""
+    offsets, words = content.yields
+    key = hash_row(tails, tail_offsets[edge], tail_offsets[edge + 1])
+    key = hash_row(words, offsets[edge], offsets[edge + 1], key)
+    key = hash_row(content.features[edge], 0, content.features.shape[1], key)
     if content.provenance.size:
-        mixed = (mixed ^ np.uint64(content.provenance[edge])) * PRIME
-        mixed ^= mixed >> SHIFT
-    return mixed
+        key = hash_row(content.provenance, edge, edge + 1, key)
+    return key
 
 
 @inner_kernel
 def _same(content: Content, tail_offsets: NDArray[np.int32], tails: NDArray[np.int32], one: int, other: int) -> bool:
-    for k in range(content.features.shape[1]):
-        if content.features[one, k] != content.features[other, k]:
-            return False
+    if not same_rows(content.features[one], 0, content.features[other], 0, content.features.shape[1]):
+        return False
     if content.base.size and content.base[one] != content.base[other]:
         return False
     if content.provenance.size and content.provenance[one] != content.provenance[other]:
@@ -215,11 +204,5 @@ def _same(content: Content, tail_offsets: NDArray[np.int32], tails: NDArray[np.i
 
 @inner_kernel
 def _same_row(offsets: NDArray[np.int32], data: NDArray[Any], one: int, other: int) -> bool:
-    begin, size = offsets[one], offsets[one + 1] - offsets[one]
-    start = offsets[other]
-    if offsets[other + 1] - start != size:
-        return False
-    for i in range(size):  # noqa: SIM110 (compiled)
-        if data[begin + i] != data[start + i]:
-            return False
-    return True
+    size = offsets[one + 1] - offsets[one]
+    return offsets[other + 1] - offsets[other] == size and same_rows(data, offsets[one], data, offsets[other], size)

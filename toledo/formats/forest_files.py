@@ -32,9 +32,8 @@ from toledo.files import (
 )
 from toledo.forest.assemble import join, split
 from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
-from toledo.forest.forest import Forest, Scores
+from toledo.forest.forest import DESCRIPTION, Forest, Scores
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import DESCRIPTION, load_forest, save_forest
 from toledo.formats.fields import dense_names, fill_gaps, numbered_files
 from toledo.formats.hypergraph import hypergraph_text, read_hypergraphs
 from toledo.formats.hypotheses import NBestList, from_forest, to_forest
@@ -268,7 +267,7 @@ def read_forests(
     if form in LISTS:
         yield from _list_forests(read_lists(path, form), vocabulary, model_scores)
     elif read is None:
-        for segment, (forest, _, _) in enumerate(split(load_forest(path))):
+        for segment, (forest, _, _) in enumerate(split(Forest.load(path))):
             yield SegmentForest(segment, forest)
     elif Path(path).is_dir() and not FORMATS[form].line:
         yield from _from_directory(path, read, vocabulary, plf_values)
@@ -333,7 +332,7 @@ def forest_writer(path: str | Path, form: str, *, plf_values: Values = "probabil
         yield forests.append
         if not forests:
             raise InputError("nothing to write: there are no segments", remedy="check the input")
-        save_forest(join(forests), path)
+        join(forests).save(path)
         return
     text, numbers = FORMATS[form].text, count()
     if text is None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import slots_for
+from toledo.compiled.hashing import number_rows
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.compiled.sorting import sort_pairs
@@ -40,7 +40,6 @@ from toledo.text.byte_fields import (
     NONE,
     Fields,
     Tokens,
-    number_words,
     parse_links,
     parse_numbers,
     split_fields,
@@ -83,7 +82,7 @@ class LineBlock:
         """Return the words of a field as ids, and their offsets by line; `grow` adds new words to the vocabulary."""
         tokens = self.field(number)
         self._check_lengths(number, np.diff(tokens.offsets))
-        numbers, first = number_words(self.data, tokens, slots_for(tokens.begin.size))
+        numbers, first = number_rows(self.data, tokens.begin, tokens.end)
         content = self.data.tobytes()
         places = zip(tokens.begin[first].tolist(), tokens.end[first].tolist(), strict=True)
         ids, _ = vocabulary.encode_lines([b" ".join([content[begin:end] for begin, end in places])], grow)

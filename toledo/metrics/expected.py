@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.hashing import number_rows
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import Sequences, check_offsets, checked_symbols
+from toledo.compiled.ragged import Sequences, checked_symbols
 from toledo.metrics.bleu import ADD_K, EXPONENTIAL, FLOOR, brevity_penalty
 from toledo.metrics.matches import (
     InvertedIndex,
@@ -30,9 +31,7 @@ from toledo.metrics.matches import (
     count_all,
     cut_ngrams,
     index_ngrams,
-    number_texts,
     room_for_matches,
-    select_texts,
 )
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TERLimits, count_edits
@@ -48,15 +47,15 @@ def expected_gains(
     Equal texts are compared once. Probabilities need not add up to 1. With `only_best`, −inf may stand for the gain of
     a hypothesis that cannot be the best, which saves much time with TER.
     """
-    _check(hypotheses, evidence, probabilities)
+    _check(evidence, probabilities)
     if not len(hypotheses):
         return np.empty(0)
     symbols = np.concatenate((hypotheses.symbols, evidence.symbols))
     offsets = np.concatenate((hypotheses.offsets, hypotheses.offsets[-1] + evidence.offsets[1:]))
-    numbers, firsts = number_texts(checked_symbols(symbols), offsets)
+    numbers, firsts = number_rows(checked_symbols(symbols), offsets[:-1], offsets[1:])
     size = len(hypotheses)
     weights = np.bincount(numbers[size:], probabilities, firsts.size).astype(np.float64)
-    texts = select_texts(symbols, offsets, firsts)
+    texts = Sequences(symbols, offsets).gather(firsts)
     distinct = int(numbers[:size].max()) + 1  # numbers rise: hypotheses come first
     values = metric.gains(texts, distinct, weights, only_best=only_best)
     return values[numbers[:size]]
@@ -71,9 +70,7 @@ def split_sequences(texts: Sequences, first: int) -> tuple[Sequences, Sequences]
     )
 
 
-def _check(hypotheses: Sequences, evidence: Sequences, probabilities: Floats) -> None:
-    check_offsets("hypotheses", hypotheses.offsets, hypotheses.symbols.size)
-    check_offsets("references", evidence.offsets, evidence.symbols.size)
+def _check(evidence: Sequences, probabilities: Floats) -> None:
     if probabilities.shape != (len(evidence),):
         raise ValueError(f"probabilities of shape {probabilities.shape} for {len(evidence)} references")
     if not np.all((probabilities >= 0.0) & (probabilities < np.inf)):

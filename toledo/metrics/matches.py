@@ -4,20 +4,17 @@ Clipped matches are min(a, b) = Σ_k [a ≥ k][b ≥ k], so the k-th occurrence 
 which a text has or has not. Each distinct text is cut into numbered n-grams once. An inverted index says which
 hypotheses have an n-gram: as a list, or, where many have it (in n-best lists nearly all), as a row of a 0 or 1 for each
 hypothesis. The matches of a text with all hypotheses are then a sum of such rows, many bytes at a time.
-
-Equal texts are compared once: `number_texts` finds them.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import EMPTY, HALF, MULTIPLIER, find_slot, pair_key
+from toledo.compiled.hashing import EMPTY, find_slot, pair_key
 from toledo.compiled.kernels import kernel
-from toledo.compiled.ragged import Sequences, offsets_of
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -26,7 +23,6 @@ NO_ROW = -1
 SPARSE = 16  # a row costs about as much to add as a list of a 16th of its length
 ROWS_AT_ONCE = 4
 LARGEST_BYTE = 255
-FREE = -1
 
 
 class NumberedNGrams(NamedTuple):
@@ -192,48 +188,3 @@ def _add_rows(rows: NDArray[np.uint8], chosen: Int32s, counts: NDArray[np.uint8]
         one = rows[chosen[place]]
         for h in range(counts.size):
             counts[h] += one[h]
-
-
-def select_texts(words: Int32s, offsets: NDArray[Any], chosen: Int64s) -> Sequences:
-    """Return some of the texts `words[offsets[i]:offsets[i + 1]]`."""
-    lengths = np.diff(offsets)[chosen].astype(np.int64)
-    ends = offsets_of(lengths)
-    return Sequences(words[np.arange(ends[-1]) + np.repeat(offsets[chosen] - ends[:-1], lengths)], ends)
-
-
-@kernel
-def number_texts(symbols: Int32s, offsets: Int64s) -> tuple[Int64s, Int64s]:
-    """Number texts as they come, equal ones alike; gives the number of each, and where each number is first used."""
-    texts = offsets.size - 1
-    numbers, firsts, found = np.empty(texts, np.int64), np.empty(texts, np.int64), 0
-    slots = 4
-    while slots < 2 * texts:
-        slots *= 2
-    table, hashes = np.full(slots, FREE, np.int64), np.empty(texts, np.uint64)
-    for text in range(texts):
-        key = _hash(symbols, offsets[text], offsets[text + 1])
-        slot = np.int64(key & np.uint64(slots - 1))
-        while table[slot] != FREE:
-            other = firsts[table[slot]]
-            if hashes[table[slot]] == key and _same(symbols, offsets, text, other):
-                break
-            slot = (slot + 1) & (slots - 1)
-        if table[slot] == FREE:
-            table[slot], firsts[found], hashes[found] = found, text, key
-            found += 1
-        numbers[text] = table[slot]
-    return numbers, firsts[:found].copy()
-
-
-@kernel
-def _hash(symbols: Int32s, begin: int, end: int) -> np.uint64:
-    key = np.uint64(end - begin)
-    for place in range(begin, end):
-        key = (key ^ np.uint64(symbols[place])) * MULTIPLIER
-        key ^= key >> HALF
-    return key
-
-
-@kernel
-def _same(symbols: Int32s, offsets: Int64s, one: int, other: int) -> bool:
-    return np.array_equal(symbols[offsets[one] : offsets[one + 1]], symbols[offsets[other] : offsets[other + 1]])

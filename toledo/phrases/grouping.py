@@ -24,10 +24,7 @@ from numpy.typing import NDArray
 from toledo.compiled.hashing import HALF, pair_key
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.sorting import MOST_ITEMS, sort_pairs
-from toledo.phrases.reordering import ORIENTATIONS, orientation
-from toledo.phrases.spans import AlignedText, consistent_spans, count_spans
-from toledo.phrases.substrings import Substrings
-from toledo.progress import Progress, silent
+from toledo.phrases.spans import ORIENTATIONS, AlignedText
 
 SMALL = 8  # words: a matrix of 8 × 8 bits
 LONGEST = 20  # words: a row is 32 bits
@@ -37,7 +34,7 @@ PLACE_BITS = np.uint64(0xFFFF_FFFF)
 
 @kernel
 def encode_links(text: AlignedText, first: int, last: int, target_first: int, small: bool) -> np.uint64:
-    """The number of the links of the source words `first` to `last` with target words from `target_first` on."""
+    """Return the number of the links of the source words `first` to `last` with target words from `target_first` on."""
     if not small:
         return pair_key(first, target_first)
     matrix = np.uint64(0)
@@ -49,7 +46,7 @@ def encode_links(text: AlignedText, first: int, last: int, target_first: int, sm
 
 @kernel
 def row_of(text: AlignedText, links: np.uint64, small: bool, position: int) -> np.uint64:
-    """The target positions linked to a source position, as bits."""
+    """Return the target positions linked to a source position, as bits."""
     if small:
         return (links >> np.uint64(position * SMALL)) & ROW_BITS
     word, target_first = np.int64(links >> HALF) + position, np.int64(links & PLACE_BITS)
@@ -61,7 +58,7 @@ def row_of(text: AlignedText, links: np.uint64, small: bool, position: int) -> n
 
 @kernel
 def same_links(text: AlignedText, one: np.uint64, other: np.uint64, small: bool, source_length: int) -> bool:
-    """Whether two occurrences of a phrase pair are linked in the same way."""
+    """Return whether two occurrences of a phrase pair are linked in the same way."""
     equal: bool = one == other
     if not small and not equal:
         equal = True
@@ -80,7 +77,7 @@ def comes_later(
     target_length: int,
     inverse: bool,
 ) -> bool:
-    """Whether the lists of positions linked to each word, target words or (inverse) source words, come later."""
+    """Return whether the lists of positions linked to each word, target words or (inverse) source words, come later."""
     rows = source_length if inverse else target_length
     for word in range(rows):
         first = row_of(text, one, small, word) if inverse else _column_of(text, one, small, source_length, word)
@@ -98,7 +95,7 @@ def decode_links(
     source: NDArray[np.int32],
     source_offsets: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Offsets and links (source position, target position) of phrase pairs with these source phrases."""
+    """Return offsets and links (source position, target position) of phrase pairs with these source phrases."""
     offsets = np.zeros(codes.size + 1, np.int64)
     for p in range(codes.size):
         offsets[p + 1] = offsets[p]
@@ -140,9 +137,6 @@ def _is_later_set(first: np.uint64, second: np.uint64) -> bool:
     return bool(first >> shift)
 
 
-SENTENCES_AT_ONCE = 4096
-
-
 class Instances(NamedTuple):
     """Each occurrence of a phrase pair: the numbers of both substrings, its links as a number, its orientation."""
 
@@ -160,55 +154,9 @@ def empty_instances(size: int) -> Instances:
 
 
 def select(instances: Instances, chosen: NDArray[np.int32] | slice) -> Instances:
-    """Some occurrences."""
+    """Return some occurrences."""
     columns: list[Any] = [column[chosen] for column in instances]
     return Instances(*columns)
-
-
-def find_all_instances(
-    text: AlignedText,
-    sources: Substrings,
-    targets: Substrings,
-    max_length: int,
-    *,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Instances:
-    """All occurrences in a corpus: counted first, then written where they belong, so that memory is taken once."""
-    sentences = text.source_offsets.size - 1
-    counts = map_chunks(
-        lambda begin, end: count_spans(text, begin, end, max_length),
-        sentences,
-        chunk=SENTENCES_AT_ONCE,
-        threads=threads,
-    )
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-    instances = empty_instances(int(offsets[-1]))
-
-    def find(begin: int, end: int) -> None:
-        chunk = begin // SENTENCES_AT_ONCE
-        room = select(instances, slice(offsets[chunk], offsets[chunk + 1]))
-        _find(text, sources, targets, begin, end, max_length, room)
-
-    map_chunks(find, sentences, chunk=SENTENCES_AT_ONCE, threads=threads, progress=progress, label="extracting phrases")
-    return instances
-
-
-@kernel
-def _find(
-    text: AlignedText, sources: Substrings, targets: Substrings, begin: int, end: int, max_length: int, room: Instances
-) -> None:
-    """Write the phrase pairs of the sentence pairs `begin` to `end`."""
-    spans = consistent_spans(text, begin, end, max_length, room.source.size)
-    sentence = begin
-    for i in range(spans.source_first.size):
-        first, last, target_first = spans.source_first[i], spans.source_last[i], spans.target_first[i]
-        while first >= text.source_offsets[sentence + 1]:
-            sentence += 1
-        room.source[i] = sources.numbers[last - first, first]
-        room.target[i] = targets.numbers[spans.target_last[i] - target_first, target_first]
-        room.links[i] = encode_links(text, first, last, target_first, max_length <= SMALL)
-        room.orientation[i] = orientation(text, sentence, spans, i)
 
 
 BUCKET = 1 << 20  # occurrences sorted at once
@@ -246,7 +194,7 @@ class PairShape(NamedTuple):
 
 
 def into_buckets(instances: Instances, threads: int | None = None) -> Buckets:
-    """Ranges of source substrings with about BUCKET occurrences each."""
+    """Return ranges of source substrings with about BUCKET occurrences each."""
     sample = np.sort(instances.source[::SAMPLE])
     quantiles = np.arange(1, instances.source.size // BUCKET + 1) * BUCKET // SAMPLE
     bounds = np.unique(sample[quantiles[quantiles < sample.size]])
@@ -282,7 +230,7 @@ def group_buckets(
 
 
 def join_groups(groups: list[PairGroups]) -> PairGroups:
-    """The groups of all buckets. Empties the list column by column, so that only one is held twice."""
+    """Return the groups of all buckets. Empties the list column by column, so that only one is held twice."""
     sizes = [group.source.size for group in groups]
     columns = [list(column) for column in zip(*groups, strict=True)]
     groups.clear()

@@ -51,11 +51,11 @@ def check_lexicon(lexicon: Lexicon, given_words: int, words: int) -> None:
     if ids.size and (ids.min() < 0 or ids.max() >= words):
         raise ValueError("a lexicon has words that are not in the vocabulary")
     if not np.isfinite(probabilities).all() or (probabilities < 0).any():
-        raise ValueError("a lexicon has a probability that is none")
+        raise ValueError("a lexicon has a negative or infinite probability")
 
 
 def lexicons_from(corpus: ParallelCorpus, alignments: WordLinks, decimals: int | None = None) -> Lexicons:
-    """The lexicons that an alignment implies, rounded to `decimals` (Moses: 7) or as they are."""
+    """Return the lexicons that an alignment implies, rounded to `decimals` (Moses: 7) or as they are."""
     if (bad := alignments.first_outside(corpus)) is not None:
         raise ValueError(f"alignment {bad} has a link outside its sentences")
     source, target = _linked_words(
@@ -75,7 +75,7 @@ def lexicons_from(corpus: ParallelCorpus, alignments: WordLinks, decimals: int |
 def relative_frequencies(
     given: NDArray[np.int32], word: NDArray[np.int32], rows: int, decimals: int | None = None
 ) -> Lexicon:
-    """The lexicon p(word | given) of a list of occurrences; `rows` is the size of the given words' vocabulary."""
+    """Return the lexicon p(word | given) of occurrences; `rows` is the size of the given words' vocabulary."""
     ranks = rank_pairs(given, word)
     of_given, totals = given[ranks.first], np.bincount(given, minlength=rows)
     offsets = offsets_of(np.bincount(of_given, minlength=rows))
@@ -94,7 +94,7 @@ def _linked_words(
     offsets: NDArray[np.int64],
     links: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The two words of each link, and each word without links together with NULL."""
+    """Return the two words of each link, and each word without links together with NULL."""
     linked_source, linked_target = np.zeros(source.size, np.bool_), np.zeros(target.size, np.bool_)
     for s in range(offsets.size - 1):
         for k in range(offsets[s], offsets[s + 1]):
@@ -121,7 +121,7 @@ def _linked_words(
 
 @kernel
 def find_entry(lexicon: Lexicon, given: int, word: int) -> int:
-    """The position of p(word | given), or -1."""
+    """Return the position of p(word | given), or -1."""
     if given + 1 >= lexicon.offsets.size:
         return -1
     low, high = lexicon.offsets[given], lexicon.offsets[given + 1]
@@ -137,7 +137,7 @@ def find_entry(lexicon: Lexicon, given: int, word: int) -> int:
 
 @kernel
 def word_probability(lexicon: Lexicon, given: int, word: int) -> float:
-    """The probability p(word | given), 0 for a pair not in the lexicon."""
+    """Return the probability p(word | given), 0 for a pair not in the lexicon."""
     entry = find_entry(lexicon, given, word)
     return float(lexicon.probabilities[entry]) if entry >= 0 else 0.0
 
@@ -175,12 +175,12 @@ class _Pairs(NamedTuple):
 
 
 def alignment_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
-    """The weights of Koehn et al. with the links of the pairs."""
+    """Return the weights of Koehn et al. with the links of the pairs."""
     return _weights(pairs, lexicons, True, threads)
 
 
 def model1_weights(pairs: PhrasePairs, lexicons: Lexicons, threads: int | None = None) -> PairWeights:
-    """The weights of He and Deng, whatever the links."""
+    """Return the weights of He and Deng, whatever the links."""
     return _weights(pairs, lexicons, False, threads)
 
 
@@ -214,7 +214,7 @@ def _index(lexicons: Lexicons) -> _WordPairs:
 
 
 def _entries(lexicon: Lexicon) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The given word and the word of each entry."""
+    """Return the given word and the word of each entry."""
     rows = np.arange(lexicon.offsets.size - 1, dtype=np.int32)
     return np.repeat(rows, np.diff(lexicon.offsets)), lexicon.words
 

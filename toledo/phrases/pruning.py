@@ -55,12 +55,12 @@ def significance(
 
 
 def threshold(sentences: int, epsilon: float = EPSILON) -> float:
-    """α + ε for a corpus of so many sentence pairs; with a negative ε the pairs that occur once each stay."""
+    """α + ε for a corpus of this number of sentence pairs; with a negative ε the pairs that occur once each stay."""
     return float(np.log(sentences)) + epsilon
 
 
 def sentence_lists(phrases: Phrases, sentences: Sentences) -> SentenceLists:
-    """Where phrases occur, whether or not they were extracted there."""
+    """Return where phrases occur, whether or not they were extracted there."""
     longest = int(phrases.lengths.max(initial=0))
     return _sentence_lists(build_trie(phrases), len(phrases), longest, sentences.words, sentences.offsets)
 
@@ -132,7 +132,7 @@ def _test(
 
 @kernel
 def _common(short: NDArray[np.int32], long: NDArray[np.int32]) -> int:
-    """The number of common members of two rising lists, by galloping through the longer one."""
+    """Return the number of common members of two rising lists, by galloping through the longer one."""
     common, low = 0, 0
     for value in short:
         step = 1
@@ -191,7 +191,7 @@ def log_tail(both: int, first: int, second: int, factorials: NDArray[np.float64]
 
 
 def filter_for(table: PhraseTable, sentences: Sentences) -> PhraseTable:
-    """Only the pairs whose source phrase stands in the text, encoded with the table's source vocabulary."""
+    """Return the pairs whose source phrase occurs in the text, encoded with the table's source vocabulary."""
     if sentences.words.size and sentences.words.min() < 0:
         raise ValueError("word ids are not negative")
     occurs = occurring_phrases(
@@ -201,7 +201,7 @@ def filter_for(table: PhraseTable, sentences: Sentences) -> PhraseTable:
 
 
 def keep_best(table: PhraseTable, limit: int, weights: Mapping[str, float]) -> PhraseTable:
-    """The `limit` options of each source phrase with the highest weighted score; of equal ones the first."""
+    """Return the `limit` options of each source phrase with the highest weighted score; of equal ones the first."""
     missing = [name for name in table.feature_names if name not in weights]
     if missing:
         raise InputError(f"no weight for {', '.join(missing)}", remedy="give a weight for each score of the table")
@@ -212,7 +212,7 @@ def keep_best(table: PhraseTable, limit: int, weights: Mapping[str, float]) -> P
 
 
 def select_pairs(table: PhraseTable, keep: NDArray[np.bool_]) -> PhraseTable:
-    """The pairs where `keep` is true; phrases that no pair uses are dropped, counts stay those of the full text."""
+    """Return the pairs where `keep` is true, without unused phrases; counts stay those of the full text."""
     pairs = table.pairs.select(keep)
     used = [np.zeros(len(phrases), np.bool_) for phrases in (pairs.sources, pairs.targets)]
     used[0][pairs.source] = True
@@ -238,7 +238,7 @@ def select_pairs(table: PhraseTable, keep: NDArray[np.bool_]) -> PhraseTable:
 
 @kernel
 def weighted_scores(scores: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weighted score of each pair, always added up in the order of the features."""
+    """Return the weighted score of each pair, always added up in the order of the features."""
     values = np.zeros(scores.shape[0], np.float64)
     for i in range(scores.shape[0]):
         for k in range(weights.size):

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel
 from toledo.phrases.extraction import Extraction
 from toledo.phrases.lexicon import Lexicons, PairWeights, alignment_weights, model1_weights
-from toledo.phrases.reordering import reordering_scores
 from toledo.phrases.settings import LexicalWeights, Smoothing
+from toledo.phrases.spans import ORIENTATIONS
 from toledo.phrases.table import LOWEST_SCORE, SCORE_FEATURES
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 LARGEST_ADJUSTED = 8  # Good-Turing leaves larger counts alone: counts of counts are too noisy there
 USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
 LARGEST_DISCOUNTS = (0.9, 1.9, 2.9)
+REORDERING_SMOOTHING = 0.5  # added to each count
 
 
 class Counts(NamedTuple):
@@ -50,7 +51,7 @@ class Probabilities(NamedTuple):
 
 
 def phrase_probabilities(counts: Counts, smoothing: Smoothing = "none") -> Probabilities:
-    """Both directions, smoothed as asked for."""
+    """Return both directions, smoothed as asked for."""
     factors, taken = np.ones(LARGEST_ADJUSTED + 2), np.zeros(LARGEST_ADJUSTED + 2)
     if smoothing == "good-turing":
         factors = good_turing_factors(counts.joint)
@@ -117,7 +118,7 @@ def score_phrases(
     lexical: LexicalWeights = "alignment",
     threads: int | None = None,
 ) -> NDArray[np.float32]:
-    """The scores of each phrase pair, in the order of SCORE_FEATURES."""
+    """Return the scores of each phrase pair, in the order of SCORE_FEATURES."""
     pairs = extraction.pairs
     scores = np.empty((len(pairs), len(SCORE_FEATURES)), np.float32)
     probabilities = phrase_probabilities(counts_of(extraction), smoothing)
@@ -129,20 +130,15 @@ def score_phrases(
     return scores
 
 
-def score_reordering(extraction: Extraction) -> NDArray[np.float32]:
-    """The logarithms of the six reordering probabilities, in the order of REORDERING_FEATURES."""
-    return reordering_scores(extraction.orientations)
-
-
 def counts_of(extraction: Extraction) -> Counts:
-    """The counts that probabilities are made of."""
+    """Return the counts that probabilities are made of."""
     pairs = extraction.pairs
     marginals = extraction.source_counts, extraction.target_counts
     return Counts(pairs.joint_counts, pairs.source, pairs.target, *marginals)
 
 
 def logarithms(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Natural logarithms, at least LOWEST_SCORE."""
+    """Return natural logarithms, at least LOWEST_SCORE."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(probabilities), np.float32(LOWEST_SCORE))
 
@@ -153,3 +149,17 @@ def _lexical(extraction: Extraction, lexicons: Lexicons, kind: LexicalWeights, t
     weights = alignment_weights(extraction.pairs, lexicons, threads)
     weights.backward[extraction.ties] = alignment_weights(extraction.tied, lexicons, threads).backward
     return weights
+
+
+@kernel
+def reordering_scores(counts: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return log probabilities of six orientations of each phrase pair, from counts (previous, next × orientation)."""
+    scores = np.empty(counts.shape, np.float32)
+    for p in range(counts.shape[0]):
+        for first in range(0, counts.shape[1], ORIENTATIONS):
+            total = ORIENTATIONS * REORDERING_SMOOTHING
+            for kind in range(first, first + ORIENTATIONS):
+                total += counts[p, kind]
+            for kind in range(first, first + ORIENTATIONS):
+                scores[p, kind] = np.log((counts[p, kind] + REORDERING_SMOOTHING) / total)
+    return scores

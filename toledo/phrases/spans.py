@@ -2,6 +2,12 @@
 
 A source span and a target span are consistent if at least one link lies in both and no link leaves one but not the
 other. Unaligned words at the edges make several source spans go with one target span.
+
+The orientation of a pair to its neighbors is that of lexicalized reordering: Tillmann (2004) and Koehn et al. (2005),
+the word-based variant that Moses calls wbe-msd-bidirectional-fe. The orientation to the previous phrase is read off the
+links of the word before the target phrase. It is *monotone* if that word is linked to the source word just before the
+phrase, a *swap* if to the one just after it, *discontinuous* if to neither or both; likewise with the word after the
+target phrase. Both sentences count as linked at their two ends.
 """
 
 from __future__ import annotations
@@ -17,6 +23,8 @@ from toledo.phrases.table import WordLinks
 from toledo.text.corpus import ParallelCorpus
 
 UNALIGNED = -1
+MONOTONE, SWAP, DISCONTINUOUS = 0, 1, 2
+ORIENTATIONS = 3
 
 
 class AlignedText(NamedTuple):
@@ -38,7 +46,7 @@ class SpanPairs(NamedTuple):
 
 
 def align_text(corpus: ParallelCorpus, alignments: WordLinks) -> AlignedText:
-    """Links by position in the whole text, checked."""
+    """Return links by position in the whole text, checked."""
     bad = alignments.first_outside(corpus)
     if bad is not None:
         raise InputError(
@@ -90,7 +98,7 @@ def count_spans(text: AlignedText, begin: int, end: int, max_length: int) -> int
 
 @kernel
 def consistent_spans(text: AlignedText, begin: int, end: int, max_length: int, count: int) -> SpanPairs:
-    """The pairs of spans that `count_spans` has counted."""
+    """Return the pairs of spans that `count_spans` has counted."""
     hulls, spans = _hulls(text, begin, end), _empty_spans(count)
     filled = 0
     for s in range(begin, end):
@@ -177,4 +185,42 @@ def _scan(
                         spans.target_first[filled + found] = target_first
                         spans.target_last[filled + found] = target_last
                     found += 1
+    return found
+
+
+@kernel
+def orientation(text: AlignedText, sentence: int, spans: SpanPairs, index: int) -> int:
+    """Return both orientations of a pair of spans in one number: ORIENTATIONS · previous + next."""
+    before_source, after_source = spans.source_first[index] - 1, spans.source_last[index] + 1
+    before_target, after_target = spans.target_first[index] - 1, spans.target_last[index] + 1
+    previous = _kind(
+        _linked(text, sentence, before_source, before_target), _linked(text, sentence, after_source, before_target)
+    )
+    following = _kind(
+        _linked(text, sentence, after_source, after_target), _linked(text, sentence, before_source, after_target)
+    )
+    return ORIENTATIONS * previous + following
+
+
+@kernel
+def _kind(straight: bool, crossed: bool) -> int:
+    if straight == crossed:
+        return DISCONTINUOUS
+    return MONOTONE if straight else SWAP
+
+
+@kernel
+def _linked(text: AlignedText, sentence: int, source: int, target: int) -> bool:
+    """Return whether two positions are linked; the places just outside both sentences are, on the same side."""
+    before: bool = source < text.source_offsets[sentence]
+    after: bool = source >= text.source_offsets[sentence + 1]
+    if target < text.target_offsets[sentence]:
+        return before
+    if target >= text.target_offsets[sentence + 1]:
+        return after
+    if before or after:
+        return False
+    found = False
+    for k in range(text.bounds[source], text.bounds[source + 1]):
+        found |= text.linked[k] == target
     return found

@@ -44,11 +44,11 @@ class PairFeatures:
             raise ValueError("a sparse feature is not a finite number")
 
     def __len__(self) -> int:
-        """The number of phrase pairs."""
+        """Return the number of phrase pairs."""
         return self.offsets.size - 1
 
     def scores(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
-        """What the features of each pair score; a name without a weight weighs 0."""
+        """Return what the features of each pair score; a name without a weight weighs 0."""
         factors = np.array([weights.get(name, 0.0) for name in self.names])
         of_pair = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         weighted = self.values * factors[self.ids] if self.ids.size else np.empty(0)
@@ -71,7 +71,7 @@ class PairFeatures:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PairFeatures:
-        """What `to_arrays` gave."""
+        """Return what `to_arrays` gave."""
         text = arrays["names"].tobytes()
         names = tuple(text[begin:end].decode() for begin, end in pairwise(arrays["bounds"].tolist()))
         return cls(names, arrays["offsets"], arrays["ids"], arrays["values"])
@@ -81,7 +81,7 @@ Template = Callable[[PhraseTable], Iterable[Sequence[str]]]
 
 
 def sparse_features(table: PhraseTable, templates: Sequence[Template], most: int | None = None) -> PairFeatures:
-    """The features that templates give to the pairs of a table; of each template, the `most` frequent names.
+    """Return the features that templates give to the pairs of a table; of each template, the `most` frequent names.
 
     How frequent a name is, the joint counts of its pairs say (each counts as 1 where the table knows none).
     """

@@ -168,7 +168,7 @@ class PhraseTable:
         target_counts: NDArray[np.float32] | None = None,
         reordering: NDArray[np.float32] | None = None,
     ) -> PhraseTable:
-        """A table of some pairs; counts that are not given are unknown."""
+        """Return a table of some pairs; counts that are not given are unknown."""
         check_phrases("source", pairs.sources, len(source_vocabulary))
         return cls(
             pairs,
@@ -204,7 +204,7 @@ class PhraseTable:
         return len(self.pairs)
 
     def __getitem__(self, index: int) -> PhrasePair:
-        """An entry as an object to read."""
+        """Return an entry as an object to read."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         pairs, source, target = self.pairs, int(self.pairs.source[index]), int(self.pairs.target[index])
@@ -239,24 +239,24 @@ class PhraseTable:
         return int(self.pairs.sources.lengths.max(initial=0))
 
     def lookup(self, words: NDArray[np.int32]) -> OptionSpans:
-        """The spans of an encoded sentence that have options, for compiled code."""
+        """Return the spans of an encoded sentence that have options, for compiled code."""
         if words.size and words.min() < 0:
             raise ValueError("word ids are not negative")
         words = np.ascontiguousarray(words, np.int32)
         return find_spans(self.trie, self.option_offsets, self.longest_source, words)
 
     def options(self, words: Sequence[str]) -> list[Option]:
-        """All ways to translate the phrases of a sentence, by begin, end and pair."""
+        """Return all ways to translate the phrases of a sentence, by begin, end and pair."""
         spans = self.lookup(self.source_vocabulary.ids(words))
         ranges = zip(*(array.tolist() for array in spans[:4]), strict=True)
         return [Option(begin, end, self[i]) for begin, end, first, stop in ranges for i in range(first, stop)]
 
     def with_reordering(self, reordering: NDArray[np.float32]) -> PhraseTable:
-        """The same table with these reordering scores."""
+        """Return the same table with these reordering scores."""
         return replace(self, reordering=reordering)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything but the vocabularies and the names of the features, for saving."""
+        """Return everything but the vocabularies and the names of the features, for saving."""
         pairs = self.pairs
         arrays: dict[str, NDArray[Any]] = {
             "source_offsets": pairs.sources.offsets,
@@ -285,7 +285,7 @@ class PhraseTable:
         target_vocabulary: Vocabulary,
         feature_names: Sequence[str] = SCORE_FEATURES,
     ) -> PhraseTable:
-        """What `to_arrays` gave; nothing is believed before it is checked."""
+        """Return what `to_arrays` gave, checked."""
         try:
             pairs = PhrasePairs(
                 Phrases(arrays["source_words"], arrays["source_offsets"]),

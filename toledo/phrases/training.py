@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from toledo.phrases.extraction import extract_phrases
 from toledo.phrases.lexicon import Lexicons, lexicons_from
 from toledo.phrases.pruning import EPSILON, select_pairs, significance, threshold
-from toledo.phrases.scores import score_phrases, score_reordering
+from toledo.phrases.scores import reordering_scores, score_phrases
 from toledo.phrases.settings import LexicalWeights, Pruning, Smoothing
 from toledo.phrases.table import PhrasePairs, PhraseTable, WordLinks
 from toledo.progress import Progress, silent
@@ -46,7 +46,7 @@ class TrainedPhrases:
     keep: NDArray[np.bool_] | None
 
     def table(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> PhraseTable:
-        """The phrase table of the pairs that are left."""
+        """Return the phrase table of the pairs that are left."""
         table = PhraseTable.create(
             self.pairs,
             self.scores,
@@ -72,7 +72,7 @@ def train_phrases(
     extraction = extract_phrases(
         corpus, alignments, config.max_length, reordering=config.reordering, threads=threads, progress=progress
     )
-    reordering = score_reordering(extraction) if config.reordering else None
+    reordering = reordering_scores(extraction.orientations) if config.reordering else None
     extraction = replace(extraction, orientations=np.empty((0, 0), np.int32))  # large, and no longer needed
     if lexicons is None:
         lexicons = lexicons_from(corpus, alignments, config.lexicon_decimals)

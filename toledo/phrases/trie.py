@@ -43,7 +43,7 @@ class TrieBuilder:
         self.nodes = 1
 
     def add(self, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The node of each phrase `words[offsets[i]:offsets[i + 1]]`; what is missing is added."""
+        """Return the node of each phrase `words[offsets[i]:offsets[i + 1]]`; what is missing is added."""
         ends = np.empty(offsets.size - 1, np.int32)
         for first in range(0, ends.size, PHRASES_AT_ONCE):
             part = offsets[first : first + PHRASES_AT_ONCE + 1]
@@ -52,7 +52,7 @@ class TrieBuilder:
         return ends
 
     def phrases(self, ends: NDArray[np.int32]) -> tuple[Phrases, NDArray[np.int32]]:
-        """The distinct phrases that end at the nodes `ends`, in order of their nodes, and the number of each end."""
+        """Return the distinct phrases that end at some nodes, in order of these, and the number of each end."""
         is_end = np.zeros(self.nodes, np.bool_)
         is_end[ends] = True
         number = np.cumsum(is_end, dtype=np.int64) - 1
@@ -70,7 +70,7 @@ class TrieBuilder:
 
 
 def build_trie(phrases: Phrases) -> PhraseTrie:
-    """The trie of distinct phrases."""
+    """Return the trie of distinct phrases."""
     builder = TrieBuilder()
     ends = builder.add(phrases.words, phrases.offsets)
     phrase = np.full(builder.nodes, NO_PHRASE, np.int32)
@@ -98,7 +98,7 @@ def check_trie(trie: PhraseTrie, phrases: Phrases) -> None:
 
 @kernel
 def find_phrases(trie: PhraseTrie, words: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The number of each phrase `words[offsets[i]:offsets[i + 1]]`, or NO_PHRASE."""
+    """Return the number of each phrase `words[offsets[i]:offsets[i + 1]]`, or NO_PHRASE."""
     found = np.empty(offsets.size - 1, np.int32)
     for p in range(found.size):
         node = ROOT
@@ -141,7 +141,7 @@ def _copy_entries(small: PairIndex, large: PairIndex) -> None:
 
 @kernel
 def _parents(children: PairIndex, nodes: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """The parent of each node, the word that leads to it, and its depth."""
+    """Return the parent of each node, the word that leads to it, and its depth."""
     parent, word, depth = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
     for i in range(children.keys.size):
         key = children.keys[i]
@@ -158,7 +158,7 @@ def _parents(children: PairIndex, nodes: int) -> tuple[NDArray[np.int32], NDArra
 def _spell(
     parent: NDArray[np.int32], word: NDArray[np.int32], depth: NDArray[np.int32], is_end: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The words on the way to each end, one phrase after the other."""
+    """Return the words on the way to each end, one phrase after the other."""
     phrases, total = 0, 0
     for node in range(is_end.size):
         if is_end[node]:
@@ -223,7 +223,7 @@ def find_spans(
 def occurring_phrases(
     trie: PhraseTrie, phrases: int, longest: int, words: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which phrases stand in one of the sentences `words[offsets[s]:offsets[s + 1]]`."""
+    """Return which phrases stand in one of the sentences `words[offsets[s]:offsets[s + 1]]`."""
     occurs = np.zeros(phrases, np.bool_)
     for s in range(offsets.size - 1):
         for b in range(offsets[s], offsets[s + 1]):
@@ -244,7 +244,7 @@ def find_pairs(
     wanted_source: NDArray[np.int32],
     wanted_target: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """The pair of each source phrase and target phrase, or -1; `target` rises within the options of a source."""
+    """Return the pair of each source phrase and target phrase, or -1; `target` rises within the options of a source."""
     found = np.full(wanted_source.size, -1, np.int32)
     for i in range(wanted_source.size):
         if wanted_source[i] < 0 or wanted_target[i] < 0:

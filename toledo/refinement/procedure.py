@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from toledo.errors import InputError, RunError
-from toledo.forest.saving import load_forest
+from toledo.forest.forest import Forest
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.table import WordLinks
@@ -128,7 +128,7 @@ class Procedure:
             level = settings.resolved().level or "corpus"
             return ListSpace([PhraseLists.load(part.directory) for part in parts], level)
         return LatticeSpace(
-            [lattice_part(load_forest(part.directory), part.references, part.weights, self.threads) for part in parts]
+            [lattice_part(Forest.load(part.directory), part.references, part.weights, self.threads) for part in parts]
         )
 
     def translate(self, baseline: PhraseModel, settings: RefineSettings) -> list[TextPart]:

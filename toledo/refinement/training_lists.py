@@ -34,7 +34,6 @@ from toledo.errors import InputError
 from toledo.forest.derivations import texts_of_derivations
 from toledo.forest.forest import Forest
 from toledo.forest.kbest import k_best
-from toledo.forest.saving import save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences
 from toledo.model import PhraseModel
@@ -210,7 +209,7 @@ def _make(part: TextPart, threads: int | None) -> None:
     search = BeamSearch(model.with_weights(part.weights), Beam(settings.pop_limit))
     forests = search.forests(part.sources, threads)
     if settings.on == "forests":
-        save_forest(pruned_lattices(forests, part.weights, settings.density, rows, threads), part.directory)
+        pruned_lattices(forests, part.weights, settings.density, rows, threads).save(part.directory)
         return
     lists = phrase_lists(forests, part.weights, part.references, settings.nbest, rows, part.table_size, threads)
     lists.save(part.directory)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import HALF, MULTIPLIER
 from toledo.compiled.kernels import kernel
 
 NEW_LINE, BAR, POINT, PLUS, MINUS, ZERO, NINE = 10, 124, 46, 43, 45, 48, 57
@@ -19,7 +18,6 @@ BARS = 3
 MOST_DIGITS = 18  # a mantissa of 18 digits fits into 63 bits; more digits do not change a double
 MOST_EXPONENT = 9999  # far beyond the range of a double: larger ones need not be told apart
 MOST_POSITION = 9999
-HASH_START, HASH_FACTOR = np.uint64(0xCBF2_9CE4_8422_2325), np.uint64(0x0000_0100_0000_01B3)  # FNV-1a, 64 bits
 NONE = -1
 
 
@@ -111,7 +109,7 @@ def _has_bars(data: NDArray[np.uint8], begin: int, end: int) -> bool:
 
 @kernel
 def take_field(tokens: Tokens, first: NDArray[np.int64], stop: NDArray[np.int64]) -> Tokens:
-    """The tokens of one field of each line."""
+    """Return the tokens of one field of each line."""
     offsets = np.zeros(first.size + 1, np.int64)
     for line in range(first.size):
         offsets[line + 1] = offsets[line] + stop[line] - first[line]
@@ -126,7 +124,7 @@ def take_field(tokens: Tokens, first: NDArray[np.int64], stop: NDArray[np.int64]
 
 @kernel
 def parse_numbers(data: NDArray[np.uint8], tokens: Tokens) -> NDArray[np.float64]:
-    """The value of each token, NaN if it is not a decimal number (`nan` and `inf` are not)."""
+    """Return the value of each token, NaN if it is not a decimal number (`nan` and `inf` are not)."""
     values = np.empty(tokens.begin.size, np.float64)
     for t in range(values.size):
         values[t] = _parse_number(data, tokens.begin[t], tokens.end[t])
@@ -170,7 +168,7 @@ def _parse_number(data: NDArray[np.uint8], begin: int, end: int) -> float:
 
 @kernel
 def _parse_exponent(data: NDArray[np.uint8], begin: int, end: int) -> int:
-    """A whole number with a sign, at most MOST_EXPONENT in size; more than that if it is malformed."""
+    """Return a whole number with a sign, at most MOST_EXPONENT in size; more than that if it is malformed."""
     i = begin + 1 if begin < end and (data[begin] == MINUS or data[begin] == PLUS) else begin
     if i == end:
         return MOST_EXPONENT + 1
@@ -194,7 +192,7 @@ def _scale(mantissa: float, exponent: int) -> float:
 
 @kernel
 def parse_links(data: NDArray[np.uint8], tokens: Tokens) -> NDArray[np.int32]:
-    """The two positions of each token such as `0-1`; NONE for what is malformed or too large."""
+    """Return the two positions of each token such as `0-1`; NONE for what is malformed or too large."""
     links = np.full((tokens.begin.size, 2), NONE, np.int32)
     for t in range(tokens.begin.size):
         side, value, digits, good = 0, 0, 0, True
@@ -211,45 +209,3 @@ def parse_links(data: NDArray[np.uint8], tokens: Tokens) -> NDArray[np.int32]:
         if good and side == 1 and digits > 0:
             links[t, 0], links[t, 1] = positions[0], value
     return links
-
-
-@kernel
-def number_words(data: NDArray[np.uint8], tokens: Tokens, slots: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number distinct tokens in order of their first occurrence: the number of each token, and the first of each.
-
-    `slots`, a power of two, must be above the number of tokens.
-    """
-    numbers = np.empty(tokens.begin.size, np.int32)
-    first = np.empty(tokens.begin.size, np.int64)
-    table = np.full(slots, NONE, np.int32)
-    distinct = 0
-    for t in range(numbers.size):
-        slot = _hash_bytes(data, tokens.begin[t], tokens.end[t]) & (slots - 1)
-        while table[slot] != NONE and not _same_bytes(data, tokens, first[table[slot]], t):
-            slot = (slot + 1) & (slots - 1)
-        if table[slot] == NONE:
-            table[slot] = distinct
-            first[distinct] = t
-            distinct += 1
-        numbers[t] = table[slot]
-    return numbers, first[:distinct].copy()
-
-
-@kernel
-def _hash_bytes(data: NDArray[np.uint8], begin: int, end: int) -> np.int64:
-    value = HASH_START
-    for i in range(begin, end):
-        value = (value ^ np.uint64(data[i])) * HASH_FACTOR
-    value = (value ^ (value >> HALF)) * MULTIPLIER
-    return np.int64(value >> HALF)
-
-
-@kernel
-def _same_bytes(data: NDArray[np.uint8], tokens: Tokens, one: int, other: int) -> bool:
-    length = tokens.end[one] - tokens.begin[one]
-    if tokens.end[other] - tokens.begin[other] != length:
-        return False
-    for k in range(length):  # noqa: SIM110 (compiled code has no generators)
-        if data[tokens.begin[one] + k] != data[tokens.begin[other] + k]:
-            return False
-    return True

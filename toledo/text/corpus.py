@@ -45,13 +45,13 @@ class ParallelCorpus:
         return len(self.source)
 
     def usable(self, max_length: int) -> NDArray[np.bool_]:
-        """Which pairs have 1 to `max_length` words on both sides."""
+        """Return which pairs have 1 to `max_length` words on both sides."""
         longer = np.maximum(self.source.lengths, self.target.lengths)
         shorter = np.minimum(self.source.lengths, self.target.lengths)
         return (longer <= max_length) & (shorter > 0)
 
     def select(self, keep: NDArray[np.bool_]) -> ParallelCorpus:
-        """The pairs where `keep` is true."""
+        """Return the pairs where `keep` is true."""
         return ParallelCorpus(
             self.source.select(keep),
             self.target.select(keep),
@@ -161,7 +161,7 @@ def require_parallel(*paths: str | Path) -> None:
 
 
 def read_line_pairs(source: str | Path, target: str | Path) -> Iterator[tuple[str, str]]:
-    """The lines of two files side by side, without keeping them."""
+    """Yield the lines of two files side by side, without keeping them."""
     counts = {display_name(source): 0, display_name(target): 0}
     for left, right in zip_longest(read_lines(source), read_lines(target)):
         counts[display_name(source)] += left is not None

@@ -63,7 +63,7 @@ class Encoder:
         self._index = build_word_index(vocabulary)
 
     def encode(self, block: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """All words of a block of lines as one array of ids, and the length of each line."""
+        """Return all words of a block of lines as one array of ids, and the length of each line."""
         parts = [self._encode(piece) for piece in self._pieces(block)]
         return np.concatenate([words for words, _ in parts]), np.concatenate([lengths for _, lengths in parts])
 
@@ -86,7 +86,7 @@ class Encoder:
 
 
 def padded(block: bytes) -> PaddedText:
-    """A block for compiled readers."""
+    """Return a block for compiled readers."""
     room = np.empty(len(block) + PADDING, np.uint8)
     room[: len(block)] = np.frombuffer(block, np.uint8)
     room[len(block) :] = LINE_END
@@ -94,7 +94,7 @@ def padded(block: bytes) -> PaddedText:
 
 
 def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = None) -> WordIndex:
-    """The index of all words that a vocabulary has now, or of those of them that are `known`."""
+    """Return the index of all words that a vocabulary has now, or of those of them that are `known`."""
     arrays: dict[str, Any] = {**vocabulary.to_arrays()}
     index = WordIndex(np.zeros(int(len(vocabulary) / LOAD) + 1, SLOT), arrays["bytes"], arrays["offsets"])
     ids = np.arange(len(vocabulary)) if known is None else np.flatnonzero(known)
@@ -104,7 +104,7 @@ def build_word_index(vocabulary: Vocabulary, known: NDArray[np.bool_] | None = N
 
 @kernel
 def encode_text(index: WordIndex, text: PaddedText, size: int, missing_id: int, end_id: int) -> EncodedText:
-    """The words of all lines; `end_id` is written after each line, unless it is NO_END."""
+    """Return the words of all lines; `end_id` is written after each line, unless it is NO_END."""
     lines = _count_lines(text.bytes, size)
     words, offsets, lacking = (
         np.empty(size // 2 + 1 + lines, np.int32),
@@ -148,13 +148,13 @@ def _encode_lines(
 
 @inlined
 def find_word(index: WordIndex, text: NDArray[np.uint8], begin: int, length: int) -> int:
-    """The id of the word at a place of a text, or MISSING."""
+    """Return the id of the word at a place of a text, or MISSING."""
     return find_key(index, text, word_key(text, begin, length), begin, length)
 
 
 @inlined
 def find_key(index: WordIndex, text: NDArray[np.uint8], key: np.uint64, begin: int, length: int) -> int:
-    """The id of the word at a place of a text whose key is known, or MISSING."""
+    """Return the id of the word at a place of a text whose key is known, or MISSING."""
     slots, spelt, offsets = index
     slot = _home_slot(key, slots.size)
     word = MISSING
@@ -175,7 +175,7 @@ def find_key(index: WordIndex, text: NDArray[np.uint8], key: np.uint64, begin: i
 
 @inlined
 def read_word(text: NDArray[np.uint8], place: int) -> tuple[int, np.uint64]:
-    """Where the word at a place ends, and its key. Most words are shorter than 8 bytes: one look finds both."""
+    """Return where the word at a place ends, and its key. Most words are shorter than 8 bytes: one look finds both."""
     eight = load_eight(text, place)
     low = _low_bytes(eight)
     if low != 0 and is_space(text[place + _first_byte(low)]):
@@ -186,7 +186,7 @@ def read_word(text: NDArray[np.uint8], place: int) -> tuple[int, np.uint64]:
 
 @inlined
 def word_end(text: NDArray[np.uint8], place: int) -> int:
-    """Where the word at a place ends; a byte below a blank that is no white space is part of a word."""
+    """Return where the word at a place ends; a byte below a blank that is no white space is part of a word."""
     while True:
         low = _low_bytes(load_eight(text, place))
         if low == 0:
@@ -200,7 +200,7 @@ def word_end(text: NDArray[np.uint8], place: int) -> int:
 
 @inlined
 def word_key(text: NDArray[np.uint8], begin: int, length: int) -> np.uint64:
-    """A word of up to 8 bytes as a number, or the hash of a longer one."""
+    """Return a word of up to 8 bytes as a number, or the hash of a longer one."""
     key = np.uint64(0)
     while length > EIGHT:
         key = _hashed(key, load_eight(text, begin))
@@ -212,7 +212,7 @@ def word_key(text: NDArray[np.uint8], begin: int, length: int) -> np.uint64:
 
 @inner_kernel
 def is_space(byte: int) -> bool:
-    """Whether a byte is ASCII white space."""
+    """Return whether a byte is ASCII white space."""
     return byte == SPACE or FIRST_SPACE <= byte <= LAST_SPACE
 
 
@@ -224,7 +224,7 @@ def _low_bytes(eight: np.uint64) -> np.uint64:
 
 @inner_kernel
 def _bytes_before(low: np.uint64) -> np.uint64:
-    """All bits of the bytes before the one with the lowest bit of `low`."""
+    """Return all bits of the bytes before the one with the lowest bit of `low`."""
     return ((low & (~low + ONE)) >> np.uint64(7)) - ONE
 
 
@@ -236,7 +236,7 @@ def _hashed(key: np.uint64, eight: np.uint64) -> np.uint64:
 
 @inner_kernel
 def _first_byte(bits: np.uint64) -> int:
-    """Which of 8 bytes has the lowest bit."""
+    """Return which of 8 bytes has the lowest bit."""
     return int(np.int64(trailing_zeros(bits) >> np.uint64(3)))
 
 
@@ -248,7 +248,7 @@ def _home_slot(key: np.uint64, slots: int) -> np.uint64:
 
 @inner_kernel
 def _same_bytes(one: NDArray[np.uint8], here: int, other: NDArray[np.uint8], there: int, length: int) -> bool:
-    """Whether two words of one length above 8 are the same: their last 8 bytes, and all groups of 8 before."""
+    """Return whether two words of one length above 8 are the same: their last 8 bytes, and all groups of 8 before."""
     last = length - EIGHT
     for i in range(0, last, EIGHT):
         if load_eight(one, here + i) != load_eight(other, there + i):

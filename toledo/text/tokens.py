@@ -201,7 +201,7 @@ def clean_pairs(pairs: Iterable[tuple[str, str]], settings: Cleaning) -> Iterato
 
 
 def is_clean(source: str, target: str, settings: Cleaning) -> bool:
-    """Whether a pair is fit for training: lengths within bounds, neither side much longer, no reserved word."""
+    """Return whether a pair is fit for training: lengths within bounds, neither side much longer, no reserved word."""
     sides = split_words(source), split_words(target)
     shorter, longer = sorted(map(len, sides))
     if shorter < settings.min_length or longer > settings.max_length or longer > settings.ratio * max(shorter, 1):

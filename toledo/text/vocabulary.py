@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
 def split_words(line: str) -> list[str]:
-    """The words of a line. Only ASCII white space separates: a no-break or ideographic space is part of a word."""
+    """Split a line into words. Only ASCII white space separates, not a no-break or ideographic space."""
     return [word for word in _SPACE.split(line) if word]
 
 
@@ -44,28 +44,28 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words)"
 
     def add(self, word: str) -> int:
-        """The id of a word, a new one if need be."""
+        """Return the id of a word, a new one if need be."""
         return self._ids[word.encode()]
 
     def id(self, word: str) -> int:
-        """The id of a word, UNKNOWN if there is none."""
+        """Return the id of a word, UNKNOWN if there is none."""
         return self._ids.get(word.encode(), UNKNOWN)
 
     def word(self, number: int) -> str:
-        """The word of an id."""
+        """Return the word of an id."""
         return self._all_words()[number]
 
     def ids(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """The ids of words, UNKNOWN where there is none."""
+        """Return the ids of words, UNKNOWN where there is none."""
         return np.array([self.id(word) for word in words], np.int32)
 
     def words(self, ids: Iterable[int]) -> list[str]:
-        """The words of ids."""
+        """Return the words of ids."""
         known = self._all_words()
         return [known[number] for number in ids]
 
     def encode_lines(self, lines: Sequence[bytes], grow: bool = True) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """All words of some lines as one array of ids, and the length of each line."""
+        """Return all words of some lines as one array of ids, and the length of each line."""
         split = [line.split() for line in lines]
         lengths = np.fromiter(map(len, split), np.int64, len(split))
         flat = chain.from_iterable(split)
@@ -73,14 +73,14 @@ class Vocabulary:
         return np.fromiter(numbers, np.int32, int(lengths.sum())), lengths
 
     def to_arrays(self, first: int | None = None) -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
-        """The words, or only the first ones, as bytes and offsets, for saving."""
+        """Return the words, or only the first ones, as bytes and offsets, for saving."""
         encoded = list(islice(self._ids, first))
         offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "offsets": offsets}
 
     @classmethod
     def from_arrays(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Vocabulary:
-        """What `to_arrays` gave."""
+        """Return what `to_arrays` gave."""
         content, bounds = data.tobytes(), offsets.tolist()
         vocabulary = cls()
         words = (content[begin:end] for begin, end in pairwise(bounds))

@@ -27,7 +27,6 @@ from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, RunError
 from toledo.forest.assemble import join, split
 from toledo.forest.forest import Forest, Yields
-from toledo.forest.saving import load_forest, save_forest
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
@@ -225,7 +224,7 @@ class TuningLoop(Loop[LoopState]):
 
     def save(self, state: LoopState, directory: Path) -> None:
         """Write what a round kept."""
-        save_forest(join(list(state.kept)), directory)
+        join(list(state.kept)).save(directory)
 
     def restore(self, history: History, place: Callable[[int], Path]) -> LoopState:
         """Search again with the last weights, and unite again what the rounds before kept."""
@@ -274,7 +273,7 @@ def _size(forests: Sequence[Forest]) -> int:
 def load_found(directory: Path, vocabulary: Vocabulary) -> list[Forest]:
     """Read what a round kept, in the words of a vocabulary, which grows by those it does not have."""
     try:
-        loaded = load_forest(directory)
+        loaded = Forest.load(directory)
     except InputError as error:
         raise RunError(f"{error.file}: {error.message}", remedy=AGAIN) from None
     ids = np.array([vocabulary.add(word) for word in loaded.vocabulary], np.int32)

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
-from toledo.phrases.word_alignment.cells import Cells, matrix, over_sentences
-from toledo.phrases.word_alignment.direction import Direction
+from toledo.phrases.word_alignment.direction import Cells, Direction, matrix, over_sentences
 
 REACH = 8  # the shortest jump of a shared weight
 BAND = 2 * REACH - 1  # jumps with a weight of their own
@@ -34,6 +33,7 @@ WEIGHTS = BAND + 2
 FIRST, LATER = 0, 1  # rows of all arrays here; columns are jump + REACH
 BACK, AHEAD = 0, 2 * REACH  # columns of the shared weights
 SMOOTHING = 0.01
+STAY = -1  # a back pointer: the word belongs to NULL, the place stays
 
 
 class JumpCounts(NamedTuple):
@@ -49,7 +49,7 @@ def uniform_jumps() -> NDArray[np.float64]:
 
 
 def sum_jumps(parts: Iterable[JumpCounts]) -> JumpCounts:
-    """The counts of several pieces of a corpus together."""
+    """Return the counts of several pieces of a corpus together."""
     total = JumpCounts(np.zeros((2, WEIGHTS)), np.zeros((2, WEIGHTS)))
     for part in parts:
         total.taken[:] += part.taken
@@ -105,7 +105,7 @@ def add_chances(
 
 @kernel
 def column_of(jump: int) -> int:
-    """The column of a jump's weight."""
+    """Return the column of a jump's weight."""
     return min(max(jump, -REACH), REACH) + REACH
 
 
@@ -209,7 +209,7 @@ def _forward(values: NDArray[np.float32], transitions: Transitions) -> Trellis:
 
 @kernel
 def end_probability(weights: NDArray[np.float64], inverse: NDArray[np.float64], state: int, size: int) -> float:
-    """The probability of a jump to the end of the sentence."""
+    """Return the probability of a jump to the end of the sentence."""
     return float(inverse[state] * weights[LATER if state > 0 else FIRST, column_of(size - state + 1)])
 
 
@@ -275,3 +275,49 @@ def _count(
         far[0] += behind * source[place]
         before += onward[size - 1 - place + 2 * REACH - 1]
         far[1] += before * source[size - 1 - place]
+
+
+def viterbi(
+    cells: Cells, direction: Direction, transitions: Transitions, threads: int | None
+) -> list[NDArray[np.int32]]:
+    """Return the given position of each word, from 0, or −1 for NULL, from cells that hold lexicon probabilities."""
+    return over_sentences(lambda first, last: _viterbi(cells, direction, transitions, first, last), cells, threads)
+
+
+@kernel
+def _viterbi(cells: Cells, direction: Direction, transitions: Transitions, first: int, last: int) -> NDArray[np.int32]:
+    origin = direction.word_offsets[first]
+    links = np.empty(direction.word_offsets[last] - origin, np.int32)
+    for sentence in range(first, last):
+        values = matrix(cells, direction, sentence)
+        best, state = _best_states(values, transitions)
+        for j in range(values.shape[1] - 1, -1, -1):
+            came_from = best[j, state]
+            links[direction.word_offsets[sentence] - origin + j] = -1 if came_from == STAY else state - 1
+            state = state if came_from == STAY else came_from
+    return links
+
+
+@kernel
+def _best_states(values: NDArray[np.float32], transitions: Transitions) -> tuple[NDArray[np.int32], int]:
+    """For each word and state after it the best one before it, or STAY; and the last state. State x is place x − 1."""
+    size, length = values.shape[0] - 1, values.shape[1]
+    came_from = np.empty((length, size + 1), np.int32)
+    inverse, scores, new = np.empty(size + 1), np.zeros(size + 1), np.empty(size + 1)
+    normalisers(transitions.weights, size, inverse)
+    scores[0] = 1.0
+    for j in range(length):
+        for state in range(size + 1):
+            new[state], came_from[j, state] = scores[state] * transitions.null * values[0, j], STAY
+            if state == 0:
+                continue
+            emit = (1 - transitions.null) * values[state, j]
+            for before in range(size + 1):
+                row = LATER if before > 0 else FIRST
+                jump = inverse[before] * transitions.weights[row, column_of(state - before)]
+                if scores[before] * jump * emit > new[state]:
+                    new[state], came_from[j, state] = scores[before] * jump * emit, before
+        scores[:] = new / new.max()
+    for state in range(size + 1):
+        scores[state] *= end_probability(transitions.weights, inverse, state, size)
+    return came_from, int(np.argmax(scores))

@@ -83,7 +83,7 @@ def _check(one_way: OneWay) -> None:
 def _symmetrize(
     one_way: OneWay, heuristic: _Heuristic, neighbours: NDArray[np.int64], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The number of links of each sentence pair, and the links."""
+    """Return the number of links of each sentence pair, and the links."""
     most = one_way.source_offsets[last] - one_way.source_offsets[first]
     most += one_way.target_offsets[last] - one_way.target_offsets[first]
     links, total = np.empty((most, 2), np.int32), 0
@@ -111,7 +111,7 @@ def _symmetrize(
 
 @kernel
 def _points(forward: NDArray[np.int32], backward: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """A matrix of [target, source] that says which of the two has each link; CHOSEN are those of both."""
+    """Return a matrix of [target, source] that says which of the two has each link; CHOSEN are those of both."""
     points = np.zeros((forward.size, backward.size), np.uint8)
     for target in range(forward.size):
         if forward[target] != UNALIGNED:

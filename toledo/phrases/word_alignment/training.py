@@ -20,8 +20,16 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import kernel
 from toledo.phrases.lexicon import Lexicon
-from toledo.phrases.word_alignment.cells import Cells, add, blocks, fill, matrix, over_sentences
-from toledo.phrases.word_alignment.direction import Direction, maximise
+from toledo.phrases.word_alignment.direction import (
+    Cells,
+    Direction,
+    add,
+    blocks,
+    fill,
+    matrix,
+    maximise,
+    over_sentences,
+)
 from toledo.phrases.word_alignment.hmm import (
     JumpCounts,
     Transitions,
@@ -95,7 +103,7 @@ class Hmm:
 
 
 def initial_hmm(direction: Direction, lexicon: Lexicon) -> Hmm:
-    """An HMM with a trained lexicon, all jumps alike."""
+    """Return an HMM with a trained lexicon, all jumps alike."""
     return Hmm(direction, lexicon, Transitions(uniform_jumps(), NULL_PROBABILITY))
 
 
@@ -177,7 +185,7 @@ def _complete(values: NDArray[np.float32]) -> None:
 
 @kernel
 def _null(cells: Cells, direction: Direction, first: int, last: int) -> float:
-    """The number of words that NULL is expected to explain."""
+    """Return the number of words that NULL is expected to explain."""
     total = 0.0
     for sentence in range(first, last):
         total += matrix(cells, direction, sentence)[0].sum()

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import MULTIPLIER
+from toledo.compiled.hashing import hash_row, same_rows
 from toledo.compiled.heap import grown, power_of_two
 from toledo.compiled.kernels import inlined, inner_kernel, kernel
 from toledo.compiled.random import RandomState, next_uniform, random_state, text_seed
@@ -446,20 +446,11 @@ def run(sentence: Sentence, chain: Chain, candidates: SegmentCandidates, plan: C
 @inner_kernel
 def _slot_of(chain: Chain, offsets: NDArray[np.int64], options: NDArray[np.int32], slots: NDArray[np.int32]) -> int:
     """Return the slot of the derivation that is equal to the state, or the empty slot for it."""
-    size, mixed = chain.size[0], np.uint64(0)
-    for i in range(1, size + 1):
-        mixed = (mixed ^ np.uint64(chain.chosen[i] + 1)) * MULTIPLIER
-        mixed ^= mixed >> np.uint64(29)
-    slot = np.int64(mixed & np.uint64(slots.size - 1))
+    size = chain.size[0]
+    slot = np.int64(hash_row(chain.chosen, 1, size + 1) & np.uint64(slots.size - 1))
     while slots[slot] != NONE:
-        first = offsets[slots[slot]]
-        same = offsets[slots[slot] + 1] - first == size
-        if same:
-            for i in range(size):
-                if options[first + i] != chain.chosen[1 + i]:
-                    same = False
-                    break
-        if same:
+        first, end = offsets[slots[slot]], offsets[slots[slot] + 1]
+        if end - first == size and same_rows(options, first, chain.chosen, 1, size):
             break
         slot = (slot + 1) & (slots.size - 1)
     return int(slot)
