@@ -37,9 +37,9 @@ OTHER_REMEDY = "check the path, its permissions, and the disk"
 
 COMMANDS: dict[str, dict[str, Any]] = {
     "Use outputs of any system": {
-        "choose": "toledo.cli.outputs:choose",
-        "evaluate": "toledo.cli.outputs:evaluate",
-        "compare": "toledo.cli.outputs:compare",
+        "choose": "toledo.cli.choose:choose",
+        "evaluate": "toledo.cli.evaluate:evaluate",
+        "compare": "toledo.cli.evaluate:compare",
         "combine": {
             "tune": "toledo.cli.combine:tune",
             "run": "toledo.cli.combine:run",
@@ -47,22 +47,22 @@ COMMANDS: dict[str, dict[str, Any]] = {
         },
     },
     "Train and translate": {
-        "train": "toledo.cli.model:train",
+        "train": "toledo.cli.train:train",
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",
         "refine": "toledo.cli.tune:refine",
-        "translate": "toledo.cli.model:translate",
+        "translate": "toledo.cli.translate:translate",
         "document": {
             "translate": "toledo.cli.document:translate",
             "tune": "toledo.cli.document:tune",
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
-        "import": "toledo.cli.model:import_model",
-        "export": "toledo.cli.model:export_model",
+        "import": "toledo.cli.exchange:import_model",
+        "export": "toledo.cli.exchange:export_model",
     },
     "Parts": {
-        "align": "toledo.cli.model:align",
+        "align": "toledo.cli.train:align",
         "lm": {"train": "toledo.cli.lm:train", "score": "toledo.cli.lm:score", "mix": "toledo.cli.lm:mix"},
         "forest": {"show": "toledo.cli.forest:show", "convert": "toledo.cli.forest:convert"},
         "text": {

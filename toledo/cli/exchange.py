@@ -1,0 +1,106 @@
+"""`toledo import` and `export`: files of Moses and Docent."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from toledo.cli.messages import print_model, progress_for
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    OutputDirectory,
+    repeated,
+)
+from toledo.errors import InputError
+from toledo.files import require_output_directory
+
+log = logging.getLogger(__name__)
+
+
+def import_model(
+    *,
+    output: OutputDirectory,
+    moses_ini: Annotated[Path | None, Parameter(help="Configuration of Moses to take files and weights from.")] = None,
+    docent_config: Annotated[
+        Path | None, Parameter(help="Configuration of Docent (XML) to take models, weights and search from.")
+    ] = None,
+    phrase_table: Annotated[Path | None, Parameter(help="Phrase table of Moses.")] = None,
+    language_model: Annotated[tuple[Path, ...], repeated("Language model (ARPA).")] = (),
+    reordering_table: Annotated[Path | None, Parameter(help="Reordering table of Moses.")] = None,
+    common: Common = COMMON,
+) -> None:
+    """Make a model directory from files of Moses or Docent.
+
+    Files given here replace those that a configuration names. Without one, weights are Moses' defaults. A configuration
+    of Docent also gives the settings of its search: MODEL/document.toml.
+
+    **Examples**
+
+        toledo import --phrase-table phrase-table.gz --language-model lm.arpa.gz -o model
+        toledo import --moses-ini mert-work/moses.ini -o model
+        toledo import --docent-config docent.xml --phrase-table table.gz --language-model lm.arpa -o model
+    """
+    if docent_config is not None and (moses_ini or reordering_table):
+        raise InputError(
+            "a configuration of Docent names all models", remedy="leave out --moses-ini and --reordering-table"
+        )
+    from toledo.api.model import Model
+    from toledo.formats.docent import read_docent_config
+    from toledo.model import DESCRIPTION
+    from toledo.search.document.settings import CONFIGURATION, options_of, write_options
+
+    require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
+    files: dict[str, Any] = {
+        "phrase_table": phrase_table,
+        "language_models": language_model,
+        "progress": progress_for(common),
+    }
+    if docent_config is None:
+        model = Model.from_moses(moses_ini, reordering_table=reordering_table, **files)
+    else:
+        model = Model.from_docent(docent_config, **files)
+    model.save(output)
+    log.info("%s: %d phrase pairs\nsignature: %s", output, len(model.phrase_model.table), model.signature)
+    if docent_config is not None:
+        found = read_docent_config(docent_config)
+        write_options(output / CONFIGURATION, "translate", options_of(found.search, found.document_models))
+        log.info("settings of Docent's search: %s", output / CONFIGURATION)
+    print_model("import", output, model.phrase_model, common)
+
+
+def export_model(
+    model: Annotated[Path, Parameter(help="Model directory.")],
+    *,
+    output: Annotated[Path | None, Parameter(alias="-o", help="Directory for a complete Moses model.")] = None,
+    write_phrase_table: Annotated[Path | None, Parameter(help="File to write the phrase table to.")] = None,
+    write_reordering_table: Annotated[Path | None, Parameter(help="File to write the reordering table to.")] = None,
+    write_language_model: Annotated[Path | None, Parameter(help="File to write the first language model to.")] = None,
+    filter_text: Annotated[
+        Path | None,
+        Parameter(name="--filter", help="Text: write only phrase pairs whose source phrase occurs in it."),
+    ] = None,
+    common: Common = COMMON,
+) -> None:
+    """Write a model in Moses' formats: phrase table, reordering table, ARPA, moses.ini.
+
+    **Examples**
+
+        toledo export model -o moses
+        toledo export model --write-phrase-table phrase-table.gz --write-language-model lm.arpa
+        toledo export model -o moses --filter test.de
+    """
+    from toledo.api.files import export_moses
+
+    export_moses(
+        model,
+        output,
+        phrase_table=write_phrase_table,
+        reordering_table=write_reordering_table,
+        language_model=write_language_model,
+        filter=filter_text,
+        progress=progress_for(common),
+    )

@@ -1,0 +1,138 @@
+"""`toledo train` and `align`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from toledo.cli.messages import json_lines, print_model, progress_for, require_apart
+from toledo.cli.options import (
+    COMMON,
+    Common,
+    Output,
+    OutputDirectory,
+    Threads,
+    command,
+    repeated,
+)
+from toledo.errors import InputError
+from toledo.files import STANDARD_STREAM, require_output, write_lines
+from toledo.phrases.settings import Symmetrization, TrainSettings
+
+if TYPE_CHECKING:
+    from toledo.api.files import Pairs
+    from toledo.api.inputs import Texts
+
+Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
+Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, line by line the translation of the source.")]
+PairsFile = Annotated[
+    Path | None, Parameter(name="--pairs", help="Sentence pairs instead: TSV, or JSON lines in a file named .jsonl.")
+]
+
+
+@command
+def train(
+    *,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    output: OutputDirectory,
+    alignment: Annotated[
+        Path | None, Parameter(help="Word alignments (Pharaoh format) to use instead of aligning words.")
+    ] = None,
+    lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
+    language_model: Annotated[tuple[Path, ...], repeated("Language model to use as it is: ARPA, or a directory.")] = (),
+    settings: TrainSettings,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Train a phrase-based model: word alignment, phrase table, language model.
+
+    **Examples**
+
+        toledo train -s train.de -t train.en -o model
+        toledo train -s train.de -t train.en --alignment links --lm-order 5 --reordering -o model
+        toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 -o model
+    """
+    from toledo.api.train import train
+
+    model = train(
+        *_corpus(source, target, pairs),
+        **vars(settings),
+        alignments=alignment,
+        lm_text=lm_text,
+        language_models=language_model,
+        output=output,
+        threads=threads,
+        progress=progress_for(common),
+    )
+    print_model("train", output, model.phrase_model, common)
+
+
+def align(
+    *,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    output: Output = STANDARD_STREAM,
+    aligner: Annotated[
+        str, Parameter(help="Aligner: hmm, ibm1, or eflomal (an extra), also with settings: hmm:iterations_hmm=8.")
+    ] = "hmm",
+    symmetrize: Annotated[
+        Symmetrization, Parameter(help="Method to join the word alignments of both directions.")
+    ] = "grow-diag-final-and",
+    write_lexicons: Annotated[
+        Path | None, Parameter(help="Directory for the lexicons of IBM Model 1: lex.f2e.gz and lex.e2f.gz.")
+    ] = None,
+    write_aligner: Annotated[
+        Path | None, Parameter(help="Directory for the trained aligner, to align other text with it later.")
+    ] = None,
+    load: Annotated[
+        Path | None, Parameter(help="Aligner that was written before: use it instead of training one.")
+    ] = None,
+    threads: Threads = None,
+    common: Common = COMMON,
+) -> None:
+    """Align the words of sentence pairs: a line of links `source-target` for each pair (Pharaoh format).
+
+    **Examples**
+
+        toledo align -s train.de -t train.en > links
+        toledo align -s train.de -t train.en --symmetrize intersection -o links.gz
+        toledo align -s train.de -t train.en --aligner hmm:iterations_ibm1=8,iterations_hmm=3 --write-lexicons lexicons
+        toledo align -s train.de -t train.en --write-aligner aligner > links
+        toledo align -s new.de -t new.en --load aligner > new.links
+    """
+    require_apart(output, source, target, pairs)
+    require_output(output)
+    from toledo.api.align import Aligner, align, alignment_training, require_kept
+
+    corpus = _corpus(source, target, pairs)
+    if write_aligner is not None:
+        require_kept(alignment_training(aligner, symmetrize))
+        Aligner.require_output(write_aligner)
+    if load is None:
+        progress = progress_for(common)
+        found = align(*corpus, aligner=aligner, symmetrize=symmetrize, threads=threads, progress=progress)
+    elif write_aligner or (aligner, symmetrize) != ("hmm", "grow-diag-final-and"):
+        raise InputError(
+            "the aligner is trained already", remedy="leave out --aligner, --symmetrize and --write-aligner, or --load"
+        )
+    else:
+        found = Aligner.load(load).align(*corpus, threads=threads)
+    rows = ({"segment": segment, "links": links} for segment, links in enumerate(found))
+    write_lines(output, json_lines(rows) if common.json else found.pharaoh_lines())
+    if write_lexicons is not None:
+        found.aligner.write_lexicons(write_lexicons)
+    if write_aligner is not None:
+        found.aligner.save(write_aligner)
+
+
+def _corpus(source: Path | None, target: Path | None, pairs: Path | None) -> tuple[Texts | Pairs, Texts | None]:
+    if pairs is not None and source is None and target is None:
+        return pairs, None
+    if pairs is not None or source is None or target is None:
+        raise InputError("no sentence pairs", remedy="give --source and --target, or --pairs alone")
+    return source, target
