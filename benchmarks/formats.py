@@ -34,10 +34,7 @@ def main() -> None:
     names, words = feature_names(lists), Vocabulary()
     to_forest(lists[0].entries, names, words)  # compiled now
     with tempfile.TemporaryDirectory() as folder:
-        for form, write, read in (
-            ("n-best", write_nbest, read_nbest),
-            ("jsonl", write_jsonl, read_jsonl),
-        ):
+        for form, write, read in (("n-best", write_nbest, read_nbest), ("jsonl", write_jsonl, read_jsonl)):
             path = Path(folder) / form
             report(f"write {form}", total, lambda write=write, path=path: write(lists, path))
             report(f"read {form}", total, lambda read=read, path=path: list(read(path)))

@@ -22,24 +22,15 @@ COMMON = {"threads", "progress"}  # arguments that are described once for all
 HIDDEN = {"require_output", "rows_as_dicts"}  # methods that the command line calls
 
 PAGES = {  # page: its title, and modules or packages, of which the longest that fits decides
-    "choosing": (
-        "Choosing and evaluating",
-        "api.choose api.evaluate api.inputs api.tune_rule consensus metrics",
-    ),
+    "choosing": ("Choosing and evaluating", "api.choose api.evaluate api.inputs api.tune_rule consensus metrics"),
     "models": ("Training and translating", "api model refinement runs search training translation tuning weights"),
-    "parts": (
-        "Combining, aligning, language models",
-        "api.align api.combination combination language_model phrases",
-    ),
+    "parts": ("Combining, aligning, language models", "api.align api.combination combination language_model phrases"),
     "files": (
         "Files and extending",
         "api.files api.forests api.names api.register api.registries "
         "api.report api.warm_up forest formats objectives reports sample settings text",
     ),
-    "results": (
-        "Results and errors",
-        "consensus.choice errors metrics.evaluation metrics.score progress results",
-    ),
+    "results": ("Results and errors", "consensus.choice errors metrics.evaluation metrics.score progress results"),
     "other": ("Other names", ""),
 }
 INTRODUCTION = """# Python API

@@ -75,10 +75,7 @@ def cross_validate(bench: Bench) -> None:
             weights = cobleu(l2=l2).tune(examples.only(seen), dense, threads=bench.threads).weights
             for number, sharpness in enumerate(SHARPNESS):
                 sums[number] += _decoded(bench, examples.only(unseen), weights, sharpness, set(start))
-        print(
-            f"| {words} | {l2:g} | {' | '.join(f'{METRIC.score(one):.2f}' for one in sums)} |",
-            flush=True,
-        )
+        print(f"| {words} | {l2:g} | {' | '.join(f'{METRIC.score(one):.2f}' for one in sums)} |", flush=True)
 
 
 def _decoded(

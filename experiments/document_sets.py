@@ -96,11 +96,7 @@ def document_statistics(
 
 
 def search_documents(
-    model: PhraseModel,
-    weights: Weights,
-    documents: Sequence[Document],
-    start: str,
-    threads: int,
+    model: PhraseModel, weights: Weights, documents: Sequence[Document], start: str, threads: int
 ) -> list[list[tuple[str, ...]]]:
     """What hill climbing finds for each sentence of each document."""
     settings = DocumentSettings(HillClimbing(), steps=STEPS[start], start=start)

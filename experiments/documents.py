@@ -44,11 +44,7 @@ SHARPNESS = (10.0, 20.0, 40.0)  # of samples for MBR: the sum of absolute weight
 TO_DECIDE = ChainSettings(states=60, every=1.0, first=20.0)
 TO_CHOOSE = 20  # documents
 NO_MODEL = "none"
-MODEL_WEIGHTS = {
-    LengthParity.name: (100.0,),
-    LexicalConsistency.name: (30.0, 100.0),
-    SemanticModel.name: (0.3, 1.0),
-}
+MODEL_WEIGHTS = {LengthParity.name: (100.0,), LexicalConsistency.name: (30.0, 100.0), SemanticModel.name: (0.3, 1.0)}
 
 
 def main() -> None:

@@ -56,11 +56,7 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self,
-        kind: str,
-        entries: Mapping[str, str | Preset],
-        *,
-        adapt: Callable[[Callable[..., Any]], T] | None = None,
+        self, kind: str, entries: Mapping[str, str | Preset], *, adapt: Callable[[Callable[..., Any]], T] | None = None
     ) -> None:
         self.kind = kind
         self.group = f"toledo.{_plural(kind.replace(' ', '_'))}"

@@ -100,11 +100,7 @@ def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [
-        ("0-0\n" * 11, "11"),
-        ("0-0\n" * 4 + "0-x\n" + "0-0\n" * 7, ":5:"),
-        ("0-0\n0-9\n" + "0-0\n" * 10, ":2:"),
-    ],
+    [("0-0\n" * 11, "11"), ("0-0\n" * 4 + "0-x\n" + "0-0\n" * 7, ":5:"), ("0-0\n0-9\n" + "0-0\n" * 10, ":2:")],
 )
 def test_bad_alignments_are_named_with_their_line(tmp_path: Path, lines: str, message: str) -> None:
     arguments = write(tmp_path)

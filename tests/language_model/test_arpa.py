@@ -169,11 +169,7 @@ BAD = {
     "a count that is no number": (changed("ngram 2=3", "ngram 2=x"), 3, "found 'ngram 2=x'"),
     "a count left out": (changed("ngram 2=3\n", ""), 3, "expected the number of 2-grams"),
     "no counts": (changed("ngram 1=5\nngram 2=3\nngram 3=1\n", ""), 3, "order 0"),
-    "too high an order": (
-        changed("ngram 3=1\n", "".join(f"ngram {n}=1\n" for n in range(3, 8))),
-        10,
-        "order 7",
-    ),
+    "too high an order": (changed("ngram 3=1\n", "".join(f"ngram {n}=1\n" for n in range(3, 8))), 10, "order 7"),
     "fewer unigrams than announced": (changed("ngram 1=5", "ngram 1=6"), 12, "fewer 1-grams than the header says"),
     "more unigrams than announced": (changed("ngram 1=5", "ngram 1=4"), 11, r"expected \\2-grams: after 4 1-grams"),
     "fewer bigrams than announced": (changed("ngram 2=3", "ngram 2=5"), 17, "fewer 2-grams than the header says"),

@@ -47,10 +47,7 @@ def test_random_segments(hypothesis, references, smoothing, effective):
 def test_the_example_of_the_paper():
     """Papineni et al. 2002, section 2.1: the unigram precision of `the` seven times is clipped to 2/7."""
     hypothesis = ["the"] * 7
-    references = [
-        ["the", "cat", "is", "on", "the", "mat"],
-        ["there", "is", "a", "cat", "on", "the", "mat"],
-    ]
+    references = [["the", "cat", "is", "on", "the", "mat"], ["there", "is", "a", "cat", "on", "the", "mat"]]
     statistics = BLEU(max_ngram_order=2, smooth_method="none").statistics(hypothesis, references)
     assert statistics.tolist() == [7, 7, 2, 0, 7, 6]
 

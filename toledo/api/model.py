@@ -99,11 +99,7 @@ class Model:
     """
 
     def __init__(
-        self,
-        phrase_model: PhraseModel,
-        name: str = "",
-        rule: Named[Rule] | None = None,
-        scale: float | None = None,
+        self, phrase_model: PhraseModel, name: str = "", rule: Named[Rule] | None = None, scale: float | None = None
     ) -> None:
         own = phrase_model.rule
         self.phrase_model, self.name = phrase_model, name

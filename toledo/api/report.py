@@ -12,15 +12,7 @@ from toledo.errors import InputError
 from toledo.metrics.evaluation import Comparison, Evaluation
 from toledo.reports.documents import courses_of
 from toledo.reports.page import Page
-from toledo.reports.runs import (
-    ShownRun,
-    courses_run,
-    read_runs,
-    refinement_run,
-    runs_page,
-    scores_run,
-    tuning_run,
-)
+from toledo.reports.runs import ShownRun, courses_run, read_runs, refinement_run, runs_page, scores_run, tuning_run
 from toledo.results import Result
 from toledo.search.document.translation import DocumentTranslation
 

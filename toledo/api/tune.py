@@ -31,14 +31,7 @@ from toledo.settings import Named, parse_named, refuse_unused
 from toledo.text.corpus import Segment
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.initial import Initial, with_sparse
-from toledo.tuning.loop import (
-    LoopSettings,
-    TuningResult,
-    TuningSet,
-    TuningTask,
-    configuration_of,
-    digest_segments,
-)
+from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, TuningTask, configuration_of, digest_segments
 from toledo.tuning.loop import tune as tune_weights
 from toledo.tuning.minimum_risk.trainer import MinimumRisk, make_trainer
 from toledo.tuning.minimum_risk.training import SegmentSource, train

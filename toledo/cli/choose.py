@@ -8,16 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, require_apart
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    Output,
-    Rule,
-    Seed,
-    Threads,
-    flag,
-    repeated,
-)
+from toledo.cli.options import COMMON, Common, Output, Rule, Seed, Threads, flag, repeated
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 

@@ -224,12 +224,7 @@ def semantic_space(
 
     require_output_directory(output, DESCRIPTION)
     space = SemanticSpace.train(
-        text,
-        document_ids=document_ids,
-        dimensions=dimensions,
-        stop_words=stop_words,
-        min_count=min_count,
-        seed=seed,
+        text, document_ids=document_ids, dimensions=dimensions, stop_words=stop_words, min_count=min_count, seed=seed
     )
     space.save(output)
     result = {"output": str(output), "words": len(space.words), "dimensions": dimensions}

@@ -9,15 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_result
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    References,
-    Seed,
-    Threads,
-    flag,
-    repeated,
-)
+from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, repeated
 from toledo.files import STANDARD_STREAM
 
 
@@ -28,11 +20,7 @@ class ScoringOptions:
 
     reference: References = ()
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None
-    metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = (
-        "bleu",
-        "chrf",
-        "ter",
-    )
+    metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = ("bleu", "chrf", "ter")
     tokenize: Annotated[
         str | None, Parameter(help="Tokenizer of BLEU, as in sacreBLEU; none for tokenized text. [default: 13a]")
     ] = None

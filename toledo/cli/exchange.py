@@ -9,12 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_model, progress_for
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    OutputDirectory,
-    repeated,
-)
+from toledo.cli.options import COMMON, Common, OutputDirectory, repeated
 from toledo.errors import InputError
 from toledo.files import require_output_directory
 
@@ -80,8 +75,7 @@ def export_model(
     write_reordering_table: Annotated[Path | None, Parameter(help="File to write the reordering table to.")] = None,
     write_language_model: Annotated[Path | None, Parameter(help="File to write the first language model to.")] = None,
     filter_text: Annotated[
-        Path | None,
-        Parameter(name="--filter", help="Text: write only phrase pairs whose source phrase occurs in it."),
+        Path | None, Parameter(name="--filter", help="Text: write only phrase pairs whose source phrase occurs in it.")
     ] = None,
     common: Common = COMMON,
 ) -> None:

@@ -96,8 +96,7 @@ def example_data(
 
 
 def warm_up(
-    *verbs: Annotated[Verb, Parameter(help="What to compile; all if none is named.")],
-    common: Common = COMMON,
+    *verbs: Annotated[Verb, Parameter(help="What to compile; all if none is named.")], common: Common = COMMON
 ) -> None:
     """Compile kernels ahead of their first use, for servers and images, by running commands on a few sentences.
 

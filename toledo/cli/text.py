@@ -44,9 +44,7 @@ def _language_command(function: str, purpose: str, example: str) -> Callable[...
 
 
 tokenize = _language_command(
-    "tokenize",
-    "Split written text into tokens, as the Moses scripts do.",
-    "tokenize -l de < train.raw.de > train.de",
+    "tokenize", "Split written text into tokens, as the Moses scripts do.", "tokenize -l de < train.raw.de > train.de"
 )
 detokenize = _language_command(
     "detokenize", "Join tokens into written text.", "detokenize -l en < translation > translation.txt"
@@ -64,9 +62,7 @@ escape = _command(
 )
 unescape = _command("unescape", "Undo `toledo text escape`.", "unescape < translation > translation.txt")
 detruecase = _command(
-    "detruecase",
-    "Capitalize the first word of each sentence.",
-    "detruecase < translation > translation.cased",
+    "detruecase", "Capitalize the first word of each sentence.", "detruecase < translation > translation.cased"
 )
 
 
@@ -83,11 +79,7 @@ def train_truecaser(text: Text = STANDARD_STREAM, *, truecaser: TruecaserFile, c
 
 
 def truecase(
-    text: Text = STANDARD_STREAM,
-    *,
-    truecaser: TruecaserFile,
-    output: Output = STANDARD_STREAM,
-    common: Common = COMMON,
+    text: Text = STANDARD_STREAM, *, truecaser: TruecaserFile, output: Output = STANDARD_STREAM, common: Common = COMMON
 ) -> None:
     """Give the first word of each sentence its usual case.
 

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_model, progress_for, require_apart
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    Output,
-    OutputDirectory,
-    Threads,
-    command,
-    repeated,
-)
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings

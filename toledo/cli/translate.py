@@ -8,16 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import milestones, progress_for, require_apart
-from toledo.cli.options import (
-    COMMON,
-    Common,
-    Output,
-    Scale,
-    Search,
-    Seed,
-    Threads,
-    command,
-)
+from toledo.cli.options import COMMON, Common, Output, Scale, Search, Seed, Threads, command
 from toledo.files import STANDARD_STREAM
 from toledo.formats.settings import TranslationFiles
 from toledo.progress import silent

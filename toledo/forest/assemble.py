@@ -177,11 +177,7 @@ def list_edges(yields: Yields, features: NDArray[np.float32], sparse: SparseArra
 
 
 def from_edges(
-    edges: Edges,
-    goal: int,
-    feature_names: Sequence[str],
-    vocabulary: Vocabulary,
-    sparse_names: Sequence[str] = (),
+    edges: Edges, goal: int, feature_names: Sequence[str], vocabulary: Vocabulary, sparse_names: Sequence[str] = ()
 ) -> Forest:
     """Order nodes and edges, and drop what is on no derivation of the goal."""
     _check_edges(edges, goal)

@@ -246,13 +246,7 @@ class BLEU(SegmentMetric):
 
 @kernel
 def _fill_statistics(
-    hypotheses: Texts,
-    references: Texts,
-    groups: NDArray[np.int64],
-    begin: int,
-    end: int,
-    order: int,
-    result: Rows,
+    hypotheses: Texts, references: Texts, groups: NDArray[np.int64], begin: int, end: int, order: int, result: Rows
 ) -> None:
     (words, offsets), (reference_words, reference_offsets) = hypotheses, references
     largest = 0

@@ -25,14 +25,7 @@ from toledo.compiled.hashing import number_rows
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import Sequences, checked_symbols
 from toledo.metrics.bleu import ADD_K, EXPONENTIAL, FLOOR, brevity_penalty
-from toledo.metrics.matches import (
-    InvertedIndex,
-    NumberedNGrams,
-    count_all,
-    cut_ngrams,
-    index_ngrams,
-    room_for_matches,
-)
+from toledo.metrics.matches import InvertedIndex, NumberedNGrams, count_all, cut_ngrams, index_ngrams, room_for_matches
 from toledo.metrics.metric import Metric
 from toledo.metrics.ter import TERLimits, count_edits
 

@@ -160,12 +160,7 @@ def _expect(shape: Shape, scores: Scores, completed: CompletedNGrams, first: int
 
 @kernel
 def _advantage(
-    shape: Shape,
-    completed: CompletedNGrams,
-    first: int,
-    last: int,
-    found: FirstSweep,
-    derivatives: NDArray[np.float64],
+    shape: Shape, completed: CompletedNGrams, first: int, last: int, found: FirstSweep, derivatives: NDArray[np.float64]
 ) -> Scores:
     """From derivatives by expected counts to the advantage of the edges of some sentences."""
     first_edge, edges_end = shape.head_edges[shape.sentences[first]], shape.head_edges[shape.sentences[last]]

@@ -82,13 +82,7 @@ def train_phrases(
         values = significance(extraction.pairs, corpus, threads=threads, progress=progress)
         keep = values >= _threshold(config.pruning, len(corpus))
     return TrainedPhrases(
-        extraction.pairs,
-        scores,
-        extraction.source_counts,
-        extraction.target_counts,
-        lexicons,
-        reordering,
-        keep,
+        extraction.pairs, scores, extraction.source_counts, extraction.target_counts, lexicons, reordering, keep
     )
 
 

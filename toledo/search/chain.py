@@ -153,11 +153,7 @@ def room_for_chain(sentence: Sentence, random: RandomState) -> Chain:
 
 
 def room_for_phrases(
-    sentences: Sentence,
-    lengths: NDArray[np.int64],
-    known: PhraseScores,
-    random: RandomState,
-    tally: tuple[int, int],
+    sentences: Sentence, lengths: NDArray[np.int64], known: PhraseScores, random: RandomState, tally: tuple[int, int]
 ) -> Chain:
     """Return chains of sentences side by side, without derivations; `lengths` are their numbers of source words."""
     rows, places, most = (

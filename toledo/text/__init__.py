@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toledo.text.tokens import (
-        Truecaser,
-        clean,
-        detokenize,
-        escape,
-        lowercase,
-        normalize,
-        tokenize,
-        unescape,
-    )
+    from toledo.text.tokens import Truecaser, clean, detokenize, escape, lowercase, normalize, tokenize, unescape
 
 __all__ = ["Truecaser", "clean", "detokenize", "escape", "lowercase", "normalize", "tokenize", "unescape"]
 

@@ -78,8 +78,7 @@ class TuneSettings(Settings):
     ] = None
     scale: Annotated[float | None, Meta(description="Factor of scores for that rule. [1]")] = None
     search: Annotated[
-        Name,
-        Meta(description="Search. [beam:pop_limit=200, itg:beam=50, gibbs:chains=1,iterations=200,burn_in=50]"),
+        Name, Meta(description="Search. [beam:pop_limit=200, itg:beam=50, gibbs:chains=1,iterations=200,burn_in=50]")
     ] = "beam"
     rounds: Annotated[
         Count | None,

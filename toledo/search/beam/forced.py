@@ -346,11 +346,7 @@ class ForcedDecoder:
         return [self._weighted.encode(sentence) for sentence in sentences]
 
     def forests(
-        self,
-        sentences: Sentences,
-        targets: Sequence[Words],
-        threads: int | None = None,
-        progress: Progress = silent,
+        self, sentences: Sentences, targets: Sequence[Words], threads: int | None = None, progress: Progress = silent
     ) -> list[Forest]:
         """Return for each sentence the lattice of all derivations of its target, without edges if there are none."""
         if len(sentences) != len(targets):

@@ -162,12 +162,7 @@ def add_scaled(row: NDArray[np.floating[Any]], factor: float, sums: Floats) -> N
 
 @inner_kernel
 def _add_breakpoints(
-    scores: Floats,
-    slopes: Floats,
-    begin: int,
-    space: HullArrays,
-    found: Breakpoints,
-    size: int,
+    scores: Floats, slopes: Floats, begin: int, space: HullArrays, found: Breakpoints, size: int
 ) -> tuple[int, int]:
     """Append the breakpoints of a segment from left to right; gives the line that is best at −∞, and the new size.
 

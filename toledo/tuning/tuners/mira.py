@@ -263,13 +263,7 @@ def _closest(length: float, candidates: Vector) -> float:
 
 @inner_kernel
 def add_derivation(
-    rows: Rows,
-    first: int,
-    last: int,
-    room: SegmentArrays,
-    edges: NDArray[np.int32],
-    factor: float,
-    learner: Learner,
+    rows: Rows, first: int, last: int, room: SegmentArrays, edges: NDArray[np.int32], factor: float, learner: Learner
 ) -> None:
     """Add the features of the derivation traced last to the difference."""
     for v in range(first, last):

@@ -107,13 +107,7 @@ PairLoss = Callable[[Vector], tuple[float, Vector]]  # of the margins: the sum, 
 
 
 def fit_pairs(
-    loss: PairLoss,
-    pairs: Pairs,
-    rows: Rows,
-    space: WeightSpace,
-    start: Vector,
-    l2: float,
-    threads: int | None = None,
+    loss: PairLoss, pairs: Pairs, rows: Rows, space: WeightSpace, start: Vector, l2: float, threads: int | None = None
 ) -> tuple[Vector, float]:
     """Minimize the sum of a loss over pairs; only the hypotheses that are in pairs are scored."""
     both = np.concatenate([pairs.better, pairs.worse])
