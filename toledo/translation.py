@@ -22,7 +22,6 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_blocks
 from toledo.forest.derivations import Derivation, viterbi
 from toledo.forest.forest import Forest
-from toledo.formats.hypotheses import to_entry
 from toledo.metrics.metric import Metric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
@@ -193,7 +192,7 @@ class TranslatedLine:
             return Translated(self.line, None, None, choice, None, None, self.unknown, segment, sign)
         links = word_links(model.table, self.steps)
         best = self._best(model.weights)
-        features = {} if best is None else dict(to_entry(best, model.weights).features)
+        features = {} if best is None else best.stored_features
         hypothesis = Hypothesis(self.line, self.score, features, alignment=links)
         phrases = tuple((step.begin, step.end, " ".join(step.words)) for step in self.steps)
         return Translated(self.line, self.score, hypothesis, None, links, phrases, self.unknown, segment, sign)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.network import NULL, ConfusionNetwork, arc_votes, best_path, build_networks, distinct_hypotheses
-from toledo.reports.networks import ShownSegment, columns_of, network_page, network_svg
+from toledo.combination.pictures import ShownSegment, columns_of, network_page, network_svg
 from toledo.text.vocabulary import Vocabulary
 
 OUTPUTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=3)

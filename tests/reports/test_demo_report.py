@@ -21,7 +21,7 @@ from toledo.reports.demo import (
     summarize,
 )
 from toledo.reports.documents import Course, CoursePoint
-from toledo.reports.networks import ShownArc, ShownSegment, network_page
+from toledo.combination.pictures import ShownArc, ShownSegment, network_page
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.scores import ScoreTable, SystemScores
 from toledo.sample.corpus import ExampleData, ExampleText

@@ -39,6 +39,7 @@ from toledo.combination.lines import (
     tune_lines,
 )
 from toledo.combination.network import NULL
+from toledo.combination.pictures import network_page, shown_segment
 from toledo.combination.settings import CombinationObjective, CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
@@ -51,7 +52,6 @@ from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
 from toledo.progress import Progress, silent
-from toledo.reports.networks import network_page, shown_segment
 from toledo.reports.page import Page
 from toledo.results import DECIMALS, Result, TableResult, table
 from toledo.settings import Named

@@ -14,6 +14,7 @@ from toledo.api.combination import Combination
 from toledo.api.evaluate import compare, evaluate
 from toledo.api.model import Model
 from toledo.api.refine import refine
+from toledo.api.report import SECONDS
 from toledo.api.train import train
 from toledo.api.tune import tune
 from toledo.api.tune_rule import tune_rule
@@ -31,7 +32,6 @@ from toledo.reports.demo import DrawnForest, Findings, Tour, alignment_quality, 
 from toledo.reports.documents import courses_of
 from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, shaded
-from toledo.reports.runs import SECONDS
 from toledo.reports.scores import ScoreTable, score_table
 from toledo.runs.checkpoint import write_json
 from toledo.runs.history import History

@@ -162,6 +162,11 @@ class Derivation:
                     found[name] = found.get(name, 0.0) + float(values[place])
         return found
 
+    @property
+    def stored_features(self) -> dict[str, float]:
+        """Features in the precision in which they are stored; further digits are noise of the sum."""
+        return {name: float(np.float32(value)) for name, value in self.features.items()}
+
     @cached_property
     def base(self) -> float:
         """The sum of the base scores of its edges, which no weight changes."""

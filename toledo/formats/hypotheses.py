@@ -123,7 +123,7 @@ def from_forest(forest: Forest, scores: Scores, size: int, segment: int = 0, *, 
     has_features = bool(forest.feature_names or forest.sparse)
     entries = []
     for one in islice(k_best(forest, scores, distinct=distinct), size):
-        features = _single_precision(one.features)
+        features = one.stored_features
         if one.base and has_features:
             features[BASE] = float(np.float32(one.base))
         entries.append(Entry(one.words, features, score=float(np.float32(one.score))))
@@ -146,16 +146,11 @@ def nbest_list(
 
 def to_entry(derivation: Derivation, weights: Mapping[str, float], table: PhraseTable | None = None) -> Entry:
     """Return an entry whose score is that of its rounded features."""
-    features = _single_precision(derivation.features)
+    features = derivation.stored_features
     score = derivation.base + sum(weights.get(name, 0.0) * value for name, value in features.items())
     steps = [] if table is None else steps_of(derivation)
     links = () if table is None else word_links(table, steps)
     return Entry(derivation.words, features, score=round(score, DIGITS), phrases=phrase_spans(steps), links=links)
-
-
-def _single_precision(features: Mapping[str, float]) -> dict[str, float]:
-    """Round features to the precision in which they are stored; further digits are noise of the sum."""
-    return {name: float(np.float32(value)) for name, value in features.items()}
 
 
 def phrase_spans(steps: Sequence[Step]) -> tuple[PhraseSpan, ...]:
