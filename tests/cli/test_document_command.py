@@ -20,7 +20,8 @@ from small_models import small_model
 from toledo.api.documents import oracle
 from toledo.formats.documents import read_documents
 from toledo.model import SearchSettings
-from toledo.search.document.translation import Watch
+from toledo.search.document.search import DocumentSearch
+from toledo.search.document.state import DocumentState
 from toledo.weights import Weights
 
 GOLDEN = Path(__file__).resolve().parent / "golden" / "documents"
@@ -254,16 +255,16 @@ def test_an_interrupted_search_goes_on_to_the_same_result(monkeypatch: pytest.Mo
     given = ("translate", "source.xml", *options, "--write-trace", "trace.jsonl", "-o", "out.xml")
     done(*given)
     whole = [Path(file).read_text() for file in ("out.xml", "trace.jsonl", "out.xml.toml")]
-    usual, asked = Watch.__call__, []
+    usual, asked = DocumentSearch._take_steps, []
 
-    def interrupt(self: Watch, state: Any) -> bool:
+    def interrupt(self: DocumentSearch, state: DocumentState, *how: Any) -> None:
         asked.append(state.step)
         if len(asked) == when:
             signal.raise_signal(signal.SIGINT)
-        return usual(self, state)
+        usual(self, state, *how)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Watch, "__call__", interrupt)
+        patched.setattr(DocumentSearch, "_take_steps", interrupt)
         with pytest.raises(KeyboardInterrupt):
             done(*given)
     assert asked[-1] < 50_000

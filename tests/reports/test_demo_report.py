@@ -8,6 +8,7 @@ from pages import check_page
 from small_histories import refinement, tuning
 from small_models import small_model
 
+from toledo.combination.pictures import ShownArc, ShownSegment, network_page
 from toledo.forest.derivations import viterbi
 from toledo.forest.drawing import to_svg
 from toledo.reports.demo import (
@@ -21,7 +22,6 @@ from toledo.reports.demo import (
     summarize,
 )
 from toledo.reports.documents import Course, CoursePoint
-from toledo.combination.pictures import ShownArc, ShownSegment, network_page
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.scores import ScoreTable, SystemScores
 from toledo.sample.corpus import ExampleData, ExampleText
