@@ -58,7 +58,7 @@ SHOWN_EDGES, SHOWN_POSTERIOR = 5.0, 0.05  # of the drawn forest: edges per word,
 
 
 def demo(output: str | Path = "demo", *, size: int = 10_000, seed: int = 1) -> Page:
-    """Show everything on the example data: train, tune, decide, combine, documents, refine.
+    """Run every part of Toledo on the example data: train, tune, decide, combine, translate documents, refine.
 
     `size` is the number of sentence pairs to train on. All files, and `report.html`, are written to `output`.
     """

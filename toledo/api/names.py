@@ -128,8 +128,7 @@ def list_names(kind: str) -> NameTable:
     """Return the names of a kind, such as "metrics", with their settings, defaults and help texts."""
     key, registry = _kind(kind), _registry(kind)
     if not isinstance(registry, Registry):  # formats
-        kinds = {name: "lists" if one.read_lists else "lattices and forests" for name, one in registry.items()}
-        return NameTable(key, tuple(RegisteredName(name, f"Files of {kind}.") for name, kind in kinds.items()))
+        return NameTable(key, tuple(RegisteredName(name, form.description) for name, form in registry.items()))
     return NameTable(key, tuple(_described(registry, name) for name in registry.names()))
 
 

@@ -36,7 +36,7 @@ REMEDIES = {
 OTHER_REMEDY = "check the path, its permissions, and the disk"
 
 COMMANDS: dict[str, dict[str, Any]] = {
-    "Use outputs of any system": {
+    "Work with outputs of any system": {
         "choose": "toledo.cli.choose:choose",
         "evaluate": "toledo.cli.evaluate:evaluate",
         "compare": "toledo.cli.evaluate:compare",
@@ -61,7 +61,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "import": "toledo.cli.exchange:import_model",
         "export": "toledo.cli.exchange:export_model",
     },
-    "Parts": {
+    "Components": {
         "align": "toledo.cli.train:align",
         "lm": {"train": "toledo.cli.lm:train", "score": "toledo.cli.lm:score", "mix": "toledo.cli.lm:mix"},
         "forest": {"show": "toledo.cli.forest:show", "convert": "toledo.cli.forest:convert"},
@@ -78,7 +78,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "clean": "toledo.cli.text:clean",
         },
     },
-    "Look around": {
+    "Explore": {
         "report": "toledo.cli.report:report",
         "list": "toledo.cli.report:list_names",
         "example-data": "toledo.cli.report:example_data",
@@ -90,7 +90,7 @@ GROUP_HELP = {
     "combine": "Combine the outputs of several systems into one better output.",
     "document": "Translate whole documents with models that look beyond the sentence.",
     "lm": "Train, query and mix n-gram language models.",
-    "forest": "Look at lists, lattices and forests, and convert them.",
+    "forest": "Inspect and convert n-best lists, lattices and forests.",
     "text": "Prepare text: tokenize, normalize, truecase, clean.",
 }
 

@@ -13,19 +13,19 @@ from toledo.files import STANDARD_STREAM, atomic_writer
 
 
 def choose(
-    *lists: Annotated[str, Parameter(help="Lists (JSONL, n-best) or texts, one for each system; - or none: stdin.")],
+    *lists: Annotated[str, Parameter(help="Lists (JSONL, n-best), or one text per system; stdin if - or omitted.")],
     rule: Rule = "mbr",
-    metric: Annotated[str | None, Parameter(alias="-m", help="Metric of MBR. [default: chrf]")] = None,
-    source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that look at them.")] = None,
+    metric: Annotated[str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf]")] = None,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None,
     reference: Annotated[
-        tuple[str, ...], repeated("List file to compare with, in place of the samples themselves.", "-r")
+        tuple[str, ...], repeated("List file with references to use instead of the samples.", "-r")
     ] = (),
-    num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment of plain text.")] = None,
-    num_references: Annotated[int | None, Parameter(help="Lines per segment of plain-text references.")] = None,
-    logprobs: Annotated[bool, flag("Weight samples by their log probabilities, `logprob` in JSONL.")] = False,
-    uniform: Annotated[bool, flag("Ignore scores: all samples count the same.")] = False,
-    feature_weights: Annotated[Path | None, Parameter(help="Weights file (TOML) that scores the features.")] = None,
-    scale: Annotated[float, Parameter(help="Factor of scores before they become probabilities.")] = 1.0,
+    num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment in plain text.")] = None,
+    num_references: Annotated[int | None, Parameter(help="Lines per segment in plain-text references.")] = None,
+    logprobs: Annotated[bool, flag("Weight samples by their log probabilities (`logprob` in JSONL).")] = False,
+    uniform: Annotated[bool, flag("Ignore scores: weight all samples equally.")] = False,
+    feature_weights: Annotated[Path | None, Parameter(help="Weights file (TOML) to score features with.")] = None,
+    scale: Annotated[float, Parameter(help="Factor applied to scores before they become probabilities.")] = 1.0,
     nbest: Annotated[int | None, Parameter(help="Write this many texts per segment, as an n-best list.")] = None,
     format: Annotated[  # noqa: A002
         Literal["nbest", "jsonl", "text"] | None, Parameter(help="Format of the lists. [default: guessed]")
@@ -35,10 +35,10 @@ def choose(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Choose one text for each segment: by default the one that agrees most with the others.
+    """Choose one text for each segment, by default the one that agrees most with the others.
 
     Lists are JSONL (`{"hypotheses": ["…", "…"]}`), n-best lists of Moses, Marian, cdec or Joshua, or plain text with
-    --num-samples lines for each segment. Several files of plain text are the outputs of several systems.
+    --num-samples lines per segment. Several plain-text files are read as the outputs of several systems.
 
     **Examples**
 

@@ -36,10 +36,10 @@ Systems = Annotated[
         consume_multiple=True,
         negative="",
         show_default=False,
-        help="Outputs, a file for each system: A.en B.en, or NAME=FILE.",
+        help="Outputs, one file per system: A.en B.en, or NAME=FILE.",
     ),
 ]
-Directory = Annotated[Path, Parameter(help="Combination that was tuned.")]
+Directory = Annotated[Path, Parameter(help="Directory written by `toledo combine tune`.")]
 Metric = Annotated[str | None, Parameter(alias="-m", help="Metric of the rule, as NAME or NAME:key=value,….")]
 
 
@@ -48,10 +48,10 @@ def tune(
     *,
     systems: Systems = (),
     reference: References = (),
-    source: Annotated[Path | None, Parameter(alias="-s", help="Source text; only its length is checked.")] = None,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source text, to check the number of segments.")] = None,
     output: OutputDirectory,
     lm_text: Annotated[tuple[Path, ...], repeated("Text to estimate a language model from.")] = (),
-    language_model: Annotated[tuple[Path, ...], repeated("Language model: ARPA, or a directory.")] = (),
+    language_model: Annotated[tuple[Path, ...], repeated("Language model: ARPA file, or a directory.")] = (),
     settings: CombinationOptions,
     resume: Resume = False,
     threads: Threads = None,
@@ -59,9 +59,9 @@ def tune(
 ) -> None:
     """Learn the weight of each system from segments with references.
 
-    A system is named by its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line for each segment, or
-    n-best lists (Moses' format or JSONL). Texts are raw; with --tokenized they are words with blanks between. Finished
-    stages are kept in OUTPUT/run, so that --resume continues an interrupted run to the same result.
+    A system is named after its file (`sys.NAME.en` is NAME), or as NAME=FILE. Files have one line per segment, or are
+    n-best lists (Moses format or JSONL). Texts are raw, or words separated by spaces with --tokenized. Finished stages
+    are saved in OUTPUT/run; --resume continues an interrupted run and gives the same result.
 
     **Examples**
 
@@ -96,14 +96,14 @@ def run(
     systems: Systems = (),
     rule: Rule = "viterbi",
     metric: Metric = None,
-    scale: Annotated[float, Parameter(help="Factor of the scale that tuning found.")] = 1.0,
+    scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
     output: Output = STANDARD_STREAM,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Combine the outputs of the systems that were tuned with, one line for each segment.
+    """Combine outputs with tuned weights, one line per segment.
 
-    Systems are known by name; one that is missing has no vote.
+    Systems are identified by name; a missing system has no vote.
 
     **Examples**
 
@@ -125,9 +125,9 @@ def show(
     directory: Directory,
     *,
     systems: Systems = (),
-    segment: Annotated[tuple[int, ...], repeated("Number of a segment to show, from 0.")] = (0,),
+    segment: Annotated[tuple[int, ...], repeated("Segment to show, counted from 0.")] = (0,),
     reference: References = (),
-    source: Annotated[Path | None, Parameter(alias="-s", help="Source text, to show beside it.")] = None,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source text to show with the networks.")] = None,
     output: Annotated[Path, Parameter(alias="-o", help="HTML page to write.")],
     threads: Threads = None,
     common: Common = COMMON,

@@ -39,9 +39,9 @@ def demo(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Show everything on the example data: train, tune, decide, combine, documents, refine.
+    """Run every part of Toledo on the example data: train, tune, decide, combine, translate documents, refine.
 
-    It ends with a table of scores and a page, report.html. The first time kernels are compiled, which takes minutes.
+    Print a table of scores and write a page, report.html. The first run compiles kernels, which takes some minutes.
 
     **Examples**
 

@@ -27,16 +27,15 @@ ModelDirectory = Annotated[Path, Parameter(help="Model directory.")]
 Documents = Annotated[
     str, Parameter(help="Documents to translate: XML (NIST, WMT), SGM, or tokenized text; - is standard input.")
 ]
-DocumentIds = Annotated[
-    Path | None, Parameter(help="File with the document of each line of text. [default: one document]")
-]
+DocumentIds = Annotated[Path | None, Parameter(help="File with the document id of each line. [default: one document]")]
 References = Annotated[tuple[Path, ...], repeated("Reference translation: XML, SGM or text.", "-r")]
 DocumentModels = Annotated[
     tuple[str, ...],
     repeated("NAME=WEIGHT: add a document model (parity, type-token, ovix, lix, consistency, semantic)."),
 ]
 SpaceDirectory = Annotated[
-    Path | None, Parameter(help="Word vectors for the document model semantic, from `toledo document semantic-space`.")
+    Path | None,
+    Parameter(help="Word vectors for the document model `semantic`, from `toledo document semantic-space`."),
 ]
 
 
@@ -50,19 +49,19 @@ class DocumentSearchOptions:
     )
     operation: Annotated[
         tuple[str, ...],
-        repeated("NAME=WEIGHT: relative frequency (change, swap, move, resegment, …); others are not used then."),
+        repeated("NAME=WEIGHT: use only the named operations (change, swap, move, resegment, …), this often."),
     ] = ()
     steps: Annotated[int, Parameter(help="Number of steps for each document.")] = 100_000
     max_rejected: Annotated[int | None, Parameter(help="Stop after this many rejected changes in a row.")] = None
-    seconds: Annotated[float | None, Parameter(help="Stop a document after this many seconds.")] = None
+    seconds: Annotated[float | None, Parameter(help="Time limit for each document, in seconds.")] = None
     record: Annotated[
         str | None,
         Parameter(
-            help="When to record states: logarithmic (0, 256, 512, …) or a number of steps. "
+            help="When to record states: logarithmic (0, 256, 512, …), or every N steps. "
             "[default: logarithmic with --write-trace or --write-plot]"
         ),
     ] = None
-    write_trace: Annotated[Path | None, Parameter(help="File for recorded states, one line of JSON each.")] = None
+    write_trace: Annotated[Path | None, Parameter(help="File for recorded states, one JSON object per line.")] = None
     write_plot: Annotated[Path | None, Parameter(help="Plot of recorded states: .html or .svg.")] = None
 
     def given(self, seed: int, accept: str | None = None) -> dict[str, Any]:
@@ -99,7 +98,7 @@ def translate(
     reference: References = (),
     document_model: DocumentModels = (),
     semantic_space: SpaceDirectory = None,
-    weights: Annotated[Path | None, Parameter(help="Weights file, with document models if it has any.")] = None,
+    weights: Annotated[Path | None, Parameter(help="Weights file (TOML); it may include document models.")] = None,
     accept: Annotated[
         str,
         Parameter(
@@ -118,11 +117,11 @@ def translate(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Translate documents: start with a whole translation, and change it step by step.
+    """Translate documents: start from a complete translation and change it step by step.
 
-    XML and SGM stay in their form; a file named .xml gets XML. The settings of the search are written beside the
-    output (OUTPUT.toml), for --config. After Ctrl-C the best translations so far are written, and the same command with
-    --resume continues.
+    XML and SGM documents keep their format; an output file named .xml is XML. The settings of the search are saved in
+    OUTPUT.toml, for --config. After Ctrl-C, the best translations so far are written, and the same command with
+    --resume continues the search.
 
     **Examples**
 
@@ -162,9 +161,9 @@ def oracle(
     reference: References = (),
     pseudo_reference: Annotated[
         Path | None,
-        Parameter(help="Reference within reach, a random translation: read, or drawn and written if it is missing."),
+        Parameter(help="File with a random translation as a reachable reference; drawn if it does not exist."),
     ] = None,
-    guided: Annotated[bool, flag("Let the model propose changes (sampling at temperature 1); BLEU decides.")] = False,
+    guided: Annotated[bool, flag("Propose changes by sampling from the model; BLEU decides.")] = False,
     search: DocumentSearchOptions = DocumentSearchOptions(),
     output: Output = STANDARD_STREAM,
     seed: Seed = 1,
@@ -172,7 +171,7 @@ def oracle(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Search for the highest reachable BLEU: it weighs 1, everything else nothing.
+    """Search for the highest reachable BLEU: its weight is 1, all other weights are 0.
 
     **Examples**
 
@@ -205,15 +204,15 @@ def oracle(
 def semantic_space(
     text: Annotated[Path, Parameter(help="Tokenized text of the target language; - is standard input.")],
     *,
-    document_ids: Annotated[Path, Parameter(help="File with the document of each line.")],
+    document_ids: Annotated[Path, Parameter(help="File with the document id of each line.")],
     output: OutputDirectory,
     dimensions: Annotated[int, Parameter(help="Number of dimensions of the vectors.")] = 50,
-    stop_words: Annotated[int, Parameter(help="Number of most frequent words that are not content words.")] = 100,
-    min_count: Annotated[int, Parameter(help="Words that occur less often have no vector.")] = 5,
+    stop_words: Annotated[int, Parameter(help="Number of most frequent words to leave out as stop words.")] = 100,
+    min_count: Annotated[int, Parameter(help="Minimum number of occurrences of a word with a vector.")] = 5,
     seed: Seed = 1,
     common: Common = COMMON,
 ) -> None:
-    """Train word vectors for the document model semantic, by latent semantic analysis of a text in documents.
+    """Train word vectors for the document model `semantic` by latent semantic analysis of documents.
 
     **Examples**
 
@@ -273,28 +272,28 @@ def tune(  # one argument for each option
         "model"
     ),
     frozen: Annotated[
-        tuple[str, ...] | None, repeated("Weight to leave alone, '' for none. [default: as at the start]")
+        tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen in the model]")
     ] = None,
     feature: Annotated[tuple[str, ...], repeated("Sparse features to add: pair, word or target.")] = (),
     max_features: Annotated[
-        int | None, Parameter(help="Number of sparse features of each kind, the most frequent ones. [default: 300]")
+        int | None, Parameter(help="Maximum number of sparse features of each kind. [default: 300]")
     ] = None,
     rounds: Annotated[int | None, Parameter(help="Number of rounds. [default: 12; pro: 1]")] = None,
     l2: Annotated[float | None, Parameter(help="L2 penalty. [default: 0; with sparse features 0.0001; pro: 1]")] = None,
     dev_source: Annotated[
         Path | None,
         Parameter(
-            help="Documents that choose the best round. "
-            "[default: the mean of the last half of the rounds; pro: the tuning documents]"
+            help="Development documents, to choose the best round. "
+            "[default: none, the weights of later rounds are averaged; pro: the tuning documents]"
         ),
     ] = None,
     dev_reference: Annotated[tuple[Path, ...], repeated("Reference for the development documents.")] = (),
     dev_document_ids: Annotated[
-        Path | None, Parameter(help="File with the document of each line of the development text.")
+        Path | None, Parameter(help="File with the document id of each line of the development text.")
     ] = None,
     method: MethodOptions = MethodOptions(),  # noqa: B008 (frozen)
-    write_trace: Annotated[Path | None, Parameter(help="File for the rounds, one line of JSON each.")] = None,
-    write_report: Annotated[Path | None, Parameter(help="Page with plots (HTML).")] = None,
+    write_trace: Annotated[Path | None, Parameter(help="File for the rounds, one JSON object per line.")] = None,
+    write_report: Annotated[Path | None, Parameter(help="HTML file for a report with plots.")] = None,
     seed: Seed = 1,
     resume: Resume = False,
     threads: Threads = None,
@@ -302,8 +301,8 @@ def tune(  # one argument for each option
 ) -> None:
     """Find the weights with which document search translates best.
 
-    Expected BLEU is raised along its gradient, from samples of whole documents; pro learns from states that searches
-    pass (Smith 2015). The model with these weights is written, and each round in its folder `run`.
+    Expected BLEU is maximized by stochastic gradients from samples of whole documents; `pro` ranks states that
+    searches pass through (Smith 2015). The tuned model is written to OUTPUT, and each round to OUTPUT/run.
 
     **Examples**
 

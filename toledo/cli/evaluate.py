@@ -22,13 +22,13 @@ class ScoringOptions:
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None
     metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = ("bleu", "chrf", "ter")
     tokenize: Annotated[
-        str | None, Parameter(help="Tokenizer of BLEU, as in sacreBLEU; none for tokenized text. [default: 13a]")
+        str | None, Parameter(help="BLEU tokenizer, as in sacreBLEU; none if the text is tokenized. [default: 13a]")
     ] = None
     lowercase: Annotated[bool, flag("Ignore case.")] = False
     document_ids: Annotated[
-        Path | None, Parameter(help="File with the document of each segment; whole documents are resampled.")
+        Path | None, Parameter(help="File with the document id of each segment; resample whole documents.")
     ] = None
-    interval: Annotated[float, Parameter(help="Level of confidence intervals; 0 for none.")] = 0.95
+    interval: Annotated[float, Parameter(help="Confidence level of the intervals; 0 for none.")] = 0.95
     resamples: Annotated[int, Parameter(help="Number of resampled test sets.")] = 1000
 
     def arguments(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ SCORING = ScoringOptions()
 
 
 def evaluate(
-    *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; - or none: standard input.")],
+    *hypotheses: Annotated[str, Parameter(help="Translations, one segment per line; standard input if - or omitted.")],
     scoring: ScoringOptions = SCORING,
     seed: Seed = 12345,
     threads: Threads = None,
@@ -57,7 +57,7 @@ def evaluate(
 ) -> None:
     """Score translations: BLEU, chrF and TER with confidence intervals and signatures.
 
-    Several files are compared with the first one, as `toledo compare` does.
+    If several files are given, the others are compared with the first, as in `toledo compare`.
 
     **Examples**
 
@@ -79,13 +79,13 @@ def evaluate(
 
 
 def compare(
-    *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; a name given again is another run of the system.")],
+    *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; repeat a name for several runs of a system.")],
     scoring: ScoringOptions = SCORING,
     baseline: Annotated[str | None, Parameter(help="System to compare with. [default: the first]")] = None,
-    all_pairs: Annotated[bool, flag("Compare every system with every other one.")] = False,
+    all_pairs: Annotated[bool, flag("Compare all pairs of systems.")] = False,
     test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",
-    correction: Annotated[Literal["holm", "none"], Parameter(help="Correction for several comparisons.")] = "holm",
-    alpha: Annotated[float, Parameter(help="Level of significance.")] = 0.05,
+    correction: Annotated[Literal["holm", "none"], Parameter(help="Correction for multiple comparisons.")] = "holm",
+    alpha: Annotated[float, Parameter(help="Significance level.")] = 0.05,
     seed: Seed = 12345,
     threads: Threads = None,
     common: Common = COMMON,

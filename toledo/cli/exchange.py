@@ -19,19 +19,19 @@ log = logging.getLogger(__name__)
 def import_model(
     *,
     output: OutputDirectory,
-    moses_ini: Annotated[Path | None, Parameter(help="Configuration of Moses to take files and weights from.")] = None,
+    moses_ini: Annotated[Path | None, Parameter(help="Moses configuration to take files and weights from.")] = None,
     docent_config: Annotated[
-        Path | None, Parameter(help="Configuration of Docent (XML) to take models, weights and search from.")
+        Path | None, Parameter(help="Docent configuration (XML) to take models, weights and search from.")
     ] = None,
-    phrase_table: Annotated[Path | None, Parameter(help="Phrase table of Moses.")] = None,
+    phrase_table: Annotated[Path | None, Parameter(help="Moses phrase table.")] = None,
     language_model: Annotated[tuple[Path, ...], repeated("Language model (ARPA).")] = (),
-    reordering_table: Annotated[Path | None, Parameter(help="Reordering table of Moses.")] = None,
+    reordering_table: Annotated[Path | None, Parameter(help="Moses reordering table.")] = None,
     common: Common = COMMON,
 ) -> None:
-    """Make a model directory from files of Moses or Docent.
+    """Make a model directory from Moses or Docent files.
 
-    Files given here replace those that a configuration names. Without one, weights are Moses' defaults. A configuration
-    of Docent also gives the settings of its search: MODEL/document.toml.
+    Files given as options replace those named in a configuration. Without a configuration, the weights are Moses'
+    defaults. The search settings of a Docent configuration are saved in OUTPUT/document.toml.
 
     **Examples**
 
@@ -75,7 +75,7 @@ def export_model(
     write_reordering_table: Annotated[Path | None, Parameter(help="File to write the reordering table to.")] = None,
     write_language_model: Annotated[Path | None, Parameter(help="File to write the first language model to.")] = None,
     filter_text: Annotated[
-        Path | None, Parameter(name="--filter", help="Text: write only phrase pairs whose source phrase occurs in it.")
+        Path | None, Parameter(name="--filter", help="Write only phrase pairs whose source phrase occurs in this text.")
     ] = None,
     common: Common = COMMON,
 ) -> None:

@@ -21,26 +21,26 @@ FORMAT_NAMES = "nbest, cdec, jsonl, plf, slf, hypergraph or toledo"
 From = Annotated[
     str | None, Parameter(name="--from", help=f"Format of the input: {FORMAT_NAMES}. Guessed if not given.")
 ]
-WeightsFile = Annotated[Path | None, Parameter(help="Weights (TOML) to score features with.")]
-PLFValues = Annotated[Literal["probabilities", "logarithms"], Parameter(help="What the numbers in PLF are.")]
+WeightsFile = Annotated[Path | None, Parameter(help="Weights file (TOML) to score features with.")]
+PLFValues = Annotated[Literal["probabilities", "logarithms"], Parameter(help="Kind of numbers in PLF.")]
 
 
 def show(
     file: Annotated[str, Parameter(help="Forests, lattices or n-best lists; - is standard input.")],
     *,
     source: From = None,
-    segment: Annotated[int | None, Parameter(help="Segment to look at, counted from 0.")] = None,
+    segment: Annotated[int | None, Parameter(help="Segment to show, counted from 0.")] = None,
     nbest: Annotated[int, Parameter(help="Number of best derivations to show.")] = 5,
     weights: WeightsFile = None,
-    svg: Annotated[Path | None, Parameter(help="File to draw the segment to, or the first one.")] = None,
-    dot: Annotated[Path | None, Parameter(help="File to write the segment to for Graphviz.")] = None,
+    svg: Annotated[Path | None, Parameter(help="SVG file for a picture of the segment (or the first).")] = None,
+    dot: Annotated[Path | None, Parameter(help="Graphviz file for the segment (or the first).")] = None,
     prune_below: Annotated[float, Parameter(help="Before drawing, drop edges with a lower probability.")] = 0.0,
     plf_values: PLFValues = "probabilities",
     common: Common = COMMON,
 ) -> None:
     """Show size, number of derivations, entropy and the best derivations.
 
-    Without weights, n-best lists are scored by the model scores of the file, SLF by the scales of its header.
+    Without --weights, n-best lists are scored by the model scores in the file, SLF by the scales in its header.
 
     **Examples**
 
@@ -60,7 +60,7 @@ def show(
 def convert(
     file: Annotated[str, Parameter(help="Forests, lattices or n-best lists; - is standard input.")],
     output: Annotated[
-        str, Parameter(help="File to write; - is standard output; NAME/ is a directory of one file per segment.")
+        str, Parameter(help="File to write; - is standard output; NAME/ is a directory with one file per segment.")
     ],
     *,
     source: From = None,
@@ -68,15 +68,15 @@ def convert(
         str | None, Parameter(name="--to", help=f"Format of the output: {FORMAT_NAMES}. Guessed if not given.")
     ] = None,
     nbest: Annotated[int | None, Parameter(help="Number of best derivations to keep.")] = None,
-    distinct: Annotated[bool, flag("Keep one derivation of each translation.")] = False,
+    distinct: Annotated[bool, flag("Keep only the best derivation of each translation.")] = False,
     weights: WeightsFile = None,
     plf_values: PLFValues = "probabilities",
     common: Common = COMMON,
 ) -> None:
-    """Convert between n-best lists, JSONL, PLF, SLF, hypergraphs and Toledo's own directories.
+    """Convert between n-best lists, JSONL, PLF, SLF, hypergraphs and Toledo's forest directories.
 
-    A forest becomes a list of its 100 best derivations, or of --nbest. PLF and SLF take lattices and lists only;
-    --nbest makes a list of any forest.
+    List formats get the 100 best derivations of a forest, or --nbest. PLF and SLF hold lattices and lists only; with
+    --nbest, any forest becomes a list first.
 
     **Examples**
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from toledo.language_model.model import LineScores
 
 Text = Annotated[str, Parameter(help="Text, one sentence per line; - is standard input.")]
-LM = Annotated[str, Parameter(help="ARPA file, or a directory that this program wrote.")]
+LM = Annotated[str, Parameter(help="ARPA file, or a directory written by Toledo.")]
 LMOutput = Annotated[
-    str, Parameter(alias="-o", help="NAME.arpa, NAME.arpa.gz, - for standard output, or else a directory.")
+    str, Parameter(alias="-o", help="NAME.arpa, NAME.arpa.gz or - (standard output); else a directory.")
 ]
 
 
@@ -28,7 +28,7 @@ def train(
     order: Annotated[int, Parameter(help="Length of the longest n-grams, from 1 to 6.")] = 3,
     prune: Annotated[
         tuple[int, ...],
-        repeated("Leave out n-grams that occur this often or less: for unigrams (0), bigrams, and so on."),
+        repeated("Drop n-grams that occur at most this often: once for unigrams (0), bigrams, and so on."),
     ] = (0,),
     common: Common = COMMON,
 ) -> None:
@@ -84,11 +84,11 @@ def score(
 
 def mix(
     *models: LM,
-    dev: Annotated[str, Parameter(help="Text on which the weights give the lowest perplexity; - is standard input.")],
+    dev: Annotated[str, Parameter(help="Development text to fit the weights to; - is standard input.")],
     output: LMOutput,
     common: Common = COMMON,
 ) -> None:
-    """Mix models into one, with the weights that suit a text best; print each model's weight and perplexity.
+    """Interpolate models, with weights fitted to a development text; print each model's weight and perplexity.
 
     **Examples**
 

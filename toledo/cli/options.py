@@ -43,20 +43,18 @@ class Common:
 COMMON = Common()
 
 # A file of texts or results; - is standard input or output.
-Source = Annotated[Path, Parameter(alias="-s", help="Text to translate, one segment per line.")]
-Target = Annotated[Path, Parameter(alias="-t", help="Translation of the source, line by line.")]
+Source = Annotated[Path, Parameter(alias="-s", help="Source text, one segment per line.")]
+Target = Annotated[Path, Parameter(alias="-t", help="Target text, parallel to the source.")]
 References = Annotated[tuple[Path, ...], repeated("Reference translation.", "-r")]
 Output = Annotated[str, Parameter(alias="-o", help="File to write; - is standard output.")]
-OutputDirectory = Annotated[Path, Parameter(alias="-o", help="Directory to write; an older result is replaced.")]
+OutputDirectory = Annotated[Path, Parameter(alias="-o", help="Directory to write; an earlier result is replaced.")]
 Metric = Annotated[str, Parameter(alias="-m", help="Metric, as NAME or NAME:key=value,… (see `toledo list metrics`).")]
 Rule = Annotated[str, Parameter(help="Decision rule, as NAME or NAME:key=value,… (see `toledo list rules`).")]
 Search = Annotated[str, Parameter(help="Search, as NAME or NAME:key=value,… (see `toledo list searches`).")]
-Scale = Annotated[float | None, Parameter(help="Factor of scores before they become probabilities.")]
-Language = Annotated[str | None, Parameter(alias="-l", help="Language code, such as de or en.")]
-Tokenized = Annotated[bool, flag("The text is tokenized: words stand between blanks.")]
+Scale = Annotated[float | None, Parameter(help="Factor applied to scores before they become probabilities.")]
 Threads = Annotated[int | None, Parameter(help="Number of threads; the result does not depend on it.", group=GENERAL)]
 Seed = Annotated[int, Parameter(help="Random seed.", group=GENERAL)]
-Resume = Annotated[bool, flag("Continue an interrupted run in the output directory.")]
+Resume = Annotated[bool, flag("Continue an interrupted run of the same command.")]
 
 SHORT = {"language": "-l"}  # of fields of settings classes
 

@@ -1,4 +1,4 @@
-"""`toledo report`, `list`, `example-data` and `warm-up`: look around."""
+"""`toledo report`, `list`, `example-data` and `warm-up`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Verb = Literal["align", "choose", "evaluate", "translate", "sample", "tune", "re
 
 
 def report(
-    *runs: Annotated[Path, Parameter(help="Runs and results: files, or directories with all runs in them.")],
+    *runs: Annotated[Path, Parameter(help="Runs and results: files, or directories of runs.")],
     output: Annotated[Path, Parameter(alias="-o", help="HTML page to write.")] = Path("report.html"),
     title: Annotated[str, Parameter(help="Title of the page.")] = "Toledo",
-    examples: Annotated[int, Parameter(help="Number of segments of n-best lists to show.")] = 5,
-    scale: Annotated[float, Parameter(help="Factor of scores of n-best lists; below 1 flattens probabilities.")] = 1.0,
+    examples: Annotated[int, Parameter(help="Number of segments to show from n-best lists.")] = 5,
+    scale: Annotated[float, Parameter(help="Factor for scores of n-best lists; below 1 flattens probabilities.")] = 1.0,
     common: Common = COMMON,
 ) -> None:
     """Show runs and results on one HTML page: tunings, refinements, combinations, documents, scores, samples, lists.
 
-    Saved runs name their kind; other files are known by their content. Several tunings are compared in one plot. The
-    page stands alone: no scripts, no network.
+    Saved runs name their kind; other files are recognized by their content. Several tunings are compared in one plot.
+    The page is self-contained: it needs neither scripts nor a network.
 
     **Examples**
 
@@ -53,7 +53,7 @@ def report(
 
 
 def list_names(kind: Annotated[Kind, Parameter(help="What to list.")], *, common: Common = COMMON) -> None:
-    """List what options such as --metric and --rule accept, with settings, defaults and help.
+    """List the names that options such as --metric and --rule accept, with their settings and defaults.
 
     Settings are written after a colon: --rule mbr:metric=chrf,size=100.
 
@@ -96,9 +96,9 @@ def example_data(
 
 
 def warm_up(
-    *verbs: Annotated[Verb, Parameter(help="What to compile; all if none is named.")], common: Common = COMMON
+    *verbs: Annotated[Verb, Parameter(help="Commands to compile for; all by default.")], common: Common = COMMON
 ) -> None:
-    """Compile kernels ahead of their first use, for servers and images, by running commands on a few sentences.
+    """Compile kernels before their first use, for servers and container images, by running commands on a few sentences.
 
     **Examples**
 

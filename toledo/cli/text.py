@@ -16,8 +16,9 @@ from toledo.files import STANDARD_STREAM, atomic_writer, read_lines
 from toledo.text.settings import Cleaning
 
 Text = Annotated[str, Parameter(help="Text file, one segment per line; - is standard input.")]
-Language = Annotated[str, Parameter(alias="-l", help="Language code of two letters, such as de or en.")]
-TruecaserFile = Annotated[Path, Parameter(help="File of a truecaser, from `toledo text train-truecaser`.")]
+Language = Annotated[str, Parameter(alias="-l", help="Two-letter language code, such as de or en.")]
+TruecaserFile = Annotated[Path, Parameter(help="Truecaser written by `toledo text train-truecaser`.")]
+NewTruecaserFile = Annotated[Path, Parameter(help="File to write the truecaser to.")]
 
 
 def _command(function: str, purpose: str, example: str) -> Callable[..., None]:
@@ -44,20 +45,20 @@ def _language_command(function: str, purpose: str, example: str) -> Callable[...
 
 
 tokenize = _language_command(
-    "tokenize", "Split written text into tokens, as the Moses scripts do.", "tokenize -l de < train.raw.de > train.de"
+    "tokenize", "Split raw text into tokens, as the Moses scripts do.", "tokenize -l de < train.raw.de > train.de"
 )
 detokenize = _language_command(
-    "detokenize", "Join tokens into written text.", "detokenize -l en < translation > translation.txt"
+    "detokenize", "Join tokens into plain text.", "detokenize -l en < translation > translation.txt"
 )
 normalize = _language_command(
     "normalize",
-    "Replace quotation marks, dashes and other punctuation by their plain forms, as the Moses scripts do.",
+    "Replace quotation marks, dashes and other punctuation with plain forms, as the Moses scripts do.",
     "normalize -l de < train.raw.de | toledo text tokenize -l de > train.de",
 )
 lowercase = _command("lowercase", "Convert text to lower case.", "lowercase < train.de > train.lower.de")
 escape = _command(
     "escape",
-    "Replace `|`, brackets and reserved words by entities, as the Moses scripts do.",
+    "Replace `|`, brackets and reserved words with entities, as the Moses scripts do.",
     "escape < train.de > train.escaped.de",
 )
 unescape = _command("unescape", "Undo `toledo text escape`.", "unescape < translation > translation.txt")
@@ -66,7 +67,7 @@ detruecase = _command(
 )
 
 
-def train_truecaser(text: Text = STANDARD_STREAM, *, truecaser: TruecaserFile, common: Common = COMMON) -> None:
+def train_truecaser(text: Text = STANDARD_STREAM, *, truecaser: NewTruecaserFile, common: Common = COMMON) -> None:
     """Learn the usual case of words from tokenized text.
 
     **Examples**

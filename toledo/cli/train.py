@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from toledo.api.inputs import Texts
 
 Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
-Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, line by line the translation of the source.")]
+Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, parallel to the source.")]
 PairsFile = Annotated[
-    Path | None, Parameter(name="--pairs", help="Sentence pairs instead: TSV, or JSON lines in a file named .jsonl.")
+    Path | None, Parameter(name="--pairs", help="Sentence pairs in one file: TSV, or JSON lines if named .jsonl.")
 ]
 
 
@@ -35,7 +35,7 @@ def train(
         Path | None, Parameter(help="Word alignments (Pharaoh format) to use instead of aligning words.")
     ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
-    language_model: Annotated[tuple[Path, ...], repeated("Language model to use as it is: ARPA, or a directory.")] = (),
+    language_model: Annotated[tuple[Path, ...], repeated("Language model to use: ARPA file, or a directory.")] = (),
     settings: TrainSettings,
     threads: Threads = None,
     common: Common = COMMON,
@@ -70,24 +70,24 @@ def align(
     pairs: PairsFile = None,
     output: Output = STANDARD_STREAM,
     aligner: Annotated[
-        str, Parameter(help="Aligner: hmm, ibm1, or eflomal (an extra), also with settings: hmm:iterations_hmm=8.")
+        str, Parameter(help="Aligner: hmm, ibm1 or eflomal (an extra); settings as in hmm:iterations_hmm=8.")
     ] = "hmm",
     symmetrize: Annotated[
-        Symmetrization, Parameter(help="Method to join the word alignments of both directions.")
+        Symmetrization, Parameter(help="Method to symmetrize the alignments of both directions.")
     ] = "grow-diag-final-and",
     write_lexicons: Annotated[
         Path | None, Parameter(help="Directory for the lexicons of IBM Model 1: lex.f2e.gz and lex.e2f.gz.")
     ] = None,
     write_aligner: Annotated[
-        Path | None, Parameter(help="Directory for the trained aligner, to align other text with it later.")
+        Path | None, Parameter(help="Directory for the trained aligner, to align other text with later.")
     ] = None,
     load: Annotated[
-        Path | None, Parameter(help="Aligner that was written before: use it instead of training one.")
+        Path | None, Parameter(help="Directory of a trained aligner to use instead of training one.")
     ] = None,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Align the words of sentence pairs: a line of links `source-target` for each pair (Pharaoh format).
+    """Align the words of sentence pairs; write a line of `source-target` links per pair (Pharaoh format).
 
     **Examples**
 

@@ -21,9 +21,9 @@ def translate(
     *,
     output: Output = STANDARD_STREAM,
     rule: Annotated[
-        str | None, Parameter(help="Decision rule, as NAME or NAME:key=value,…. [default: that of the model]")
+        str | None, Parameter(help="Decision rule, as NAME or NAME:key=value,…. [default: the model's]")
     ] = None,
-    metric: Annotated[str | None, Parameter(alias="-m", help="Metric of MBR. [default: bleu]")] = None,
+    metric: Annotated[str | None, Parameter(alias="-m", help="Metric for MBR. [default: bleu]")] = None,
     scale: Scale = None,
     search: Search = "beam",
     weights: Annotated[Path | None, Parameter(help="Weights file (TOML) to use instead of the model's.")] = None,

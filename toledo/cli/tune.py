@@ -37,15 +37,15 @@ def tune(
     *,
     source: Annotated[Path | None, Parameter(alias="-s", help="Text to tune on, tokenized.")] = None,
     reference: References = (),
-    lists: Annotated[Path | None, Parameter(help="Tune the features of these n-best lists, of any system.")] = None,
-    dev_source: Annotated[Path | None, Parameter(help="Text to choose the best round by.")] = None,
-    dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of that text.")] = (),
+    lists: Annotated[Path | None, Parameter(help="N-best lists of any system to tune on, instead of a model.")] = None,
+    dev_source: Annotated[Path | None, Parameter(help="Development text, to choose the best round.")] = None,
+    dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the development text.")] = (),
     output: Annotated[
-        Path | None, Parameter(alias="-o", help="Directory for the tuned model (lists: weights.toml) and all rounds.")
+        Path | None, Parameter(alias="-o", help="Directory for the tuned model (or weights.toml) and all rounds.")
     ] = None,
-    weights_only: Annotated[Path | None, Parameter(help="File for the weights (TOML).")] = None,
-    write_report: Annotated[Path | None, Parameter(help="File for a page with plots (HTML).")] = None,
-    frozen: Annotated[tuple[str, ...] | None, repeated("Weight to leave alone, '' for none.")] = None,
+    weights_only: Annotated[Path | None, Parameter(help="TOML file for the tuned weights alone.")] = None,
+    write_report: Annotated[Path | None, Parameter(help="HTML file for a report with plots.")] = None,
+    frozen: Annotated[tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none.")] = None,
     feature: Annotated[tuple[str, ...], repeated("Sparse features to add: pair, word, or target.")] = (),
     settings: TuneSettings,
     resume: Resume = False,
@@ -53,10 +53,10 @@ def tune(
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Find the weights with which a model translates best: search, tune, search again until nothing changes.
+    """Find the weights with which a model translates best, in rounds of search and tuning.
 
-    The weights of the best round count: by the development set if there is one, else by the tuning set. Each round is
-    kept in OUTPUT/run, so that --resume continues an interrupted run to the same result.
+    The result has the weights of the best round, as scored on the development set if given, else on the tuning set.
+    Each round is saved in OUTPUT/run; --resume continues an interrupted run and gives the same result.
 
     **Examples**
 
@@ -132,16 +132,16 @@ def tune_rule(
     reference: References = (),
     rule: Annotated[tuple[str, ...], repeated("Decision rule to try, as NAME or NAME:key=value,….")] = ("mbr",),
     scale: Annotated[
-        tuple[float, ...], repeated("Scale to try. [default: twelve, by the norm of the weights, or from 0.1 to 10]")
+        tuple[float, ...], repeated("Scale to try. [default: twelve, relative to the weights, or from 0.1 to 10]")
     ] = (),
     metric: Metric = "bleu",
     search: Annotated[Search | None, Parameter(help="Search, as NAME or NAME:key=value,…. [default: beam]")] = None,
     feature_weights: Annotated[
-        Path | None, Parameter(help="Weights file (TOML) that scores the features of lists.")
+        Path | None, Parameter(help="Weights file (TOML) to score features of lists with.")
     ] = None,
-    num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment of plain-text lists.")] = None,
+    num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment in plain-text lists.")] = None,
     output: Annotated[
-        Path | None, Parameter(alias="-o", help="Directory for the model with the best rule; for lists a TOML file.")
+        Path | None, Parameter(alias="-o", help="Directory for the model with the best rule; TOML file for lists.")
     ] = None,
     seed: Seed = 1,
     threads: Threads = None,
@@ -149,7 +149,7 @@ def tune_rule(
 ) -> None:
     """Find the decision rule and its scale that score best on a development set.
 
-    The result for lists is a file for `toledo choose --config`.
+    For lists, the result is a file for `toledo choose --config`.
 
     **Examples**
 
@@ -198,14 +198,14 @@ def refine(
     model: Annotated[Path, Parameter(help="Model directory.")],
     *,
     source: Annotated[Path, Parameter(alias="-s", help="Training text of the model, tokenized.")],
-    target: Annotated[Path, Parameter(alias="-t", help="Its translation, line by line.")],
+    target: Annotated[Path, Parameter(alias="-t", help="Target side of the training text, parallel to the source.")],
     tune_source: Annotated[Path, Parameter(help="Text to tune weights on.")],
-    tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of that text.")],
-    dev_source: Annotated[Path, Parameter(help="Text to choose the best iteration by.")],
-    dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of that text.")],
+    tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
+    dev_source: Annotated[Path, Parameter(help="Development text, to choose the best iteration.")],
+    dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the development text.")],
     output: OutputDirectory,
     alignment: Annotated[
-        Path | None, Parameter(help="Word alignments of the training text (Pharaoh format), for the models of folds.")
+        Path | None, Parameter(help="Word alignments of the training text (Pharaoh format), for training on folds.")
     ] = None,
     settings: RefineSettings,
     resume: Resume = False,
@@ -215,15 +215,15 @@ def refine(
 ) -> None:
     """Train phrase and word probabilities for the highest expected BLEU (He and Deng 2012).
 
-    The training text is translated, fold by fold by models that have not seen it. Probabilities of phrases and words in
-    good translations grow, those in bad ones shrink. After each iteration weights are tuned, and the model with the
-    best score on the development set is written. All steps are kept in OUTPUT/run: --resume continues an interrupted
-    run to the same result, and uses the translations again for another --tau or --method. So it does for other
-    --parameters, if neither or both train lexicons or the model comes from `toledo train --lexical model1`.
+    Each fold of the training text is translated by a model that has not seen it. Probabilities of phrases and words in
+    good translations grow, those in bad ones shrink. Weights are tuned after each iteration, and the model with the
+    best score on the development set is written. All steps are saved in OUTPUT/run. --resume continues an interrupted
+    run and gives the same result. It also reuses the translations for another --tau or --method, and for other
+    --parameters if both or neither train lexicons, or if the model comes from `toledo train --lexical model1`.
 
     **Examples**
 
-        toledo refine model -s train.de -t train.en --tune-source val.de --tune-reference val.en --dev-source dev.de \
+        toledo refine model -s train.de -t train.en --tune-source val.de --tune-reference val.en --dev-source dev.de \\
             --dev-reference dev.en -o refined
         toledo refine model … --parameters phrase --method growth --tau 5e-5 -o refined
     """

@@ -26,22 +26,24 @@ class CombinationOptions(Settings):
     """How outputs are combined, as far as users choose it; tuning replaces `bias` and `entropy` by what it chose."""
 
     language: Annotated[str, Meta(description="Language code of the outputs, for stems and raw text.")] = "en"
-    tokenized: Annotated[bool, Meta(description="Texts are tokenized: combine words as they are.")] = False
-    lm_order: Annotated[int, Meta(ge=1, le=6, description="Order of models of texts and outputs.")] = 5
+    tokenized: Annotated[bool, Meta(description="The texts are tokenized already.")] = False
+    lm_order: Annotated[int, Meta(ge=1, le=6, description="Order of the language models of texts and outputs.")] = 5
     bias: Annotated[
         Annotated[float, Meta(ge=0.0, le=1.0)] | None,
-        Meta(description="Weight of a language model of the outputs; by default the one of lowest perplexity."),
+        Meta(description="Weight of a language model of the outputs. [default: lowest perplexity]"),
     ] = None
-    objective: Annotated[CombinationObjective, Meta(description="What tuning maximizes.")] = "lattice-expected-bleu"
-    features: Annotated[tuple[str, ...], Meta(description="Features of n-grams. [novel.bigram]")] = ("novel.bigram",)
+    objective: Annotated[CombinationObjective, Meta(description="Objective of tuning.")] = "lattice-expected-bleu"
+    features: Annotated[tuple[str, ...], Meta(description="N-gram feature. [default: novel.bigram]")] = (
+        "novel.bigram",
+    )
     skeletons: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Number of outputs that become skeletons; all by default.")
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Number of outputs to use as skeletons. [default: all]")
     ] = None
     entropy: Annotated[
         tuple[Annotated[float, Meta(ge=0.01)], ...],
-        Meta(description="Mean entropy of a segment's distribution, in nats; of several, BLEU chooses. [1 and 3]"),
+        Meta(description="Mean entropy per segment, in nats; of several, the one with the best BLEU. [default: 1, 3]"),
     ] = (1.0, 3.0)
-    l2: Annotated[float, Meta(ge=0.0, description="Penalty for uneven shares and weights far from the start.")] = 1e-4
+    l2: Annotated[float, Meta(ge=0.0, description="Penalty on uneven shares and on weights far from the start.")] = 1e-4
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -63,7 +63,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Viterbi(Rule):
-    """The words of the best derivation; its score is the value. No scale changes the words."""
+    """The text of the best derivation; the value is its score. The text does not depend on the scale."""
 
     name = "viterbi"
     has_scale = False
@@ -91,7 +91,7 @@ class MaxDerivation(Viterbi):
 
 @dataclass(frozen=True)
 class MaxTranslation(Settings, Rule):
-    """The most probable of the `size` best texts; the value is the logarithm of its share of what was seen."""
+    """The most probable of the `size` best texts; the value is the logarithm of its share of their probability."""
 
     size: Annotated[int, Meta(ge=1, description="Number of best texts to look at.")] = 1000
 

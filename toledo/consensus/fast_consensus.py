@@ -97,7 +97,7 @@ class ExpectedNGramCounts:
 
 @dataclass(frozen=True)
 class Consensus(Settings, Rule):
-    """The one of the `size` best texts with the highest BLEU against expected counts; the value is that BLEU.
+    """The text with the highest BLEU against expected counts among the `size` best; the value is that BLEU.
 
     The counts are expected under all derivations of the forest (kept small by a `density` in edges per word, or by a
     `beam` of edges per node), or, with `from_list`, under the best texts themselves. With `whole_forest` the search for
@@ -107,11 +107,11 @@ class Consensus(Settings, Rule):
 
     order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
-    from_list: bool = False
-    density: float | None = None
-    beam: int | None = None
-    whole_forest: bool = False
-    tokenize: str = "13a"  # for texts; forests have words
+    from_list: Annotated[bool, Meta(description="Expect counts under the best texts, not the whole forest.")] = False
+    density: Annotated[float | None, Meta(description="Prune forests to this many edges per word.")] = None
+    beam: Annotated[int | None, Meta(description="Edges kept per node when forests are split.")] = None
+    whole_forest: Annotated[bool, Meta(description="Search the whole forest for better texts.")] = False
+    tokenize: Annotated[str, Meta(description="Tokenizer of texts, as in sacreBLEU.")] = "13a"
 
     forest_scale = 3.0
 

@@ -78,7 +78,7 @@ def _numbers(forest: Forest) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class LatticeMBR(Settings, Rule):
-    """The translation with the highest expected linear BLEU, of all that the forest holds; the value is that gain.
+    """The translation with the highest expected linear BLEU in the whole forest; the value is that gain.
 
     A lattice or forest is first pruned to a `density` in edges per word (None: not at all; lists never are); a `beam`
     of edges per node keeps large forests small when they are split. `map_weight` times the score of the derivation is
@@ -87,11 +87,11 @@ class LatticeMBR(Settings, Rule):
 
     precision: Annotated[float, Meta(gt=0, le=1, description="Unigram precision p.")] = 0.85
     ratio: Annotated[float, Meta(gt=0, le=1, description="Ratio r of the precisions of neighboring orders.")] = 0.72
-    density: float | None = 50.0
+    density: Annotated[float | None, Meta(description="Prune forests to this many edges per word.")] = 50.0
     map_weight: Annotated[float, Meta(ge=0, description="Weight of the score of the derivation.")] = 0.0
     order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
-    beam: int | None = None
-    tokenize: str = "13a"  # for texts; forests have words
+    beam: Annotated[int | None, Meta(description="Edges kept per node when forests are split.")] = None
+    tokenize: Annotated[str, Meta(description="Tokenizer of texts, as in sacreBLEU.")] = "13a"
 
     name = "lattice-mbr"
     forest_scale = 3.0

@@ -61,12 +61,13 @@ TOLEDO = "toledo"  # a directory with all forests together
 
 @dataclass(frozen=True)
 class FileFormat:
-    """Names and first lines of files of a format, and functions to read and write them: n-best lists or graphs.
+    """A file format of n-best lists or graphs: what its names and first lines look like, how to read and write it.
 
     `text` writes a forest, given its segment and what the values of PLF are. Graphs of all formats but those with a
     `line` for each can also be in a directory, one file for each segment.
     """
 
+    description: str
     name: str = "$^"  # regular expressions; this one matches nothing
     first_line: str = "$^"
     read_lists: Callable[[str | Path], Iterator[NBestList]] | None = None
@@ -89,8 +90,11 @@ def _hypergraphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, va
 
 
 FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this order
-    "jsonl": FileFormat(r"\.(jsonl|ndjson)$", r"\s*\{", read_jsonl, write_jsonl),
+    "jsonl": FileFormat(
+        "Lists of hypotheses as JSON, one segment per line.", r"\.(jsonl|ndjson)$", r"\s*\{", read_jsonl, write_jsonl
+    ),
     "plf": FileFormat(
+        "Lattices in the Python Lattice Format of Moses and cdec.",
         r"\.plf$",
         r"\s*\(",
         read_graphs=_plf_graphs,
@@ -98,20 +102,28 @@ FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this or
         line=True,
     ),
     "hypergraph": FileFormat(
+        "Hypergraphs in the format of Moses and KenLM.",
         r"\.(hg|hypergraph)$",
         re.escape("# target |||"),
         read_graphs=_hypergraphs,
         text=lambda forest, segment, values: hypergraph_text(forest),
     ),
     "slf": FileFormat(
+        "Lattices in the Standard Lattice Format of HTK.",
         r"\.(slf|lat)$",
         r"(#.*|\w+=.*)$",
         read_graphs=_slf_graphs,
         text=lambda forest, segment, values: slf_text(forest, segment),
     ),
-    "cdec": FileFormat(r"\.cdec$", "$^", read_nbest, partial(write_nbest, style="cdec")),
-    "nbest": FileFormat(r"best", r"\s*\d+ \|\|\|", read_nbest, write_nbest),
-    TOLEDO: FileFormat(),
+    "cdec": FileFormat(
+        "N-best lists of cdec and Joshua (name=value).",
+        r"\.cdec$",
+        "$^",
+        read_nbest,
+        partial(write_nbest, style="cdec"),
+    ),
+    "nbest": FileFormat("N-best lists of Moses and Marian.", r"best", r"\s*\d+ \|\|\|", read_nbest, write_nbest),
+    TOLEDO: FileFormat("Directories of forests, as written by Toledo."),
 }
 LISTS = {form for form, one in FORMATS.items() if one.read_lists}
 

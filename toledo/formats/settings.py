@@ -13,11 +13,11 @@ class TranslationFiles(Settings):
     """Files to write beside translations; None for what is not wanted. A hyphen is standard output."""
 
     write_nbest: Annotated[str | None, Meta(description="Write n-best lists; JSON if the name ends in .jsonl.")] = None
-    nbest: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Derivations per list. [default: 100]")] = None
-    distinct: Annotated[bool, Meta(description="List different texts, not derivations.")] = False
-    nbest_alignments: Annotated[bool, Meta(description="Write phrases and word links into the lists.")] = False
+    nbest: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Size of the lists. [default: 100]")] = None
+    distinct: Annotated[bool, Meta(description="List distinct texts instead of derivations.")] = False
+    nbest_alignments: Annotated[bool, Meta(description="Add phrase and word alignments to the lists.")] = False
     mark_phrases: Annotated[bool, Meta(description="Write source positions after each phrase: |0-1|.")] = False
-    write_alignment: Annotated[str | None, Meta(description="Write word links of the translations (0-0 1-1 …).")] = None
+    write_alignment: Annotated[str | None, Meta(description="Write word alignments of the output (0-0 1-1 …).")] = None
     write_forest: Annotated[str | None, Meta(description="Write the forests of all segments into a directory.")] = None
     write_lattice: Annotated[
         str | None, Meta(description="Write lattices: FILE.plf, FILE.slf, or DIR/ with one SLF file per segment.")
@@ -30,13 +30,14 @@ class TranslationFiles(Settings):
         Meta(description="Prune written forests and lattices to this many edges per word."),
     ] = None
     plf_values: Annotated[
-        Literal["probabilities", "logarithms"] | None, Meta(description="Values in PLF. [default: probabilities]")
+        Literal["probabilities", "logarithms"] | None,
+        Meta(description="Kind of numbers in PLF. [default: probabilities]"),
     ] = None
     write_trace: Annotated[
         str | None, Meta(description="Write the phrases of each translation with their scores; - is standard error.")
     ] = None
     write_diagnostics: Annotated[
-        str | None, Meta(description="Write how well a Gibbs sampler sampled: FILE.json or FILE.html.")
+        str | None, Meta(description="Write diagnostics of the Gibbs sampler: FILE.json or FILE.html.")
     ] = None
 
     @property

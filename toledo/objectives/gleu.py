@@ -22,7 +22,7 @@ from toledo.settings import Meta, Settings
 class ConsensusGLEU(Settings, ExpectedCounts):
     """Clipped expected counts over the larger of expected and reference n-grams, between 0 and 1."""
 
-    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
 
     name = "gleu"
 

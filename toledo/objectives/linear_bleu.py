@@ -53,7 +53,7 @@ class LinearBLEU(ExpectedCounts):
 class FittedLinearBLEU(Settings, Objective):
     """Linear BLEU per word, with the precision and ratio of the weights at the start."""
 
-    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
 
     name, only_metric = "linear-bleu", "BLEU"
     works_on = ("forests", "lists")

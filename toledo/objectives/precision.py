@@ -128,7 +128,7 @@ class CoBLEU(Settings, PrecisionObjective):
         min(0, x) ≈ −(1/k) ln(1 + e^{−k x}),    x = 1 − |R| / C_1,    k = steepness
     """
 
-    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = math.inf
 
     name, smooth = "cobleu", False
@@ -185,7 +185,7 @@ class XBLEU(Settings, PrecisionObjective):
     counts, also where some paths are shorter than n words. φ may be less steep than with 1000.
     """
 
-    order: Annotated[int, Meta(ge=1, description="Longest n-grams that count.")] = 4
+    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = STEEPNESS
 
     name, smooth = "xbleu", True

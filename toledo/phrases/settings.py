@@ -43,12 +43,12 @@ class TrainSettings(Settings):
     """How a phrase-based model is trained."""
 
     aligner: Annotated[
-        str, Meta(description="Aligner: hmm, ibm1, or eflomal (an extra), also with settings: hmm:iterations_hmm=8.")
+        str, Meta(description="Aligner: hmm, ibm1 or eflomal (an extra); settings as in hmm:iterations_hmm=8.")
     ] = "hmm"
     symmetrize: Annotated[
-        Symmetrization, Meta(description="Method to join the word alignments of both directions.")
+        Symmetrization, Meta(description="Method to symmetrize the alignments of both directions.")
     ] = "grow-diag-final-and"
-    max_phrase_length: Annotated[int, Meta(ge=1, le=20, description="Maximum number of words of a phrase.")] = 5
+    max_phrase_length: Annotated[int, Meta(ge=1, le=20, description="Maximum number of words in a phrase.")] = 5
     lexical: Annotated[
         LexicalWeights,
         Meta(description="Lexical weights: from the alignment (Koehn et al. 2003), or sums as in IBM Model 1."),
@@ -64,7 +64,7 @@ class TrainSettings(Settings):
     reordering: Annotated[bool, Meta(description="Train a lexicalized reordering model.")] = False
     lm_order: Annotated[int, Meta(ge=1, le=6, description="Order of the language model.")] = 3
     max_sentence_length: Annotated[
-        int, Meta(ge=1, description="Leave out sentence pairs with more words on a side.")
+        int, Meta(ge=1, description="Skip sentence pairs with more words on either side.")
     ] = 100
     distortion_limit: Annotated[
         int | None, Meta(ge=0, description="Maximum distance of a jump between phrases; none for no limit.")

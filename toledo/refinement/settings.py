@@ -23,44 +23,47 @@ class RefineSettings(Settings):
         Literal["lbfgs", "growth"], Meta(description="Optimize by gradients, or by the growth transforms of the paper.")
     ] = "lbfgs"
     tau: Annotated[
-        float | None, Meta(description="Strength of the penalty on the distance to the model. [ratios: 0.2, kl: 1e-5]")
+        float | None, Meta(description="Strength of the penalty on the distance to the model. [default: 0.2; kl: 1e-5]")
     ] = None
     lexicon_tau: Annotated[
-        float | None, Meta(description="The same for lexicons. [ratios: a tenth of tau, kl: tau]")
+        float | None, Meta(description="The same for lexicons. [default: a tenth of tau; kl: tau]")
     ] = None
     distance: Annotated[
         Literal["ratios", "kl"] | None,
-        Meta(description="Distance to the model: squared log ratios, or KL divergence. [lbfgs: ratios, growth: kl]"),
+        Meta(description="Distance to the model: squared log ratios, or KL divergence. [default: ratios; growth: kl]"),
     ] = None
     level: Annotated[
         Literal["corpus", "sentence"] | None,
-        Meta(description="Expected BLEU of the corpus or of sentences. [lbfgs: corpus, growth: sentence]"),
+        Meta(description="Expected BLEU of the corpus or of sentences. [default: corpus; growth: sentence]"),
     ] = None
     sharpness: Annotated[
-        float | None, Meta(description="Sum of absolute weights in posteriors. [lbfgs: 20, growth: 5]")
+        float | None, Meta(description="Sum of absolute weights in posteriors. [default: 20; growth: 5]")
     ] = None
-    steps: Annotated[int | None, Meta(description="L-BFGS steps in an iteration. [20]")] = None
+    steps: Annotated[int | None, Meta(description="Number of L-BFGS steps in an iteration. [default: 20]")] = None
     iterations: Annotated[
-        int | None, Meta(description="Maximum number of iterations in a stage. [lbfgs: 1, growth: 10]")
+        int | None, Meta(description="Maximum number of iterations in a stage. [default: 1; growth: 10]")
     ] = None
     patience: Annotated[
         int, Meta(ge=1, description="End a stage after this many iterations without a better score.")
     ] = 3
     folds: Annotated[
-        int, Meta(ge=1, description="Translate each fold by a model trained without it; 1 uses the model itself.")
+        int,
+        Meta(
+            ge=1, description="Number of folds, each translated by a model trained without it; 1 uses the model itself."
+        ),
     ] = 10
     on: Annotated[
         Literal["lists", "forests", "samples"], Meta(description="Train on n-best lists, lattices, or samples.")
     ] = "lists"
     nbest: Annotated[int, Meta(ge=1, description="Number of texts in each n-best list.")] = 100
-    density: Annotated[float, Meta(ge=1, description="Edges per word of each lattice.")] = 10.0
+    density: Annotated[float, Meta(ge=1, description="Edges per word in each lattice.")] = 10.0
     num_samples: Annotated[int, Meta(ge=2, description="Number of samples of each sentence.")] = 40
-    search: Annotated[str, Meta(description="Search for all translations.")] = "beam:pop_limit=100"
-    objective: Annotated[str, Meta(description="Tuner of the weights.")] = "corpus-expected-bleu"
-    rounds: Annotated[int, Meta(ge=1, description="Rounds of tuning before the first iteration.")] = 10
-    rounds_again: Annotated[int, Meta(ge=1, description="Rounds of tuning after an iteration.")] = 2
-    tune_every: Annotated[int, Meta(ge=0, description="Tune weights after this many iterations; 0 never.")] = 1
-    keep_weights: Annotated[bool, Meta(description="Keep the weights of the model before the first iteration.")] = False
+    search: Annotated[str, Meta(description="Search used for all translations.")] = "beam:pop_limit=100"
+    objective: Annotated[str, Meta(description="Objective to tune the weights for.")] = "corpus-expected-bleu"
+    rounds: Annotated[int, Meta(ge=1, description="Number of tuning rounds before the first iteration.")] = 10
+    rounds_again: Annotated[int, Meta(ge=1, description="Number of tuning rounds after an iteration.")] = 2
+    tune_every: Annotated[int, Meta(ge=0, description="Tune weights after every N-th iteration; 0 for never.")] = 1
+    keep_weights: Annotated[bool, Meta(description="Do not tune the weights before the first iteration.")] = False
     processes: Annotated[int, Meta(ge=1, description="Number of worker processes for translation.")] = 1
 
     def __post_init__(self) -> None:

@@ -51,11 +51,9 @@ class ITG(Settings):
     measured for each word of 40 at a beam of 100, and 6.3 to 7.1 for each of 100.
     """
 
-    beam: Annotated[
-        Count, Meta(description="Edges kept for each span and way to build it (in order, inverted, phrase).")
-    ] = 100
-    longest_span: Annotated[Count, Meta(description="Longest span in source words that may be inverted.")] = 20
-    order: Annotated[Count, Meta(description="Length of the n-grams that are complete at one edge; 4 for BLEU.")] = 4
+    beam: Annotated[Count, Meta(description="Edges kept for each span and type (in order, inverted, phrase).")] = 100
+    longest_span: Annotated[Count, Meta(description="Longest span that may be inverted, in source words.")] = 20
+    order: Annotated[Count, Meta(description="Length of n-grams that nodes keep apart; 4 for BLEU.")] = 4
 
     def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> ITGSearch:
         """Make the search for a model; nothing in it is random."""
@@ -76,9 +74,9 @@ class Gibbs(Settings):
     chains: Annotated[Count, Meta(description="Number of chains.")] = 2
     iterations: Annotated[Count, Meta(description="Iterations of each chain after the burn-in.")] = 5000
     burn_in: Annotated[int, Meta(ge=0, description="Iterations of each chain before the first sample is kept.")] = 100
-    thinning: Annotated[Count, Meta(description="Keep the sample of every n-th iteration only.")] = 1
+    thinning: Annotated[Count, Meta(description="Keep only the sample of every n-th iteration.")] = 1
     scale: Annotated[
-        Positive | None, Meta(description="Factor of model scores; by default 4 over the norm of the weights.")
+        Positive | None, Meta(description="Factor for model scores; by default 4 over the norm of the weights.")
     ] = None
     annealing: Annotated[tuple[Positive, ...], Meta(description="Temperatures before the first chain.")] = ()
     reheating: Annotated[tuple[Positive, ...], Meta(description="Temperatures between chains.")] = REHEATING

@@ -14,4 +14,4 @@ class Cleaning(Settings):
 
     min_length: Annotated[int, Meta(ge=0, description="Minimum number of words of a sentence.")] = 1
     max_length: Annotated[int, Meta(ge=1, description="Maximum number of words of a sentence.")] = 80
-    ratio: Annotated[float, Meta(ge=1, description="Maximum number of words per word of the other side.")] = 9.0
+    ratio: Annotated[float, Meta(ge=1, description="Maximum ratio between the lengths of the two sides.")] = 9.0

@@ -67,40 +67,41 @@ Count = Annotated[int, Meta(ge=1)]
 
 @dataclass(frozen=True)
 class TuneSettings(Settings):
-    """How to tune; None stands for the default in brackets, and for settings that the chosen search has no use for."""
+    """How to tune; None stands for the default in brackets, and for settings that the chosen search does not use."""
 
     objective: Annotated[
         Name, Meta(description="Tuner or objective, as NAME or NAME:key=value,… (see `toledo list objectives`).")
     ] = "mert"
     metric: Annotated[Name, Meta(description="Metric to tune for, as NAME or NAME:key=value,….")] = "bleu"
     rule: Annotated[
-        Name | None, Meta(description="Decision rule whose choices are scored. [viterbi, by samples: mbr]")
+        Name | None, Meta(description="Decision rule whose choices are scored. [default: viterbi; gibbs: mbr]")
     ] = None
-    scale: Annotated[float | None, Meta(description="Factor of scores for that rule. [1]")] = None
+    scale: Annotated[float | None, Meta(description="Factor applied to scores for that rule. [default: 1]")] = None
     search: Annotated[
-        Name, Meta(description="Search. [beam:pop_limit=200, itg:beam=50, gibbs:chains=1,iterations=200,burn_in=50]")
+        Name,
+        Meta(description="Search; here beam:pop_limit=200, itg:beam=50 or gibbs:chains=1,iterations=200,burn_in=50."),
     ] = "beam"
     rounds: Annotated[
-        Count | None,
-        Meta(description="Maximum number of rounds. [10; annealing by samples: until annealing has finished]"),
+        Count | None, Meta(description="Maximum number of rounds. [default: 10; gibbs with annealing: until it ends]")
     ] = None
-    patience: Annotated[Count | None, Meta(description="Stop after this many rounds without a better score. [4]")] = (
-        None
-    )
-    runs: Annotated[int, Meta(ge=1, description="Number of runs, with consecutive seeds; the best one counts.")] = 1
+    patience: Annotated[
+        Count | None, Meta(description="Stop after this many rounds without a better score. [default: 4]")
+    ] = None
+    runs: Annotated[int, Meta(ge=1, description="Number of runs with consecutive seeds; the best is kept.")] = 1
     initial: Annotated[Name, Meta(description="Weights to start from: model, default, zero, or a weights file.")] = (
         "model"
     )
     max_features: Annotated[
-        Count | None, Meta(description="Number of sparse features of each kind, the most frequent ones. [20,000]")
+        Count | None, Meta(description="Maximum number of sparse features of each kind. [default: 20,000]")
     ] = None
-    nbest: Annotated[Count | None, Meta(description="Number of texts in each n-best list. [100]")] = None
+    nbest: Annotated[Count | None, Meta(description="Number of texts in each n-best list. [default: 100]")] = None
     density: Annotated[
         Annotated[float, Meta(ge=1)] | None,
-        Meta(description="Edges per word of each lattice. [50 are kept, of which gradients see 30]"),
+        Meta(description="Edges per word in each lattice. [default: 50; gradient tuners use 30]"),
     ] = None
     on: Annotated[
-        Literal["lists", "forests"] | None, Meta(description="Tune on n-best lists or on lattices. [as usual]")
+        Literal["lists", "forests"] | None,
+        Meta(description="Tune on n-best lists or on lattices. [default: by objective]"),
     ] = None
 
 
@@ -115,15 +116,15 @@ class DocumentPRO(Settings):
     """Ranking of recorded states (Smith 2015). A round searches with the weights of the round before."""
 
     pairs: Annotated[
-        Which, Meta(description="Compare each recorded state with the next one (consecutive), or with all later ones.")
+        Which, Meta(description="Compare each recorded state with the next (consecutive) or with all later states.")
     ] = "all"
-    decoding: Annotated[Decoding, Meta(description="Record the states of a search by the model, or for BLEU.")] = (
+    decoding: Annotated[Decoding, Meta(description="Record states of a search for the model score or for BLEU.")] = (
         "model"
     )
     positive: Annotated[bool, Meta(description="Set negative weights to 0, except for penalties.")] = True
     record: Annotated[
         Annotated[int, Meta(ge=1)] | str,
-        Meta(description="When to record states: logarithmic (0, 256, 512, …) or a number of steps."),
+        Meta(description="When to record states: logarithmic (0, 256, 512, …), or every N steps."),
     ] = LOGARITHMIC
     rounds: Annotated[int, Meta(ge=1, description="Number of rounds.")] = 1
     steps: Annotated[int, Meta(ge=1, description="Number of search steps for each document.")] = 100_000

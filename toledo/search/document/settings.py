@@ -165,7 +165,7 @@ class DocumentSettings(Settings):
     seed: Annotated[int, Meta(ge=0, description="Random seed.")] = 1
     record: Annotated[
         Annotated[int, Meta(ge=1)] | str | None,
-        Meta(description="When to record states: logarithmic (0, 256, 512, …) or a number of steps."),
+        Meta(description="When to record states: logarithmic (0, 256, 512, …), or every N steps."),
     ] = None
     record_texts: Annotated[bool, Meta(description="Record the translations, too.")] = False
 

@@ -53,17 +53,15 @@ class Gradient(Settings, Tuner):
     objective: Objective | str
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1e-5
     optimizer: Annotated[Optimizer, Meta(description="L-BFGS, or gradient ascent with adaptive steps.")] = "lbfgs"
-    steps: Annotated[Count | None, Meta(description="Steps in a round (100), or epochs where there are batches.")] = (
-        None
-    )
-    batch: Annotated[Count | None, Meta(description="Segments in a batch: a small step for each batch.")] = None
+    steps: Annotated[Count | None, Meta(description="Steps in a round (100), or epochs with batches.")] = None
+    batch: Annotated[Count | None, Meta(description="Number of segments in a batch; one step per batch.")] = None
     annealing: Annotated[
-        bool | DeterministicAnnealing, Meta(description="Go from flat distributions to sharp ones.")
+        bool | DeterministicAnnealing, Meta(description="Anneal from flat to sharp distributions.")
     ] = False
     on: Annotated[
         SearchSpace | None, Meta(description="Tune on n-best lists, or on lattices and forests where possible.")
     ] = None
-    density: Annotated[float, Meta(gt=0, description="Edges per word that are looked at in forests.")] = 30.0
+    density: Annotated[float, Meta(gt=0, description="Prune forests to this many edges per word.")] = 30.0
     l1: Annotated[float, Meta(ge=0, description="L1 penalty on the weights, which makes some of them 0.")] = 0.0
     gentle: Annotated[
         Annotated[float, Meta(gt=0)] | None,

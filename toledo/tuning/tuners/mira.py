@@ -57,17 +57,17 @@ NONE = -1
 
 @dataclass(frozen=True)
 class MIRA(Settings, Tuner):
-    """Learn from hope and fear in n-best lists, or in lattices and forests; sparse features by the thousand.
+    """Learn from hope and fear in n-best lists, or in lattices and forests; for thousands of sparse features, too.
 
     On forests hope and fear are found by Viterbi with linear gains. Metrics other than BLEU need lists: a hypothesis
     then gains its sentence score. Free weights get the L1 norm of those at the start if that costs nothing.
     """
 
     epochs: Annotated[int, Meta(ge=1, description="Number of passes over the segments.")] = 60
-    largest_step: Annotated[float, Meta(gt=0, description="Largest step of the weights for a segment (C).")] = 0.01
+    largest_step: Annotated[float, Meta(gt=0, description="Maximum step of the weights for a segment (C).")] = 0.01
     decay: Annotated[float, Meta(ge=0, lt=1, description="Decay of the pseudo-corpus with each segment.")] = 0.999
     on: Annotated[SearchSpace, Meta(description="Learn from n-best lists, or from lattices and forests.")] = "lists"
-    density: Annotated[float, Meta(gt=0, description="Edges per word that are looked at in forests.")] = 20.0
+    density: Annotated[float, Meta(gt=0, description="Prune forests to this many edges per word.")] = 20.0
 
     name = "mira"
 

@@ -29,7 +29,7 @@ MOST_PASSES = 20
 
 @dataclass(frozen=True)
 class MMI(Settings, ListTuner):
-    """Maximize the likelihood of oracles on lists, with any metric; sparse features by the thousand.
+    """Maximize the likelihood of oracles on lists, with any metric; for thousands of sparse features, too.
 
     Oracles are those that, exchanged one segment after the other until nothing changes, give the best corpus score; or
     with `oracle="sentence"` the hypotheses with the best sentence score.

@@ -142,7 +142,9 @@ class _PairTuner(Settings, ListTuner):
 
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1.0
     draws: Annotated[int, Meta(ge=1, description="Pairs of hypotheses drawn for each segment.")] = 5000
-    threshold: Annotated[float, Meta(ge=0, description="Smallest difference in gain between the two of a pair.")] = 0.05
+    threshold: Annotated[
+        float, Meta(ge=0, description="Minimum difference in gain between the hypotheses of a pair.")
+    ] = 0.05
     keep: Annotated[int, Meta(ge=1, description="Pairs kept for each segment: those that differ most.")] = 50
     extra_length: Annotated[float, Meta(description="Words added to the length of references.")] = 0.0
 
@@ -167,14 +169,14 @@ class _PairTuner(Settings, ListTuner):
 
 @dataclass(frozen=True)
 class PRO(_PairTuner):
-    """Rank hypotheses of lists by logistic regression, with any metric; sparse features by the thousand.
+    """Rank hypotheses of lists by logistic regression, with any metric; for thousands of sparse features, too.
 
     Hopkins and May use an interpolation Ψ of 0.1 over 30 rounds. Free weights get the L1 norm of those at the start if
     that costs nothing.
     """
 
     interpolation: Annotated[
-        float, Meta(gt=0, le=1, description="Share of the new weights in the result; the rest are those of before.")
+        float, Meta(gt=0, le=1, description="Share of the new weights in the result; the rest is that of the old ones.")
     ] = 1.0
 
     name = "pro"

@@ -25,7 +25,7 @@ LONG_WORD = 7  # letters, for LIX
 
 @dataclass(frozen=True)
 class LengthParity(DocumentModel):
-    """Sentences should all have an odd number of words, or all an even one: a model to try things with."""
+    """Whether sentences all have an odd or all have an even number of words: a toy model for tests."""
 
     name: ClassVar[str] = "document.parity"
     bounds: ClassVar[tuple[float, float]] = (math.log(0.5), 0.0)

@@ -266,7 +266,7 @@ class SemanticSpace:
 
 @dataclass(frozen=True, eq=False)
 class SemanticModel(DocumentModel):
-    """How well content words fit the `context` ones before them, by a semantic space (or the directory of one)."""
+    """How well content words fit the previous `context` content words in a semantic space (or a directory with it)."""
 
     space: SemanticSpace | str | Path | None = None
     context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
