@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[development]'
 	@touch $@
 
-demo: $(READY) ## Show everything on the built-in sample: a table, and demo/report.html.
+demo: $(READY) ## Run every part on the built-in sample: a table of scores, and demo/report.html.
 	$(BIN)/toledo demo --output demo
 
 test: $(READY) ## Run all tests.
@@ -35,7 +35,7 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the API pages from docstrings; the picture of the README and the results from pages.
+docs: $(READY) ## Make the API pages from docstrings, and the picture in the README and the results from other pages.
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_results.py
@@ -43,7 +43,7 @@ docs: $(READY) ## Make the API pages from docstrings; the picture of the README 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
-experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and goes on where it stopped.
+experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
 
 clean: ## Remove what the other targets made.

@@ -223,8 +223,9 @@ def refine(
 
     **Examples**
 
-        toledo refine model -s train.de -t train.en --tune-source val.de --tune-reference val.en --dev-source dev.de \\
-            --dev-reference dev.en -o refined
+        toledo refine model -s train.de -t train.en -o refined \\
+            --tune-source val.de --tune-reference val.en \\
+            --dev-source dev.de --dev-reference dev.en
         toledo refine model … --parameters phrase --method growth --tau 5e-5 -o refined
     """
     from toledo.api.refine import refine as refine_model

@@ -2,7 +2,7 @@
 
 Two spans side by side are joined in the same order (monotone) or the other way round (inverted); the smallest spans are
 phrase pairs of the table. The space without a language model is small, and is made in full. Splitting its nodes by
-boundary words with a beam then adds the language model: `toledo.forest.rescore`, the same code that localizes n-grams.
+boundary words with a beam then adds the language model: `toledo.forest.ngrams.rescore`, which also localizes n-grams.
 So every n-gram up to `order` is complete at one edge of the resulting forest.
 
 A span is made in one of three ways: by a phrase pair, monotone, or inverted. Of the many trees for one order of phrases
