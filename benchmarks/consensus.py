@@ -110,7 +110,7 @@ def model_lists(arguments: argparse.Namespace) -> list[list[str]]:
 
 
 def sample_lists(sentences: int) -> list[list[str]]:
-    """Variants of sentences with some words left out, exchanged, or swapped with their neighbours."""
+    """Variants of sentences with some words left out, exchanged, or swapped with their neighbors."""
     import numpy as np
 
     from toledo.sample.corpus import pairs

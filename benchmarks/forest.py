@@ -15,7 +15,7 @@ from toledo.forest.assemble import Edges, from_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.inside_outside import advantage, distribution
 from toledo.forest.kbest import k_best
-from toledo.forest.ngrams import join_ngrams, localise
+from toledo.forest.ngrams import join_ngrams, localize
 from toledo.objectives.objective import MatchedForest, match
 from toledo.objectives.precision import CoBLEU
 from toledo.text.vocabulary import Vocabulary
@@ -43,7 +43,7 @@ def corpus(edges: int, seed: int = 1) -> MatchedForest:
     rng = np.random.default_rng(seed)
     vocabulary = Vocabulary(f"w{i}" for i in range(2000))
     some = [random_lattice(rng, vocabulary) for _ in range(16)]
-    split = [localise(forest, np.zeros(forest.edges), 4, threads=1) for forest in some]
+    split = [localize(forest, np.zeros(forest.edges), 4, threads=1) for forest in some]
     references = []
     for forest in some:
         words = forest.yields.words[forest.yields.words >= 0].reshape(20, 5)

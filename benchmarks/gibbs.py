@@ -4,7 +4,7 @@
     python benchmarks/gibbs.py MODEL SOURCE REFERENCE [--sentences 100] [--iterations 5000] [--scales 3]
     python benchmarks/gibbs.py MODEL SOURCE REFERENCE --only-bleu --scales 1 2 3 4 5 8
 
-MODEL is a model directory; the texts are tokenised as for it. CPU seconds of one thread, loading and compilation not
+MODEL is a model directory; the texts are tokenized as for it. CPU seconds of one thread, loading and compilation not
 counted. MBR has 1000 hypotheses and all samples as evidence. With --only-bleu there is one table, a row for each scale.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/itg.py                      # on the built-in sample
     python benchmarks/itg.py MODEL SOURCE REFERENCE [--beams 10 30 100 300]
 
-MODEL is a model directory; the texts are tokenised as for it. CPU seconds of one thread, compilation not counted. Long
+MODEL is a model directory; the texts are tokenized as for it. CPU seconds of one thread, compilation not counted. Long
 sentences are made of short ones in a row.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from on_sample import make_model
 
 from toledo.forest.assemble import join
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.objectives.objective import match
@@ -72,7 +72,7 @@ def by_beam(model: PhraseModel, source: list[list[str]], references: list, beams
 
 
 def _iteration(search: ITGSearch, forest, references: list) -> float:  # type: ignore[no-untyped-def]
-    matched = match(localise(forest, forest.scores(search.model.weights), 4), references)
+    matched = match(localize(forest, forest.scores(search.model.weights), 4), references)
     CoBLEU().value_and_gradient(matched, search.model.weights, 1)
     start = time.process_time()
     CoBLEU().value_and_gradient(matched, search.model.weights, 1)

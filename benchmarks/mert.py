@@ -1,4 +1,4 @@
-"""MERT's inner optimisation on n-best lists of several rounds: the BLEU it reaches and CPU time per start.
+"""MERT's inner optimization on n-best lists of several rounds: the BLEU it reaches and CPU time per start.
 
     python benchmarks/mert.py                             # lists of the built-in sample
     lists=../shared/peers/moses-de-en/mert-nbest
@@ -107,10 +107,10 @@ def read_examples(arguments: argparse.Namespace, names: tuple[str, ...]) -> Exam
 
 def run_moses(arguments: argparse.Namespace, start: Weights, ours: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        optimise = moses_data(arguments, start, Path(folder))
-        loading = child_seconds([*optimise, "-n", "0", "-r", "1"])[0]
+        optimize = moses_data(arguments, start, Path(folder))
+        loading = child_seconds([*optimize, "-n", "0", "-r", "1"])[0]
         for seed in arguments.seeds:
-            seconds, output = child_seconds([*optimise, "-n", str(arguments.restarts), "-r", str(seed)])
+            seconds, output = child_seconds([*optimize, "-n", str(arguments.restarts), "-r", str(seed)])
             each = (seconds - loading) / arguments.restarts
             (bleu,) = re.findall(r"Best point: .* => (\S+)", output)
             print(

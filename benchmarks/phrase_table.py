@@ -33,7 +33,7 @@ REPEATS = 20
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--table", type=Path, default=DATA / "phrase-table.gz", help="a text table, packed")
-    parser.add_argument("--text", type=Path, default=DATA / "test2016.de", help="tokenised as the table is")
+    parser.add_argument("--text", type=Path, default=DATA / "test2016.de", help="tokenized as the table is")
     options = parser.parse_args()
     if not options.table.exists():
         print(f"{options.table} is not there: name a table with --table")

@@ -2,7 +2,7 @@
 
     python benchmarks/ter.py ../shared/data/wmt22-syscomb/cs-en/tune ../shared/data/wmt22-syscomb/cs-en/test
 
-Each folder has tokenised files `sys.*` and `ref.*`. One thread; times include splitting lines into words. The edits of
+Each folder has tokenized files `sys.*` and `ref.*`. One thread; times include splitting lines into words. The edits of
 every segment are compared, with all references together.
 """
 

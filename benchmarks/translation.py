@@ -5,7 +5,7 @@
     python benchmarks/translation.py MODEL SOURCE REFERENCE --moses moses.ini --moses-program bin/moses2
     python benchmarks/translation.py MODEL SOURCE REFERENCE --scores FILE     # with a line for each sentence
 
-MODEL is a model directory; the texts are tokenised as for it. CPU seconds of one thread, loading and compilation not
+MODEL is a model directory; the texts are tokenized as for it. CPU seconds of one thread, loading and compilation not
 counted; for a Moses program the time of a run with an empty input is taken off. FILE has model scores of another
 search, to compare with those of the last pop limit.
 """

@@ -4,7 +4,7 @@
     python benchmarks/word_alignment.py --source train.de --target train.en
 
 CPU seconds are user and system time of all threads; compilation is not counted. They begin after the text has been read
-and end with symmetrised links in memory. `aligners.py` has other aligners beside ours.
+and end with symmetrized links in memory. `aligners.py` has other aligners beside ours.
 
 The generated text has 20 words on each side: words by Zipf's law, translated by a random dictionary, one in ten
 replaced by any other word, each moved by up to three places. So its links are known, and precision and recall are

@@ -34,7 +34,7 @@ from toledo.text.corpus import Document
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")
 COOLING = DocumentAnnealing(1e-3, 1e-5)
-COLOURS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
+COLORS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
 
 
@@ -124,9 +124,9 @@ def _draw(path: Path, runs: Sequence[Run]) -> None:
     figure = Figure(figsize=(4.0 * len(runs), 3.4), layout="constrained")
     for axes, run in zip(np.ravel(figure.subplots(1, len(runs))), runs, strict=True):
         bleu, lm = (np.array([course[name] for course in run["courses"]]) for name in ("bleu", "lm"))
-        for name, colour in COLOURS.items():
+        for name, color in COLORS.items():
             of = getattr(np, name)
-            axes.plot(of(bleu, axis=0), of(lm, axis=0), color=colour, marker=".", label=name)
+            axes.plot(of(bleu, axis=0), of(lm, axis=0), color=color, marker=".", label=name)
         axes.set(xlabel="BLEU", ylabel="language model score", title=run["name"])
         axes.legend()
     save_figure(figure, path)

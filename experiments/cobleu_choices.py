@@ -3,7 +3,7 @@
     python experiments/cobleu_choices.py ../shared/data --work cobleu --ridge es-en
     python experiments/cobleu_choices.py ../shared/data --work cobleu --words de-en,fr-en,es-en
 
---ridge maximises CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
+--ridge maximizes CoBLEU on the forests that ITG search finds with default weights: by gradient ascent, by L-BFGS, and
 by both after a rounded penalty. --words tunes on each half of the tuning set and decodes the other half by consensus,
 with and without features of frequent words. Its forests come from a second search, with weights tuned on the first.
 """

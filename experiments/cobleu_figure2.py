@@ -15,7 +15,7 @@ from runs import save_figure
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.objectives.objective import match
 from toledo.objectives.precision import ConsensusPrecision
 from toledo.text.vocabulary import Vocabulary
@@ -32,7 +32,7 @@ def main() -> None:
     output = parser.parse_args().output
     entries = [ListEntry(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in HYPOTHESES.items()]
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
-    matched = match(localise(forest, np.zeros(forest.edges), 2), [[REFERENCE.split()]])
+    matched = match(localize(forest, np.zeros(forest.edges), 2), [[REFERENCE.split()]])
     points = np.linspace(0.0, 4.0, 401)
     smooth, steps, posteriors = [], [], []
     for lm in points:

@@ -4,7 +4,7 @@
     python experiments/combination.py ../shared/data --work combination --table
 
 The directory has `wmt22-syscomb`, and the English sides of three training sets for a general language model. All texts
-are tokenised and lower-cased, with one reference. Weights are found on the half `tune`; `test` is only translated. Each
+are tokenized and lower-cased, with one reference. Weights are found on the half `tune`; `test` is only translated. Each
 finished condition is a line of WORK/PAIR/runs.jsonl beside its outputs, and what is there is not done again. p is that
 of a paired bootstrap over segments (10,000 samples): against the system that is best *on the test*, and against the
 better one of two choices among the outputs by MBR.

@@ -3,7 +3,7 @@
 python experiments/decision_rules.py ../shared/peers/moses-de-en
 
 The directory has `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system, and val, test2016 and
-test2017 in `.de` and `.en`, tokenised. Scales, and the settings of lattice MBR, are those with the best BLEU on val.
+test2017 in `.de` and `.en`, tokenized. Scales, and the settings of lattice MBR, are those with the best BLEU on val.
 In brackets are p values of a paired bootstrap against Viterbi. Times are CPU milliseconds per sentence for deciding in
 one thread, without the search.
 """

@@ -10,7 +10,7 @@ The directory has the sets of PAIRS. As in the paper, weights are tuned on the f
 set; the other half is for validation, together with the last 1,000 lines of the training text, which are held out. The
 Japanese sets are small: weights are tuned on all of the development set, 1,000 lines of the training text are for
 validation and 2,000 are a further test. The baseline is as in the paper: HMM alignment, phrases of up to 4 words,
-lexicalised reordering, IBM Model 1 sums as lexicon features, a 3-gram language model. The training text is translated
+lexicalized reordering, IBM Model 1 sums as lexicon features, a 3-gram language model. The training text is translated
 once, in ten folds, each by a model trained without it. Weights are tuned for BLEU of expected statistics, without
 random numbers, and again after each iteration. τ, the scale, the schedule and the iteration are chosen by the
 validation set. Each finished run is a line of WORK/PAIR/runs.jsonl beside its translations; what is there is not done
@@ -402,9 +402,9 @@ def draw_figures(benches: list[Bench], directory: Path) -> None:
         other.set_ylabel("BLEU of the best hypotheses", color="tab:orange")
         two = done[("two-stage",)]
         stages = [two["start"], *two["rounds"]]
-        for stage, label, colour in ((0, "phrase models", "tab:blue"), (1, "lexicon models", "tab:red")):
+        for stage, label, color in ((0, "phrase models", "tab:blue"), (1, "lexicon models", "tab:red")):
             own = [one for one in stages if one["stage"] == stage or (stage == 0 and one["number"] == 0)]
-            right.plot([one["number"] for one in own], [one["score"] for one in own], "o-", color=colour, label=label)
+            right.plot([one["number"] for one in own], [one["score"] for one in own], "o-", color=color, label=label)
         right.set(xlabel="iteration", ylabel="BLEU", title=f"{bench.name}, validation set")
         right.legend()
         save_figure(figure, directory / f"max-expected-bleu-{bench.name}.svg")

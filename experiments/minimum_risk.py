@@ -95,7 +95,7 @@ CONDITIONS = {
     ),
 }
 CLOSE = 5.0  # BLEU below the best that figures show: all begin near 0
-COLOURS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
+COLORS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -453,12 +453,12 @@ def draw_curves(benches: Sequence[Bench], path: Path) -> None:
                 continue
             length = min(map(len, curves))
             steps = [point["step"] for point in curves[0][:length]]
-            for label, colour in COLOURS.items():
+            for label, color in COLORS.items():
                 scores = np.mean([[point[label] for point in curve[:length]] for curve in curves], axis=0)
-                axes.plot(steps, scores, color=colour, label=label)
-                axes.axhline(scores.max(), color=colour, linestyle=":", linewidth=0.8)
+                axes.plot(steps, scores, color=color, label=label)
+                axes.axhline(scores.max(), color=color, linestyle=":", linewidth=0.8)
             axes.legend(fontsize="small", loc="lower right")
-            axes.set_ylim(bottom=max(max(point[label] for point in curves[0]) for label in COLOURS) - CLOSE)
+            axes.set_ylim(bottom=max(max(point[label] for point in curves[0]) for label in COLORS) - CLOSE)
     save_figure(figure, path)
 
 

@@ -2,7 +2,7 @@
 
     python experiments/truecasing.py ../shared/data/wmt22-syscomb/de-en/test/raw
 
-The folder has raw files `sys.*`. Each output in turn is tokenised, lower-cased and restored; the truecaser knows the
+The folder has raw files `sys.*`. Each output in turn is tokenized, lower-cased and restored; the truecaser knows the
 outputs of the other systems alone. Accuracy is that of words with letters; BLEU is sacreBLEU's, cased, of the written
 text against the output as it was; the last column is the share of lines whose words all have their case back.
 """

@@ -44,7 +44,7 @@ def direction_of(pairs: Pairs, words: int = WORDS) -> Direction:
 
 
 def ibm1(pairs: Pairs, types: int, iterations: int) -> tuple[dict[tuple[int, int], float], list[float]]:
-    """Expectation–maximisation with dictionaries: t[given, word], and the log-likelihood before each iteration."""
+    """Expectation–maximization with dictionaries: t[given, word], and the log-likelihood before each iteration."""
     table: dict[tuple[int, int], float] = defaultdict(lambda: 1 / types)
     likelihoods = []
     for _ in range(iterations):
@@ -83,7 +83,7 @@ class HmmTwin:
         for j, i in enumerate(alignment):
             result *= self.values[i, j] * (self.transitions.null if i == 0 else 1 - self.transitions.null)
         for row, origin, place in self._jumps(alignment):
-            result *= self._weight(row, place - origin) / self._normaliser(row, origin)
+            result *= self._weight(row, place - origin) / self._normalizer(row, origin)
         return result
 
     def _add(self, alignment: tuple[int, ...], probability: float) -> None:
@@ -93,7 +93,7 @@ class HmmTwin:
         for row, origin, place in self._jumps(alignment):
             self.taken[row, self._column(place - origin)] += probability
             for other in range(self.size + 1):
-                self.chances[row, self._column(other - origin)] += probability / self._normaliser(row, origin)
+                self.chances[row, self._column(other - origin)] += probability / self._normalizer(row, origin)
 
     def _jumps(self, alignment: tuple[int, ...]) -> Iterator[tuple[int, int, int]]:
         """(row of the weights, place before, place after), from −1 to the end."""
@@ -101,7 +101,7 @@ class HmmTwin:
         for number, (origin, place) in enumerate(pairwise(places)):
             yield (FIRST if number == 0 else LATER), origin, place
 
-    def _normaliser(self, row: int, origin: int) -> float:
+    def _normalizer(self, row: int, origin: int) -> float:
         return sum(self._weight(row, place - origin) for place in range(self.size + 1))
 
     def _weight(self, row: int, jump: int) -> float:

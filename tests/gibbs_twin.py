@@ -125,7 +125,7 @@ class Twin:
                 for rest in self._segmentations(step[1], end):
                     yield (step, *rest)
 
-    def neighbours(self, state: Steps, operators: tuple[str, ...]) -> set[Steps]:
+    def neighbors(self, state: Steps, operators: tuple[str, ...]) -> set[Steps]:
         """States that some draw of the operators may lead to."""
         found: set[Steps | None] = {state}
         size = len(state)
@@ -145,7 +145,7 @@ class Twin:
         """States that a chain may reach."""
         reached, waiting = {state}, [state]
         while waiting:
-            new = self.neighbours(waiting.pop(), operators) - reached
+            new = self.neighbors(waiting.pop(), operators) - reached
             reached |= new
             waiting += new
         return reached

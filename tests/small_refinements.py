@@ -19,7 +19,7 @@ PHRASES = [("a",), ("b",), ("a", "b"), ("b", "c"), ("c",)]
 
 
 def random_model(random: np.random.Generator) -> PhraseModel:
-    """Some phrase pairs with normalised probabilities, dense lexicons, and no language model."""
+    """Some phrase pairs with normalized probabilities, dense lexicons, and no language model."""
     chosen = [pair for pair in product(PHRASES, PHRASES) if random.random() < 0.6] or [(PHRASES[0], PHRASES[0])]
     table = small_tables.make_table(dict.fromkeys(chosen, (0.0,) * 4))
     scores = np.array(table.scores)

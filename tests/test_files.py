@@ -61,7 +61,7 @@ def test_streams_are_what_can_be_read_only_once(tmp_path: Path, monkeypatch: pyt
     assert not is_stream(tmp_path / "file")
 
 
-def test_gzip_is_recognised_by_content_and_written_by_name(tmp_path: Path) -> None:
+def test_gzip_is_recognized_by_content_and_written_by_name(tmp_path: Path) -> None:
     write_lines(tmp_path / "text.gz", ["eins", "zwei"])
     (tmp_path / "text.gz").rename(tmp_path / "packed")
     assert list(read_lines(tmp_path / "packed")) == ["eins", "zwei"]

@@ -97,7 +97,7 @@ def test_mistakes(given: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_misspelt_settings_and_no_texts() -> None:
+def test_misspelled_settings_and_no_texts() -> None:
     with pytest.raises(TypeError, match="stepps"):
         translate_document(MODEL, TEXTS, stepps=3)  # type: ignore[call-arg]
     with pytest.raises(InputError, match="sources is empty"):

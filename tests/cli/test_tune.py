@@ -161,7 +161,7 @@ def test_sparse_features(model: Path) -> None:
     sparse = PhraseModel.load("tuned").sparse
     assert sparse is not None
     assert len(sparse.names) == 4
-    assert "no sparse feature 'colour'" in refused(model, *TEXT, "--feature", "colour")
+    assert "no sparse feature 'color'" in refused(model, *TEXT, "--feature", "color")
     told = fail("tune", model, *TEXT, *new, "--weights-only", "weights.toml")
     assert "need the model that has them" in told
 

@@ -11,11 +11,11 @@ def raw_text() -> RawText:
 
 
 @pytest.mark.parametrize("half", ["tune", "test"])
-def test_words_are_those_of_the_tokenised_files(shared_folder, raw_text: RawText, half: str) -> None:
+def test_words_are_those_of_the_tokenized_files(shared_folder, raw_text: RawText, half: str) -> None:
     folder = shared_folder / "data" / "wmt22-syscomb" / "ja-en" / half
     for name in ("sys.Online-W.en", "sys.KYB.en", "ref.A.en"):
-        raw, tokenised = ((path / name).read_text("utf-8").splitlines() for path in (folder / "raw", folder))
-        assert [" ".join(raw_text.read(line).lower) for line in raw] == tokenised
+        raw, tokenized = ((path / name).read_text("utf-8").splitlines() for path in (folder / "raw", folder))
+        assert [" ".join(raw_text.read(line).lower) for line in raw] == tokenized
 
 
 def test_a_line_has_its_words_in_their_case_and_its_blanks(raw_text: RawText) -> None:

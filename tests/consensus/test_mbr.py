@@ -135,7 +135,7 @@ def test_of_equal_hypotheses_the_first() -> None:
 
 @given(st.permutations(range(5)), st.sampled_from(["bleu", "chrf"]))
 def test_rounding_makes_no_difference(places: list[int], name: str) -> None:
-    """Each text has the same neighbours, so all are worth the same, whatever the order of the sums."""
+    """Each text has the same neighbors, so all are worth the same, whatever the order of the sums."""
     circle = [[f"w{(start + step) % 5}" for step in range(4)] for start in range(5)]
     mixed = [circle[place] for place in places]
     gain = GAINS.make(name)

@@ -12,7 +12,7 @@ from page_commands import programs, run_page
 from toledo.consensus.rule import RULES
 from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.metric import METRICS
 from toledo.objectives.objective import match
 from toledo.objectives.registry import OBJECTIVES
@@ -59,7 +59,7 @@ def test_a_gradient_is_that_of_central_differences(session: tuple[dict[str, Any]
         for some in TEXTS
     ]
     corpus = join(forests)
-    matched = match(localise(corpus, np.zeros(corpus.edges), order=2), REFERENCES)
+    matched = match(localize(corpus, np.zeros(corpus.edges), order=2), REFERENCES)
     objective = OBJECTIVES.make("matched-bigrams")
     _, gradient = objective.value_and_gradient(matched, {"tm": 1.0, "lm": 1.0})
     for name, slope in gradient.items():

@@ -90,7 +90,7 @@ def test_tables_are_those_of_the_command_before_them() -> None:
     assert [row[0] for row in second] == ["what", "both", "mixed"]
 
 
-def test_numbers_are_looked_for_beside_their_neighbours() -> None:
+def test_numbers_are_looked_for_beside_their_neighbors() -> None:
     first, second = SCRIPT["own_tables"](PAGE)
     assert SCRIPT["not_printed"](first, "| ours | 31.25 ± 0.10 | − 0.020 | 4.1 |\n| 7.77 |") == []
     assert SCRIPT["not_printed"](first, "| ours | 31.25 ± 0.10 | + 0.020 |") == [

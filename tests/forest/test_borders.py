@@ -17,7 +17,7 @@ from toledo.forest.envelope import envelope
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.objectives.objective import match
 from toledo.objectives.precision import XBLEU, CoBLEU
 from toledo.text.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ from toledo.text.vocabulary import Vocabulary
 READERS = {
     "viterbi": viterbi,
     "k-best": k_best,
-    "localise": lambda forest, scores: localise(forest, scores, 2),
+    "localize": lambda forest, scores: localize(forest, scores, 2),
     "distribution": lambda forest, scores: distribution(forest.shape, scores),
     "by score": lambda forest, scores: prune_by_score(forest, scores, 1.0),
     "by posterior": lambda forest, scores: prune_by_posterior(forest, scores, 0.1),
@@ -46,7 +46,7 @@ def test_scores_that_do_not_fit_the_edges_never_reach_a_kernel(reader: str, bad:
 
 def test_a_distribution_over_another_forest_is_refused() -> None:
     forest = oracle.chain(depth=3, ways=3)
-    ngrams = localise(forest, np.zeros(forest.edges), 2)
+    ngrams = localize(forest, np.zeros(forest.edges), 2)
     other = distribution(forest.shape, np.zeros(forest.edges))
     for method in (ngrams.expected_counts, ngrams.occurrence):
         with pytest.raises(ValueError, match="take that of the split forest"):
@@ -55,7 +55,7 @@ def test_a_distribution_over_another_forest_is_refused() -> None:
         ngrams.edge_sums(np.zeros(ngrams.orders.size - 1))
     assert ngrams.number(0, (-1,)) == -1
     with pytest.raises(ValueError, match="1 to 255"):
-        localise(forest, np.zeros(forest.edges), 256)
+        localize(forest, np.zeros(forest.edges), 256)
 
 
 def edges(yield_offsets: list[int]) -> Edges:
@@ -105,7 +105,7 @@ def test_a_final_state_that_is_named_twice_counts_once() -> None:
 def test_a_goal_that_only_impossible_edges_reach_stays_dead() -> None:
     arcs = [Arc(0, 1, ["a"]), Arc(1, 2, ["b"], base=-math.inf)]
     forest = from_lattice(arcs, 0, [2], (), Vocabulary())
-    ngrams = localise(forest, forest.scores({}), 2)
+    ngrams = localize(forest, forest.scores({}), 2)
     scores = ngrams.forest.scores({})
     found = distribution(ngrams.forest.shape, scores)
     assert found.log_partition.tolist() == [-math.inf]
@@ -116,7 +116,7 @@ def test_a_goal_that_only_impossible_edges_reach_stays_dead() -> None:
 
 def test_nothing_occurs_where_later_scores_make_all_impossible() -> None:
     forest = oracle.chain(depth=2, ways=2)
-    ngrams = localise(forest, np.zeros(forest.edges), 2)
+    ngrams = localize(forest, np.zeros(forest.edges), 2)
     scores = np.full(ngrams.forest.edges, -math.inf)
     assert ngrams.occurrence(distribution(ngrams.forest.shape, scores)).tolist() == [0.0] * ngrams.orders.size
 
@@ -126,7 +126,7 @@ def test_splitting_leaves_a_list_in_its_order(values: list[float]) -> None:
     """Gains and other things known of hypotheses stay with them."""
     entries = [ListEntry([f"w{rank}"], {"x": value}) for rank, value in enumerate(values)]
     forest = from_nbest(entries, ["x"], Vocabulary())
-    ngrams = localise(forest, forest.scores({"x": 1.0}), 2)
+    ngrams = localize(forest, forest.scores({"x": 1.0}), 2)
     assert ngrams.forest.yields.words.tolist() == forest.yields.words.tolist()
     assert ngrams.forest.features.tolist() == forest.features.tolist()
     assert ngrams.forest.provenance is not None
@@ -135,7 +135,7 @@ def test_splitting_leaves_a_list_in_its_order(values: list[float]) -> None:
 
 def test_words_that_look_like_boundaries_are_words() -> None:
     forest = from_nbest([ListEntry(["<s>", "a", "</s>"])], (), Vocabulary())
-    ngrams = localise(forest, np.zeros(1), 2)
+    ngrams = localize(forest, np.zeros(1), 2)
     names = {" ".join(forest.vocabulary.words(ngram)) for ngram in ngrams.ngrams(0)}
     assert names == {"<s>", "a", "</s>", "<s> a", "a </s>"}
 
@@ -181,7 +181,7 @@ def test_all_results_on_a_deep_forest_with_more_than_1e300_derivations() -> None
     line = envelope(forest, scores, np.linspace(-1, 1, forest.edges))
     at_zero = line.at(0.0)
     assert line.intercepts[at_zero] == pytest.approx(best.score)
-    ngrams = localise(forest, scores, 2)
+    ngrams = localize(forest, scores, 2)
     found = distribution(ngrams.forest.shape, np.zeros(ngrams.forest.edges))
     assert found.log_partition[0] == pytest.approx(310 * math.log(10))
     counts, chances = ngrams.expected_counts(found), ngrams.occurrence(found)
@@ -202,6 +202,6 @@ def test_parts_of_a_forest_share_their_sparse_names() -> None:
         from_nbest([ListEntry(["a"], {"x": 1.0}), ListEntry(["b"], {f"y{i}": 2.0})], (), vocabulary) for i in range(2)
     ]
     corpus = join(parts)
-    again = localise(corpus, np.zeros(corpus.edges), 1).forest
+    again = localize(corpus, np.zeros(corpus.edges), 1).forest
     weights = {"x": 1.0, "y0": 10.0, "y1": 100.0}
     assert again.scores(weights).tolist() == corpus.scores(weights).tolist() == [1.0, 20.0, 1.0, 200.0]

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 
 from toledo.errors import InputError
 from toledo.forest.constructors import Arc, ForestBuilder, ListEntry, from_lattice, from_nbest
-from toledo.forest.derivations import log10_derivations, summarise
+from toledo.forest.derivations import log10_derivations, summarize
 from toledo.forest.drawing import to_dot, to_svg
 from toledo.forest.forest import Forest
 from toledo.forest.layout import Box, _isotonic, place
@@ -119,26 +119,26 @@ def test_layouts_do_not_overlap(data: st.DataObject) -> None:
     pairs = [(a, b) for a in range(len(boxes)) for b in range(len(boxes)) if layers[a] < layers[b]]
     lines = data.draw(st.lists(st.sampled_from(pairs), max_size=20)) if pairs else []
     found = place(boxes, lines, gap=10, distance=5)
-    for i, (one, (x, y)) in enumerate(zip(boxes, found.centres, strict=True)):
+    for i, (one, (x, y)) in enumerate(zip(boxes, found.centers, strict=True)):
         assert x - one.width / 2 >= -1e-6
         assert x + one.width / 2 <= found.width + 1e-6
         assert y - one.height / 2 >= -1e-6
         assert y + one.height / 2 <= found.height + 1e-6
         for j in range(i):
             if boxes[j].layer == one.layer:
-                assert abs(y - found.centres[j][1]) >= (one.height + boxes[j].height) / 2 + 5 / 3 - 1e-6
+                assert abs(y - found.centers[j][1]) >= (one.height + boxes[j].height) / 2 + 5 / 3 - 1e-6
             else:
-                assert abs(x - found.centres[j][0]) >= (one.width + boxes[j].width) / 2 + 10 - 1e-6
+                assert abs(x - found.centers[j][0]) >= (one.width + boxes[j].width) / 2 + 10 - 1e-6
     for (start, end), points in zip(lines, found.lines, strict=True):
-        assert points[0][1] == found.centres[start][1]
-        assert points[-1][1] == found.centres[end][1]
+        assert points[0][1] == found.centers[start][1]
+        assert points[-1][1] == found.centers[end][1]
         assert all(before[0] <= after[0] for before, after in itertools.pairwise(points))
 
 
 def test_crossings_that_need_not_be_are_avoided() -> None:
     boxes = [Box(0, 1, 1), Box(0, 1, 1), Box(1, 1, 1), Box(1, 1, 1)]
-    centres = place(boxes, [(0, 3), (1, 2)], 10, 5).centres
-    assert (centres[0][1] < centres[1][1]) == (centres[3][1] < centres[2][1])
+    centers = place(boxes, [(0, 3), (1, 2)], 10, 5).centers
+    assert (centers[0][1] < centers[1][1]) == (centers[3][1] < centers[2][1])
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
@@ -160,10 +160,10 @@ def test_numbers_beyond_floating_point() -> None:
 
 def test_a_summary() -> None:
     forest = lattice()
-    found = summarise(forest, forest.scores({"p": 1.0}))
+    found = summarize(forest, forest.scores({"p": 1.0}))
     assert (found.nodes, found.edges, str(found.best)) == (4, 6, "the house")
     weights = np.exp([1.5, 0.5, -1.0])
     chances = weights / weights.sum()
     assert math.isclose(found.entropy, -(chances * np.log(chances)).sum())
     assert math.isclose(found.log_partition, math.log(weights.sum()))
-    assert summarise(from_nbest([], (), Vocabulary()), np.empty(0)).best is None
+    assert summarize(from_nbest([], (), Vocabulary()), np.empty(0)).best is None

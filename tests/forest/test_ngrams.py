@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toledo.forest.assemble import join
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import NGramForest, localise
+from toledo.forest.ngrams import NGramForest, localize
 from toledo.text.vocabulary import Vocabulary
 
 orders = st.integers(1, 4)
@@ -29,7 +29,7 @@ def test_edges_complete_exactly_the_ngrams_of_the_text(data: st.DataObject) -> N
     forest = data.draw(oracle.forests(max_nodes=4))
     order = data.draw(orders)
     scores = forest.scores({"f0": 1.0, "f1": 1.0})
-    split = localise(forest, scores, order)
+    split = localize(forest, scores, order)
     new_scores = split.forest.scores({"f0": 1.0, "f1": 1.0})
     before = [(tree.words, tree.score(scores)) for tree in oracle.derivations(forest)]
     trees = oracle.derivations(split.forest)
@@ -53,7 +53,7 @@ def test_expected_counts_and_chances_equal_enumeration(data: st.DataObject) -> N
         for ngram, count in oracle.ngrams(tree.words, order).items():
             expected[ngram] += probability * count
             chance[ngram] += probability
-    split = localise(forest, scores, order)
+    split = localize(forest, scores, order)
     found = distribution(split.forest.shape, split.forest.scores(weights))
     names = list(split.ngrams(0))
     assert set(names) == set(expected)
@@ -70,7 +70,7 @@ def test_expected_counts_and_chances_equal_enumeration(data: st.DataObject) -> N
 def test_a_beam_keeps_the_best_derivation_and_only_real_ones(data: st.DataObject) -> None:
     forest = data.draw(oracle.forests(max_nodes=4))
     scores = forest.scores({"f0": 1.0, "f1": -1.0})
-    split = localise(forest, scores, 3, beam=data.draw(st.integers(1, 3)))
+    split = localize(forest, scores, 3, beam=data.draw(st.integers(1, 3)))
     before = {
         tree.words: tree.score(scores) for tree in sorted(oracle.derivations(forest), key=lambda t: t.score(scores))
     }
@@ -86,14 +86,14 @@ def test_a_beam_keeps_the_best_derivation_and_only_real_ones(data: st.DataObject
 
 def test_a_lattice_needs_no_left_words() -> None:
     forest = oracle.chain(depth=20, ways=3)
-    split = localise(forest, np.zeros(forest.edges), 2)
+    split = localize(forest, np.zeros(forest.edges), 2)
     assert split.forest.nodes == 1 + 19 * 3 + 1
     assert split.forest.edges == 1 + 3 + 18 * 9 + 9
 
 
 def test_an_nbest_list_stays_one_node() -> None:
     forest = oracle.chain(depth=1, ways=5)
-    split = localise(forest, np.zeros(forest.edges), 4)
+    split = localize(forest, np.zeros(forest.edges), 4)
     assert split.forest.nodes == forest.nodes
 
 
@@ -105,10 +105,10 @@ def test_a_corpus_equals_its_sentences(data: st.DataObject) -> None:
     parts = [Forest(part.shape, part.yields, part.features, part.feature_names, vocabulary) for part in parts]
     corpus = join(parts)
     weights = {"f0": 0.5, "f1": -0.5}
-    whole = localise(corpus, corpus.scores(weights), 2, threads=2)
+    whole = localize(corpus, corpus.scores(weights), 2, threads=2)
     counts = whole.expected_counts(distribution(whole.forest.shape, whole.forest.scores(weights)))
     for sentence, part in enumerate(parts):
-        alone = localise(part, part.scores(weights), 2)
+        alone = localize(part, part.scores(weights), 2)
         expected = alone.expected_counts(distribution(alone.forest.shape, alone.forest.scores(weights)))
         assert list(whole.ngrams(sentence)) == list(alone.ngrams(0))
         np.testing.assert_allclose(counts[whole.sentences[sentence] : whole.sentences[sentence + 1]], expected)
@@ -117,7 +117,7 @@ def test_a_corpus_equals_its_sentences(data: st.DataObject) -> None:
 def test_impossible_forests_have_no_ngrams() -> None:
     forest = oracle.chain(depth=2, ways=2)
     scores = np.full(forest.edges, -math.inf)
-    split = localise(forest, scores, 2)
+    split = localize(forest, scores, 2)
     assert split.forest.edges == 0
     found = distribution(split.forest.shape, np.empty(0))
     assert split.occurrence(found).sum() == 0.0

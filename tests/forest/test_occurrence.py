@@ -7,7 +7,7 @@ import pytest
 from toledo.forest.constructors import ForestBuilder
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import Distribution, distribution
-from toledo.forest.ngrams import NGramForest, localise
+from toledo.forest.ngrams import NGramForest, localize
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -45,7 +45,7 @@ def test_chances_of_many_ngrams(arity: int, nodes: int, words: int) -> None:
     found = 0
     for seed in range(6):
         forest = random_forest(np.random.default_rng(seed), nodes, words, arity)
-        split = localise(forest, forest.scores({}), 3)
+        split = localize(forest, forest.scores({}), 3)
         given = distribution(split.forest.shape, split.forest.scores({}))
         chances = split.occurrence(given)
         np.testing.assert_allclose(chances, chances_twin(split, given), atol=1e-12)
@@ -61,7 +61,7 @@ def test_a_word_that_comes_again_or_twice_at_one_edge() -> None:
     builder.edge(start, words=["b"])
     builder.edge(goal, (start,), [0, "b"])
     forest = builder.build(goal)
-    split = localise(forest, forest.scores({}), 2)
+    split = localize(forest, forest.scores({}), 2)
     chances = split.occurrence(distribution(split.forest.shape, split.forest.scores({})))
     texts = [tuple(forest.vocabulary.words(list(ngram))) for ngram in split.ngrams(0)]
     named = dict(zip(texts, chances.tolist(), strict=True))
@@ -70,6 +70,6 @@ def test_a_word_that_comes_again_or_twice_at_one_edge() -> None:
 
 def test_where_a_node_is_twice_a_tail() -> None:
     forest = oracle.doubling_forest(3)
-    split = localise(forest, forest.scores({}), 2)
+    split = localize(forest, forest.scores({}), 2)
     chances = split.occurrence(distribution(split.forest.shape, split.forest.scores({})))
     np.testing.assert_allclose(chances, 1.0)

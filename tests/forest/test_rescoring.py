@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toledo.errors import InputError
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import localise, rescore
+from toledo.forest.ngrams import localize, rescore
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
 from toledo.text.corpus import Sentences
@@ -74,7 +74,7 @@ def test_a_beam_keeps_fewer_edges_and_bad_options_are_refused(model: LanguageMod
     with pytest.raises(ValueError, match="feature lm already"):
         rescore(exact.forest, np.zeros(exact.forest.edges), 2, model, "lm", 1.0)
     with pytest.raises(ValueError, match="at least 1"):
-        localise(forest, scores, 2, beam=0)
+        localize(forest, scores, 2, beam=0)
 
 
 def test_a_wide_enough_beam_loses_nothing(model: LanguageModel) -> None:

@@ -33,7 +33,7 @@ def ranking(found: SlfLattice) -> list[tuple[str, float]]:
     return [(str(one), round(one.score, 4)) for one in k_best(found.forest, scores)]
 
 
-def test_a_lattice_of_a_recogniser() -> None:
+def test_a_lattice_of_a_recognizer() -> None:
     found = golden("speech.slf")
     assert found.name == "an utterance"
     assert found.weights == {"a": 1.0, "l": 2.0, "words": -0.5}

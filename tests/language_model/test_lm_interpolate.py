@@ -1,4 +1,4 @@
-"""Mixtures: weights by expectation maximisation, and one model out of several."""
+"""Mixtures: weights by expectation maximization, and one model out of several."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def mixed(parts, weights, context, word):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(texts, st.integers(1, 4)), min_size=2, max_size=3), st.integers(1, 9))
-def test_a_mixture_is_one_normalised_model(sources, share):
+def test_a_mixture_is_one_normalized_model(sources, share):
     estimated = [LanguageModel(estimate(encoded(text), order)) for text, order in sources]
     parts = [(to_dictionary(model.ngrams), model.order) for model in estimated]
     weights = np.array([share / 10, *[(1 - share / 10) / (len(parts) - 1)] * (len(parts) - 1)])

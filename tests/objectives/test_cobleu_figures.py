@@ -10,7 +10,7 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import NGramForest, localise
+from toledo.forest.ngrams import NGramForest, localize
 from toledo.objectives.objective import match
 from toledo.objectives.precision import ConsensusPrecision
 from toledo.text.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ def forest() -> Forest:
 
 @pytest.fixture(scope="module")
 def bigrams(forest: Forest) -> NGramForest:
-    return localise(forest, np.zeros(forest.edges), 2)
+    return localize(forest, np.zeros(forest.edges), 2)
 
 
 def expected(bigrams: NGramForest, lm: float) -> dict[str, float]:

@@ -12,7 +12,7 @@ from toledo.errors import InputError
 from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest, from_samples
 from toledo.forest.forest import Forest
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.objectives.lists import ExpectedGain, make_lists
@@ -55,7 +55,7 @@ def test_sentence_bleu_of_each_hypothesis() -> None:
 def test_expected_bleu_and_its_gradient(x: float, y: float) -> None:
     forest = lists()
     gains = sentence_bleu_gains(forest, REFERENCES)
-    matched = match(localise(forest, np.zeros(forest.edges), 1), REFERENCES)
+    matched = match(localize(forest, np.zeros(forest.edges), 1), REFERENCES)
     objective = ExpectedGain(gains)
     at = {"x": x, "y": y}
     value, gradient = objective.value_and_gradient(matched, at)
@@ -74,7 +74,7 @@ def test_expected_bleu_and_its_gradient(x: float, y: float) -> None:
 def test_samples_have_the_empirical_mean() -> None:
     forest = from_samples([["a"], ["b"], ["a"], ["a"]], Vocabulary())
     gains = sentence_bleu_gains(forest, [[["a"]]])
-    matched = match(localise(forest, np.zeros(forest.edges), 1), [[["a"]]])
+    matched = match(localize(forest, np.zeros(forest.edges), 1), [[["a"]]])
     assert ExpectedGain(gains).value_and_gradient(matched, {})[0] == pytest.approx(gains @ [0.75, 0.25])
 
 
@@ -84,7 +84,7 @@ def test_lattices_and_wrong_numbers_are_refused() -> None:
         sentence_bleu_gains(lattice, [[["a"]]])
     with pytest.raises(InputError, match="references for 1 segments"):
         sentence_bleu_gains(lists(), REFERENCES[:1])
-    matched = match(localise(lists(), np.zeros(7), 1), REFERENCES)
+    matched = match(localize(lists(), np.zeros(7), 1), REFERENCES)
     with pytest.raises(InputError, match="3 gains for 7"):
         ExpectedGain(np.zeros(3)).value_and_gradient(matched, {"x": 0.0, "y": 0.0})
 
@@ -92,7 +92,7 @@ def test_lattices_and_wrong_numbers_are_refused() -> None:
 @settings(max_examples=30)
 @given(st.floats(-1, 1), st.floats(0.1, 1))
 def test_penalties_and_their_gradients(x: float, y: float) -> None:
-    matched = match(localise(lists(), np.zeros(7), 2), REFERENCES)
+    matched = match(localize(lists(), np.zeros(7), 2), REFERENCES)
     objective = Regularized(LinearBLEU(2), l2=0.7, l1=0.4, center={"y": 2.0})
     at = {"x": x, "y": y}
     value, gradient = objective.value_and_gradient(matched, at)
@@ -108,7 +108,7 @@ def test_penalties_and_their_gradients(x: float, y: float) -> None:
 
 
 def test_at_the_kink_the_penalty_holds_a_weight_that_gains_less() -> None:
-    matched = match(localise(lists(), np.zeros(7), 2), REFERENCES)
+    matched = match(localize(lists(), np.zeros(7), 2), REFERENCES)
     at = {"x": 0.0, "y": 0.0}
     slope = LinearBLEU(2).value_and_gradient(matched, at)[1]["x"]
     held = Regularized(LinearBLEU(2), l1=abs(slope) + 0.1).value_and_gradient(matched, at)[1]["x"]

@@ -10,7 +10,7 @@ import pytest
 from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
@@ -37,7 +37,7 @@ def lists(copies: int = 1) -> Forest:
 
 def matched(order: int, copies: int = 1) -> MatchedForest:
     forest = lists(copies)
-    return match(localise(forest, np.zeros(forest.edges), order), [[REFERENCE]] * copies)
+    return match(localize(forest, np.zeros(forest.edges), order), [[REFERENCE]] * copies)
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)
@@ -83,7 +83,7 @@ def test_the_eight_passes_of_the_paper_give_the_same_gradient() -> None:
     paths = [forest.yields.words[forest.yields.words >= 0][::2] for forest in some]
     references = [[vocabulary.words(path.tolist() * 2)] for path in paths]  # too long, so that brevity counts
     corpus = join(some)
-    given = match(localise(corpus, np.zeros(corpus.edges), 4), references)
+    given = match(localize(corpus, np.zeros(corpus.edges), 4), references)
     weights = rng.normal(size=benchmark.FEATURES) / 3
     slow = benchmark.eight_passes(given, weights)
     gradient = CoBLEU().value_and_gradient(given, dict(zip(benchmark.NAMES, weights.tolist(), strict=True)))[1]

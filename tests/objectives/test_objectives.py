@@ -13,7 +13,7 @@ from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
@@ -34,7 +34,7 @@ def matched_forests(draw: st.DrawFn) -> MatchedForest:
     parts = [draw(oracle.forests(max_nodes=3)) for _ in range(2)]
     parts = [Forest(part.shape, part.yields, part.features, part.feature_names, vocabulary) for part in parts]
     corpus = join(parts)
-    split = localise(corpus, np.zeros(corpus.edges), ORDER)
+    split = localize(corpus, np.zeros(corpus.edges), ORDER)
     return match(split, [draw(references) for _ in parts])
 
 
@@ -127,7 +127,7 @@ def test_cobleu_equals_its_formula_by_enumeration(data: st.DataObject) -> None:
     part = data.draw(oracle.forests(max_nodes=3))
     part = Forest(part.shape, part.yields, part.features, part.feature_names, vocabulary)
     refs, at = data.draw(references), data.draw(weights)
-    matched = match(localise(part, np.zeros(part.edges), ORDER), [refs])
+    matched = match(localize(part, np.zeros(part.edges), ORDER), [refs])
     (counts,) = counted(matched, at)
     limits: Counter = Counter()
     for reference in refs:
@@ -157,7 +157,7 @@ def test_smooth_clip_and_brevity_do_not_overflow_and_have_their_limits() -> None
 def test_matches_are_summed_over_reference_ngrams_only() -> None:
     """Read literally, ψ(E, 0) would give matches to n-grams that no reference has."""
     forest = oracle.chain(depth=3, ways=40)
-    matched = match(localise(forest, np.zeros(forest.edges), 1), [[["nothing", "of", "this"]]])
+    matched = match(localize(forest, np.zeros(forest.edges), 1), [[["nothing", "of", "this"]]])
     assert value(XBLEU(1), matched, {}) == pytest.approx(1e-9 / 3.0)
 
 
@@ -173,7 +173,7 @@ def test_references_of_the_wrong_shape_are_refused() -> None:
     from toledo.errors import InputError
 
     forest = oracle.chain(depth=1, ways=2)
-    split = localise(forest, np.zeros(forest.edges), 2)
+    split = localize(forest, np.zeros(forest.edges), 2)
     with pytest.raises(InputError, match="2 segments, but 1"):
         match(split, [[["a"]], [["b"]]])
     with pytest.raises(InputError, match="number of references"):
@@ -182,7 +182,7 @@ def test_references_of_the_wrong_shape_are_refused() -> None:
 
 def test_a_forest_split_for_too_low_an_order_is_refused() -> None:
     forest = oracle.chain(depth=1, ways=2)
-    matched = match(localise(forest, np.zeros(forest.edges), 2), [[["a"]]])
+    matched = match(localize(forest, np.zeros(forest.edges), 2), [[["a"]]])
     with pytest.raises(ValueError, match="order 4 needs"):
         CoBLEU().value_and_gradient(matched, {})
 
@@ -219,6 +219,6 @@ def test_two_sweeps_over_pieces_give_what_single_steps_give(matched: MatchedFore
 
 def test_weights_that_are_too_large_are_refused() -> None:
     forest = from_nbest([ListEntry(["a"], {"x": 1e30}), ListEntry(["b"], {"x": -1.0})], ["x"], Vocabulary())
-    matched = match(localise(forest, np.zeros(forest.edges), 4), [[["a"]]])
+    matched = match(localize(forest, np.zeros(forest.edges), 4), [[["a"]]])
     with pytest.raises(ValueError, match="too large"):
         CoBLEU().value_and_gradient(matched, {"x": 1e300})

@@ -131,7 +131,7 @@ def fake_eflomal(forward, backward):
     return module
 
 
-def test_links_of_eflomal_are_symmetrised_here(monkeypatch):
+def test_links_of_eflomal_are_symmetrized_here(monkeypatch):
     corpus = encode([([3, 4], [6, 3, 4]), ([], [3]), ([5], [5])])
     monkeypatch.setitem(sys.modules, "eflomal", fake_eflomal("0-0 0-1 1-2\n\n", "0-1 1-2\n0-0\n"))
     config = {"model": "eflomal", "iterations_ibm1": 1}

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toledo.phrases.word_alignment import direction as blocks_of_cells
-from toledo.phrases.word_alignment.direction import Cells, cooccurrences, maximise
+from toledo.phrases.word_alignment.direction import Cells, cooccurrences, maximize
 from toledo.phrases.word_alignment.hmm import (
     REACH,
     WEIGHTS,
     JumpCounts,
     Transitions,
     infer,
-    maximise_jumps,
+    maximize_jumps,
     uniform_jumps,
     viterbi,
 )
@@ -74,7 +74,7 @@ def test_very_improbable_words_do_not_underflow():
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(*[st.lists(st.integers(3, 6), min_size=1, max_size=12)] * 2), min_size=1, max_size=6))
-def test_likelihood_never_falls_in_plain_expectation_maximisation(pairs):
+def test_likelihood_never_falls_in_plain_expectation_maximization(pairs):
     direction = direction_of(pairs)
     lexicon, transitions, likelihoods = cooccurrences(direction), Transitions(uniform_jumps(), 0.2), []
     for _ in range(6):
@@ -84,13 +84,13 @@ def test_likelihood_never_falls_in_plain_expectation_maximisation(pairs):
         [(likelihood, jumps)] = infer(cells, direction, transitions, 1)
         blocks_of_cells.add(cells, direction, lexicon, counts, 1)
         null = sum(blocks_of_cells.matrix(cells, direction, s)[0].sum() for s in range(len(pairs)))
-        transitions = Transitions(maximise_jumps(jumps, prior=1e-9), float(null) / direction.words.size)
-        lexicon = maximise(lexicon, counts, 1)
+        transitions = Transitions(maximize_jumps(jumps, prior=1e-9), float(null) / direction.words.size)
+        lexicon = maximize(lexicon, counts, 1)
         likelihoods.append(likelihood)
     assert np.all(np.diff(likelihoods) >= -1e-5 * np.abs(likelihoods[1:]))
 
 
 def test_jumps_that_were_never_seen_keep_some_weight():
-    weights = maximise_jumps(JumpCounts(np.eye(2, WEIGHTS), np.ones((2, WEIGHTS))))
+    weights = maximize_jumps(JumpCounts(np.eye(2, WEIGHTS), np.ones((2, WEIGHTS))))
     assert weights.sum(axis=1) == pytest.approx([1, 1])
     assert weights.min() > 0

@@ -43,7 +43,7 @@ def test_each_method_adds_to_the_one_before(pair):
 
 
 def test_points_are_visited_in_the_order_of_symal():
-    # From 0-0 the neighbour 0-1 is tried before 1-1. The other way round, 1-1 would leave no word for it to cover.
+    # From 0-0 the neighbor 0-1 is tried before 1-1. The other way round, 1-1 would leave no word for it to cover.
     assert symmetrize(encode([([0, 0], [0, 1])]), "grow-diag")[0].tolist() == [[0, 0], [0, 1], [1, 1]]
 
 

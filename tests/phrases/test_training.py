@@ -45,7 +45,7 @@ def test_given_lexicons_are_used() -> None:
     certain = own._replace(forward=own.forward._replace(probabilities=np.ones_like(own.forward.probabilities)))
     trained = train_phrases(corpus, alignments, PhraseTraining(lexical="model1"), lexicons=certain)
     assert trained.lexicons is certain
-    assert np.all(trained.scores[:, 3] >= 0.0)  # sums are not normalised
+    assert np.all(trained.scores[:, 3] >= 0.0)  # sums are not normalized
 
 
 @pytest.mark.filterwarnings("ignore")

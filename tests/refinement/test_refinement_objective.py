@@ -411,7 +411,7 @@ def test_groups_keep_their_mass():
     assert moved == pytest.approx(0.75 * np.log(1.5) + 0.25 * np.log(0.5))
 
 
-def test_weights_are_normalised_without_frozen_ones():
+def test_weights_are_normalized_without_frozen_ones():
     weights = Weights({"lm": 1.0, "word.penalty": -3.0, "oov": 1.0}, frozenset({"oov"}))
     assert normalized(weights, ["lm", "word.penalty", "oov"], 2.0) == {"lm": 0.5, "word.penalty": -1.5, "oov": 0.5}
     with pytest.raises(InputError, match="all weights are 0"):

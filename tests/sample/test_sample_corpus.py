@@ -64,7 +64,7 @@ def test_sizes_and_lengths(corpus):
         assert 12 <= sum(lengths) / len(lengths) <= 14.5
 
 
-def test_lines_are_tokenised_lower_case_text(corpus):
+def test_lines_are_tokenized_lower_case_text(corpus):
     for line in corpus.train.sources + corpus.train.references[0]:
         assert re.fullmatch(r"[a-z'?.,-]+( [a-z'?.,-]+)*", line), line
         assert line[-1] in ".?"

@@ -39,7 +39,7 @@ def with_joins(model: PhraseModel, weights: dict[str, float]) -> PhraseModel:
 
 
 def join_counts(steps: Steps, longest_span: int = 20) -> tuple[int, int] | None:
-    """The monotone and inverted joins that put phrases in this order; None if joins of neighbours cannot.
+    """The monotone and inverted joins that put phrases in this order; None if joins of neighbors cannot.
 
     Nor do they if a span is turned round that is too long.
     """

@@ -16,12 +16,12 @@ NO_LIMITS = np.full(4, -np.inf), np.full(4, np.inf)
 @given(st.integers(0, 10_000), st.booleans())
 def test_quadratic_functions(seed: int, limited: bool) -> None:
     random = np.random.default_rng(seed)
-    root, centre = random.normal(size=(4, 4)), random.normal(size=4)
+    root, center = random.normal(size=(4, 4)), random.normal(size=4)
     matrix = root @ root.T + 0.1 * np.eye(4)
     low, high = (np.full(4, -0.5), np.array([0.5, np.inf, 0.1, 0.5])) if limited else NO_LIMITS
 
     def function(x: np.ndarray) -> tuple[float, np.ndarray]:
-        return 0.5 * float((x - centre) @ matrix @ (x - centre)), matrix @ (x - centre)
+        return 0.5 * float((x - center) @ matrix @ (x - center)), matrix @ (x - center)
 
     found, value = lbfgs(function, np.zeros(4), low, high, steps=500, tolerance=1e-14)
     bounds = list(zip(low, high, strict=True))

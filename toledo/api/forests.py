@@ -13,7 +13,7 @@ from typing import Any
 from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name
 from toledo.forest.assemble import prune_by_posterior
-from toledo.forest.derivations import Derivation, Summary, summarise
+from toledo.forest.derivations import Derivation, Summary, summarize
 from toledo.forest.drawing import to_dot, to_svg
 from toledo.forest.kbest import k_best
 from toledo.formats.forest_files import SegmentForest, guess_format, named_format, read_forests, score_with
@@ -163,11 +163,11 @@ def show_forests(
         remedy = "name one of these"
         raise InputError(f"no segment {segment}: {there}", file=display_name(path), remedy=remedy)
     if segment is None and len(first) > 1:
-        rows = ((one.segment, summarise(one.forest, score_with(one, weights))) for one in chain(first, found))
+        rows = ((one.segment, summarize(one.forest, score_with(one, weights))) for one in chain(first, found))
         return SegmentsView(first[0], weights, tuple(rows))
     one = first[0]
     scores = score_with(one, weights)
-    summary, best = summarise(one.forest, scores), tuple(islice(k_best(one.forest, scores), nbest))
+    summary, best = summarize(one.forest, scores), tuple(islice(k_best(one.forest, scores), nbest))
     return SegmentView(one, weights, ((one.segment, summary),), best)
 
 

@@ -60,7 +60,7 @@ def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callab
         def call(*given: P.args, **named: P.kwargs) -> T:
             try:
                 signature.bind(*given, **named)
-            except TypeError as error:  # a misspelt name
+            except TypeError as error:  # a misspelled name
                 raise TypeError(f"{function.__qualname__}() {error}") from None
             return function(*given, **named)
 

@@ -29,7 +29,7 @@ from toledo.forest.assemble import prune_by_posterior, split
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.forest.ngram_index import NO_NGRAM, NGramIndex, find_ngram, words_of
-from toledo.forest.ngrams import CompletedNGrams, NGramForest, join_ngrams, localise, rescore
+from toledo.forest.ngrams import CompletedNGrams, NGramForest, join_ngrams, localize, rescore
 from toledo.language_model.model import LanguageModel
 from toledo.progress import Progress, silent
 
@@ -252,7 +252,7 @@ def expand(
 def _split(forest: Forest, order: int, model: LanguageModel | None) -> NGramForest:
     scores = np.zeros(forest.edges)  # without a beam they have no say
     if model is None:
-        return localise(forest, scores, order, threads=1)
+        return localize(forest, scores, order, threads=1)
     return rescore(forest, scores, order, model, LANGUAGE_MODEL, 0.0, threads=1)
 
 

@@ -147,8 +147,8 @@ class LatticeTruecaser:
     @cached_property
     def _table(self) -> CasingTable:
         table: dict[str, Casings] = {}
-        spelt = self.vocabulary.words(range(self.inside.size))
-        for word, inside, first in zip(spelt, self.inside.tolist(), self.first.tolist(), strict=True):
+        spelled = self.vocabulary.words(range(self.inside.size))
+        for word, inside, first in zip(spelled, self.inside.tolist(), self.first.tolist(), strict=True):
             casings = table.setdefault(word.lower(), Casings())
             if inside:
                 casings.inside[word] = inside

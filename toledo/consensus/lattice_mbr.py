@@ -25,7 +25,7 @@ from toledo.forest.assemble import prune_to_density
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.inside_outside import Distribution, distribution
-from toledo.forest.ngrams import NGramForest, localise
+from toledo.forest.ngrams import NGramForest, localize
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.settings import Meta, Settings
@@ -68,7 +68,7 @@ def ngram_space(
     )
     if density is not None and forest.shape.tails.size:
         bare = prune_to_density(bare, scores, density)
-    ngrams = localise(bare, scores[_numbers(bare)], order, beam=beam, threads=1)
+    ngrams = localize(bare, scores[_numbers(bare)], order, beam=beam, threads=1)
     return NGramSpace(ngrams, scores[_numbers(ngrams.forest)])
 
 

@@ -5,5 +5,5 @@ scores = forest.scores({"lm": 0.5})
 viterbi(forest, scores)[0].words
 list(islice(k_best(forest, scores), 100))
 distribution(forest.shape, scores).posteriors
-localise(forest, scores, order=4).expected_counts(…)
+localize(forest, scores, order=4).expected_counts(…)
 """

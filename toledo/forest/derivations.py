@@ -306,10 +306,10 @@ def log10_derivations(shape: Shape) -> NDArray[np.float64]:
     return distribution(shape, np.zeros(edges), threads=1).log_partition / math.log(10.0)
 
 
-def summarise(forest: Forest, scores: Scores) -> Summary:
+def summarize(forest: Forest, scores: Scores) -> Summary:
     """Look at one segment."""
     if len(forest) != 1:
-        raise ValueError("one segment is summarised at a time")
+        raise ValueError("one segment is summarized at a time")
     given = distribution(forest.shape, scores, threads=1)
     return Summary(
         nodes=forest.nodes,

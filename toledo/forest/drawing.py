@@ -2,7 +2,7 @@
 
 Nodes are circles, the goal a double one; edges lead from left to right through the words they write. An edge with
 several tails gathers them at its words, where ①, ② … stand for the text of its tails. With scores, every edge shows its
-posterior probability, lines are as strong as it, and the best derivation is in colour.
+posterior probability, lines are as strong as it, and the best derivation is in color.
 
 SVG text of a placed forest: curves, labels, circles.
 """
@@ -83,10 +83,10 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
-def _arrow(name: str, colour: str) -> str:
+def _arrow(name: str, color: str) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
-        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,1 L7,4 L0,7 Z" fill="{colour}"/></marker>'
+        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0,1 L7,4 L0,7 Z" fill="{color}"/></marker>'
     )
 
 
@@ -120,11 +120,11 @@ def _svg_parts(
         points.setdefault(max(start, end), []).append((start, end, path))
     numbered = sorted(enumerate(shown, start=nodes), key=lambda pair: (pair[1].best, pair[1].posterior or 0.0))
     for box, edge in numbered:
-        yield _group(edge, _edge_lines(edge, box, boxes, placement.centres, points.get(box, [])))
+        yield _group(edge, _edge_lines(edge, box, boxes, placement.centers, points.get(box, [])))
     for box, edge in numbered:
-        yield _group(edge, _edge_label(edge, boxes[box], placement.centres[box]))
+        yield _group(edge, _edge_label(edge, boxes[box], placement.centers[box]))
     for node in range(nodes):
-        x, y = placement.centres[node]
+        x, y = placement.centers[node]
         yield f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}"/>'
         if node == nodes - 1:
             yield f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS - 3}"/>'
@@ -136,20 +136,20 @@ def _group(edge: Drawn, parts: Iterable[str]) -> str:
 
 
 def _edge_lines(
-    edge: Drawn, box: int, boxes: list[Box], centres: list[Point], paths: list[tuple[int, int, list[Point]]]
+    edge: Drawn, box: int, boxes: list[Box], centers: list[Point], paths: list[tuple[int, int, list[Point]]]
 ) -> Iterator[str]:
     strength = 0.5 if edge.posterior is None else math.sqrt(max(edge.posterior, 0.0))
     width, opacity = 1 + 2 * strength, 0.35 + 0.65 * strength
     side, rise = boxes[box].width / 2 if edge.label else DOT, _rise(edge)
-    x, y = centres[box]
+    x, y = centers[box]
     for start, end, path in paths:
         if start == box:
-            tip = centres[end][0] - RADIUS - 1, path[-1][1]
+            tip = centers[end][0] - RADIUS - 1, path[-1][1]
             points = [(x + side, y - rise), (path[0][0], y - rise), *path[1:-1], tip]
             marker = f' marker-end="url(#{"best-" if edge.best else ""}arrow)"'
         else:
             points = [
-                (centres[start][0] + RADIUS, path[0][1]),
+                (centers[start][0] + RADIUS, path[0][1]),
                 *path[:-1],
                 (path[-1][0], y - rise),
                 (x - side, y - rise),
@@ -175,8 +175,8 @@ def _curve(points: list[tuple[float, float]]) -> str:
     return " ".join(parts)
 
 
-def _edge_label(edge: Drawn, box: Box, centre: tuple[float, float]) -> Iterator[str]:
-    x, y = centre[0], centre[1] - _rise(edge)
+def _edge_label(edge: Drawn, box: Box, center: tuple[float, float]) -> Iterator[str]:
+    x, y = center[0], center[1] - _rise(edge)
     if edge.label:
         width, height = box.width, LINE + 4
         yield (

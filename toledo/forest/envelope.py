@@ -9,7 +9,7 @@ Envelopes as rows of pieces: sums of them, and the larger of two, in one walk al
 
 An envelope is a convex function of γ, and its pieces are lines of rising slope. An edge's envelope is the sum of those
 of its tails: for one tail the same pieces, moved. A node's is the largest of those of its edges, which are taken in
-turn. Between two neighbouring breakpoints both functions are lines, so the one that leads loses the lead only if it is
+turn. Between two neighboring breakpoints both functions are lines, so the one that leads loses the lead only if it is
 below at the second of them; and only then is the crossing computed. Most edges never lead, and cost a comparison for
 each piece.
 """

@@ -220,9 +220,9 @@ class Forest:
     def posteriors(self, order: int = 1, weights: NamedWeights | None = None, scale: float = 1.0) -> dict[str, float]:
         """Return the probability of each n-gram of an order to occur in the translation, the most likely first."""
         from toledo.forest.inside_outside import distribution
-        from toledo.forest.ngrams import localise
+        from toledo.forest.ngrams import localize
 
-        whole = localise(self, self._scores(weights), order)
+        whole = localize(self, self._scores(weights), order)
         chances = whole.occurrence(distribution(whole.forest.shape, scale * whole.forest._scores(weights)))
         texts = (" ".join(self.vocabulary.words(ngram)) for ngram in whole.ngrams(0))
         found = {

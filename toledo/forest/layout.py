@@ -1,7 +1,7 @@
 """Where to draw what: layers from left to right, few crossings, short and straight lines.
 
 Sugiyama, Tagawa and Toda 1981: items in layers, lines over several layers cut by invisible items, crossings reduced by
-ordering each layer by the mean place of its neighbours. Heights are then the least-squares fit to the neighbours'
+ordering each layer by the mean place of its neighbors. Heights are then the least-squares fit to the neighbors'
 heights that keeps the order and the distances (isotonic regression by pooling adjacent violators).
 """
 
@@ -29,12 +29,12 @@ class Box:
 
 @dataclass(frozen=True)
 class Placement:
-    """The centre of each box, the points of each line, and the size of the whole.
+    """The center of each box, the points of each line, and the size of the whole.
 
-    A line begins and ends at the sides of the layers of its boxes, level with their centres; it is level in layers.
+    A line begins and ends at the sides of the layers of its boxes, level with their centers; it is level in layers.
     """
 
-    centres: list[Point]
+    centers: list[Point]
     lines: list[list[Point]]
     width: float
     height: float
@@ -57,12 +57,12 @@ def place(boxes: Sequence[Box], lines: Sequence[tuple[int, int]], gap: float, di
         sides = [(columns[graph.layers[item]][side], heights[item] - top) for item in path for side in (0, 1)]
         return sides[1:-1]
 
-    def centre(item: int) -> Point:
+    def center(item: int) -> Point:
         left, right = columns[graph.layers[item]]
         return (left + right) / 2, heights[item] - top
 
     return Placement(
-        [centre(item) for item in range(len(boxes))],
+        [center(item) for item in range(len(boxes))],
         [points(path) for path in paths],
         columns[-1][1] if columns else 0.0,
         bottom - top,
@@ -71,7 +71,7 @@ def place(boxes: Sequence[Box], lines: Sequence[tuple[int, int]], gap: float, di
 
 @dataclass
 class _Graph:
-    """Boxes and the invisible items of long lines, with the neighbours of each to the left and to the right."""
+    """Boxes and the invisible items of long lines, with the neighbors of each to the left and to the right."""
 
     layers: list[int]
     sizes: list[float]
@@ -104,17 +104,17 @@ class _Graph:
         best, fewest = [list(layer) for layer in layers], self.crossings(layers)
         for sweep in range(SWEEPS):
             forward = sweep % 2 == 0
-            neighbours = self.left if forward else self.right
+            neighbors = self.left if forward else self.right
             for layer in layers if forward else reversed(layers):
-                self.sort(layer, layers, neighbours)
+                self.sort(layer, layers, neighbors)
             found = self.crossings(layers)
             if found < fewest:
                 best, fewest = [list(layer) for layer in layers], found
         return best
 
-    def sort(self, layer: list[int], layers: list[list[int]], neighbours: list[list[int]]) -> None:
+    def sort(self, layer: list[int], layers: list[list[int]], neighbors: list[list[int]]) -> None:
         place = {item: rank / max(len(some) - 1, 1) for some in layers for rank, item in enumerate(some)}
-        layer.sort(key=lambda item: _mean([place[other] for other in neighbours[item]], place[item]))
+        layer.sort(key=lambda item: _mean([place[other] for other in neighbors[item]], place[item]))
 
     def crossings(self, layers: list[list[int]]) -> int:
         total = 0
@@ -128,7 +128,7 @@ class _Graph:
         return total
 
     def heights(self, layers: list[list[int]], distance: float) -> list[float]:
-        """Move each layer towards its neighbours, several times from both sides."""
+        """Move each layer towards its neighbors, several times from both sides."""
         heights = [0.0] * len(self.layers)
         for layer in layers:
             self.fit(layer, [0.0] * len(layer), heights, distance)
@@ -164,7 +164,7 @@ class _Graph:
 
 
 def _isotonic(values: list[float]) -> list[float]:
-    """Return the rising sequence with the least squared distance: neighbours in the wrong order share their mean."""
+    """Return the rising sequence with the least squared distance: neighbors in the wrong order share their mean."""
     blocks: list[tuple[float, int]] = []
     for value in values:
         mean, size = value, 1

@@ -126,7 +126,7 @@ class Rescoring(NamedTuple):
     weight: float
 
 
-def localise(
+def localize(
     forest: Forest,
     scores: Scores,
     order: int,
@@ -177,7 +177,7 @@ def rescore(
     beam: int | None = None,
     threads: int | None = None,
 ) -> NGramForest:
-    """As `localise`, and a language model scores the edges in the same pass: a new dense feature (natural logs).
+    """As `localize`, and a language model scores the edges in the same pass: a new dense feature (natural logs).
 
     `weight` is what the feature weighs where the beam chooses; `<s>` and `</s>` are around each text. The model must
     have been made with the vocabulary of the forest, as it knows words by number alone.
@@ -187,7 +187,7 @@ def rescore(
     if np.isin(forest.yields.words, (BEGIN, END)).any():
         raise InputError("a text contains <s> or </s>", remedy="take them off: they are put around each text")
     rescoring = Rescoring(model, feature, weight)
-    return localise(forest, scores, order, beam=beam, threads=threads, rescoring=rescoring)
+    return localize(forest, scores, order, beam=beam, threads=threads, rescoring=rescoring)
 
 
 def join_ngrams(parts: Sequence[NGramForest]) -> NGramForest:

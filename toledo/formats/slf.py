@@ -1,4 +1,4 @@
-"""Lattices in HTK's standard lattice format (SLF), as recognisers, SRILM and Moses write them.
+"""Lattices in HTK's standard lattice format (SLF), as recognizers, SRILM and Moses write them.
 
     VERSION=1.1
     UTTERANCE=0

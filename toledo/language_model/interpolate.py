@@ -7,7 +7,7 @@ The n-grams are those of all models, each with p(w | h) = Σ_i λ_i p_i(w | h), 
 
 so that probabilities add up to 1 after every context.
 
-The weights of a mixture of language models that give the lowest perplexity on a text, by expectation maximisation.
+The weights of a mixture of language models that give the lowest perplexity on a text, by expectation maximization.
 
 p(w | h) = Σ_i λ_i p_i(w | h). Each step sets λ_i to the mean over the text of λ_i p_i / Σ_j λ_j p_j, which never makes
 the text less likely (Dempster, Laird and Rubin 1977); there is one optimum, for the logarithm is concave.

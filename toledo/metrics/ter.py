@@ -155,7 +155,7 @@ def count_edits(hypothesis: Int32s, reference: Int32s, limits: TERLimits) -> int
 
 @kernel
 def _beam(hypothesis: int, reference: int, beam_width: int) -> EditBeam:
-    """Around the diagonal; wider where the lengths differ so much that neighbouring rows would not meet."""
+    """Around the diagonal; wider where the lengths differ so much that neighboring rows would not meet."""
     ratio = reference / hypothesis
     width = math.ceil(ratio / 2 + beam_width) if beam_width < ratio / 2 else beam_width
     low, high = np.empty(hypothesis + 1, np.int64), np.empty(hypothesis + 1, np.int64)

@@ -6,7 +6,7 @@ From a word alignment they are relative frequencies of links; a word without lin
 Lexical weights: how well the words of a phrase pair translate each other.
 
 With an alignment (Koehn, Och and Marcu 2003): Π_m mean over the links (r, m) of p(e_m | f_r), with the empty word for a
-word without links. Without one (He and Deng 2012, from IBM Model 1): Π_m Σ_r p(e_m | f_r), not normalised.
+word without links. Without one (He and Deng 2012, from IBM Model 1): Π_m Σ_r p(e_m | f_r), not normalized.
 All results are natural logarithms, LOWEST_SCORE for a probability of 0.
 """
 

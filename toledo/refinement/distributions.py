@@ -69,7 +69,7 @@ class Family:
 
     def ratios(self, shares: Vector) -> Vector:
         """Logarithms of shares by the prior, less their mean in each group."""
-        return _centred_ratios(self.groups, self.prior, shares)
+        return _centered_ratios(self.groups, self.prior, shares)
 
     def ratio_distance(self, shares: Vector) -> float:
         """Half the sum of squared ratios: Aitchison's distance, which sees rare translations as well as others."""
@@ -115,7 +115,7 @@ def _divergence(prior: Vector, shares: Vector) -> float:
 
 
 @kernel
-def _centred_ratios(groups: ShareGroups, prior: Vector, shares: Vector) -> Vector:
+def _centered_ratios(groups: ShareGroups, prior: Vector, shares: Vector) -> Vector:
     ratios, means, sizes = np.empty(prior.size), np.zeros(groups.size), np.zeros(groups.size)
     for i in range(prior.size):
         ratios[i] = np.log(shares[i] / prior[i])

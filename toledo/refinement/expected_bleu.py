@@ -32,7 +32,7 @@ from toledo.forest.assemble import join, prune_to_density
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores
 from toledo.forest.inside_outside import advantage, distribution
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match
@@ -305,7 +305,7 @@ def lattice_part(
 ) -> LatticePart:
     """Match lattices of `pruned_lattices` with one reference each."""
     some = [[words] for words in references]
-    matched = match(localise(forest, forest.scores(weights, threads), ORDER, threads=threads), some)
+    matched = match(localize(forest, forest.scores(weights, threads), ORDER, threads=threads), some)
     pairs = matched.ngrams.forest.provenance
     if pairs is None:
         raise InputError("lattices that do not know their phrase pairs", remedy="make them again")

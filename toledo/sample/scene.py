@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 PEOPLE = 3
 # Names that occur in one document only are made of these.
 ONSETS, NUCLEI, CODAS = ("b", "d", "dr", "f", "g", "l", "m", "n", "p", "r", "s", "t", "v", "z"), "aeio", "lnrst"
-FAVOURITES = 2  # nouns of each kind that come back
+FAVORITES = 2  # nouns of each kind that come back
 
 
 class Name(NamedTuple):
@@ -54,7 +54,7 @@ class Scene:
         self.past = random() < 0.6
         self.people = [self._person(rare=number == 0 and random() < 0.5) for number in range(PEOPLE)]
         self.town = self._town()
-        self.favourites = {kind: [self._new_noun(kind) for _ in range(FAVOURITES)] for kind in KINDS}
+        self.favorites = {kind: [self._new_noun(kind) for _ in range(FAVORITES)] for kind in KINDS}
 
     def pick(self, items: Sequence[Item]) -> Item:
         """Return a random item."""
@@ -63,7 +63,7 @@ class Scene:
     def noun(self, kind: str) -> Noun:
         """Return a noun of a kind: often a favorite of the document, seldom a compound or a diminutive."""
         chance = self.random()
-        noun = self.pick(self.favourites[kind]) if chance < 0.4 else self._new_noun(kind)
+        noun = self.pick(self.favorites[kind]) if chance < 0.4 else self._new_noun(kind)
         if chance > 0.84 and kind in ("thing", "place", "idea"):
             return compound(self.pick(modifiers()), noun)
         if chance > 0.82 and kind != "idea":

@@ -255,7 +255,7 @@ def refresh(sentence: Sentence, chain: Chain, first: int, stop: int) -> None:
 
 @inlined
 def junction(sentence: Sentence, previous: int, option: int) -> float:
-    """Return what two neighbours score together: the jump, and how they lie to each other."""
+    """Return what two neighbors score together: the jump, and how they lie to each other."""
     options, scoring, score = sentence.options, sentence.scoring, 0.0
     if option != options.begin.size:
         begin, last_begin, last_end = options.begin[option], 0, 0

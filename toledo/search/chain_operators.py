@@ -127,7 +127,7 @@ def retranslate(sentence: Sentence, chain: Chain, place: int, sharpness: float) 
 def window_at(sentence: Sentence, chain: Chain, middle: int) -> tuple[int, int, int, int]:
     """Return the phrases that meet at a source boundary, or the one across it: place, number, begin and end.
 
-    The number is 0 if they are not neighbours in order, or if no option of the table spans both.
+    The number is 0 if they are not neighbors in order, or if no option of the table spans both.
     """
     options, place, number = sentence.options, chain.place[middle - 1], 0
     begin, end = options.begin[chain.chosen[place]], options.end[chain.chosen[place]]

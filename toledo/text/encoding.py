@@ -79,8 +79,8 @@ class Encoder:
         missing = MISSING if self._grow else UNKNOWN
         words, offsets, _, begins, ends = encode_text(self._index, padded(block), len(block), missing, NO_END)
         if self._grow and begins.size:
-            spelt = [block[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-            words[words == MISSING] = self._vocabulary.encode_lines([b" ".join(spelt)])[0]
+            spelled = [block[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+            words[words == MISSING] = self._vocabulary.encode_lines([b" ".join(spelled)])[0]
             self._index = build_word_index(self._vocabulary)
         return words, np.diff(offsets)
 
@@ -155,14 +155,14 @@ def find_word(index: WordIndex, text: NDArray[np.uint8], begin: int, length: int
 @inlined
 def find_key(index: WordIndex, text: NDArray[np.uint8], key: np.uint64, begin: int, length: int) -> int:
     """Return the id of the word at a place of a text whose key is known, or MISSING."""
-    slots, spelt, offsets = index
+    slots, spelled, offsets = index
     slot = _home_slot(key, slots.size)
     word = MISSING
     while True:
         found = slots[slot]
         if found["key"] == key and found["length"] == length:
             word = int(found["id"])
-            if length <= EIGHT or _same_bytes(spelt, offsets[word], text, begin, length):
+            if length <= EIGHT or _same_bytes(spelled, offsets[word], text, begin, length):
                 break
         if found["length"] == 0:
             word = MISSING

@@ -209,7 +209,7 @@ def lbfgs(
         if found is None:
             if not memory:
                 break
-            memory.clear()  # what was learnt may mislead: try the gradient itself
+            memory.clear()  # what was learned may mislead: try the gradient itself
             continue
         new, new_value, new_gradient = found
         step, change = new - point, new_gradient - gradient

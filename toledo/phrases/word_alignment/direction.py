@@ -141,14 +141,14 @@ def _words_beside(direction: Direction, given: int, seen_with: NDArray[np.int32]
     return size
 
 
-def maximise(lexicon: Lexicon, counts: NDArray[np.float32], threads: int | None) -> Lexicon:
+def maximize(lexicon: Lexicon, counts: NDArray[np.float32], threads: int | None) -> Lexicon:
     """Return the lexicon of the highest likelihood, relative frequencies; takes over the memory of `counts`."""
-    for_rows(lambda first, last: _normalise(lexicon.offsets, counts, first, last), lexicon.offsets, threads)
+    for_rows(lambda first, last: _normalize(lexicon.offsets, counts, first, last), lexicon.offsets, threads)
     return lexicon._replace(probabilities=counts)
 
 
 @kernel
-def _normalise(offsets: NDArray[np.int64], counts: NDArray[np.float32], first: int, last: int) -> None:
+def _normalize(offsets: NDArray[np.int64], counts: NDArray[np.float32], first: int, last: int) -> None:
     for row in range(first, last):
         entries = counts[offsets[row] : offsets[row + 1]]
         total = 0.0

@@ -10,7 +10,7 @@ So each place has one state, not two as where NULL has states of its own that re
 How far the alignment jumps from one word to the next: the transitions of the HMM.
 
 p(i | i', I) = c(i − i') / Σ_{k=0..I} c(k − i'): one weight for each jump shorter than REACH, a shared one for all
-longer jumps on each side, normalised over the places that the sentence has (Vogel et al. 1996; Och and Ney 2003).
+longer jumps on each side, normalized over the places that the sentence has (Vogel et al. 1996; Och and Ney 2003).
 The first jump starts at place −1 and has weights of its own. The last one goes to I, the end of the sentence: without
 it a model pays for the words that it skips within a sentence, but not for those at its end.
 """
@@ -57,10 +57,10 @@ def sum_jumps(parts: Iterable[JumpCounts]) -> JumpCounts:
     return total
 
 
-def maximise_jumps(counts: JumpCounts, prior: float = 1.0) -> NDArray[np.float64]:
+def maximize_jumps(counts: JumpCounts, prior: float = 1.0) -> NDArray[np.float64]:
     """Better weights: c(d) ← jumps taken / chances to take them.
 
-    Each sentence normalises the weights over its own places, so relative frequencies do not maximise the likelihood;
+    Each sentence normalizes the weights over its own places, so relative frequencies do not maximize the likelihood;
     this step of Hunter's (2004) algorithm for Bradley–Terry models never lowers it. The step is taken on the data plus
     `prior` jumps, spread evenly over all weights, so that none becomes 0.
     """
@@ -79,7 +79,7 @@ def smooth_jumps(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @kernel
-def normalisers(weights: NDArray[np.float64], size: int, inverse: NDArray[np.float64]) -> None:
+def normalizers(weights: NDArray[np.float64], size: int, inverse: NDArray[np.float64]) -> None:
     """Put 1 / Σ_k c(k − i') over the places k = 0..size at `inverse[i' + 1]`, for i' = −1..size−1."""
     for place in range(-1, size):
         row = FIRST if place < 0 else LATER
@@ -183,7 +183,7 @@ def _forward(values: NDArray[np.float32], transitions: Transitions) -> Trellis:
     null = values[0].astype(np.float64) * transitions.null
     inverse, states = np.empty(size + 1), np.zeros((length + 1, size + 1))
     landed, scales = np.empty((length, size)), np.empty(length + 1)
-    normalisers(transitions.weights, size, inverse)
+    normalizers(transitions.weights, size, inverse)
     leaving = np.zeros(size + 2 * (REACH - 1))
     states[0, 0] = 1.0
     for j in range(length):
@@ -304,7 +304,7 @@ def _best_states(values: NDArray[np.float32], transitions: Transitions) -> tuple
     size, length = values.shape[0] - 1, values.shape[1]
     came_from = np.empty((length, size + 1), np.int32)
     inverse, scores, new = np.empty(size + 1), np.zeros(size + 1), np.empty(size + 1)
-    normalisers(transitions.weights, size, inverse)
+    normalizers(transitions.weights, size, inverse)
     scores[0] = 1.0
     for j in range(length):
         for state in range(size + 1):

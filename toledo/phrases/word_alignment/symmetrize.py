@@ -28,7 +28,7 @@ EMPTY, FORWARD, BACKWARD, CHOSEN = 0, 1, 2, 3
 
 class _Heuristic(NamedTuple):
     union: bool
-    neighbours: int
+    neighbors: int
     final: bool
     both_uncovered: bool  # "and": a final point joins two words that both lack a link
 
@@ -81,7 +81,7 @@ def _check(one_way: OneWay) -> None:
 
 @kernel
 def _symmetrize(
-    one_way: OneWay, heuristic: _Heuristic, neighbours: NDArray[np.int64], first: int, last: int
+    one_way: OneWay, heuristic: _Heuristic, neighbors: NDArray[np.int64], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the number of links of each sentence pair, and the links."""
     most = one_way.source_offsets[last] - one_way.source_offsets[first]
@@ -94,7 +94,7 @@ def _symmetrize(
         points = _points(forward, backward)
         covered_target, covered_source = np.zeros(forward.size, np.bool_), np.zeros(backward.size, np.bool_)
         _cover(points, covered_target, covered_source)
-        _grow(points, neighbours[: heuristic.neighbours], covered_target, covered_source)
+        _grow(points, neighbors[: heuristic.neighbors], covered_target, covered_source)
         if heuristic.final:
             _add_final(points, FORWARD, heuristic.both_uncovered, covered_target, covered_source)
             _add_final(points, BACKWARD, heuristic.both_uncovered, covered_target, covered_source)
@@ -133,7 +133,7 @@ def _cover(points: NDArray[np.uint8], covered_target: NDArray[np.bool_], covered
 @kernel
 def _grow(
     points: NDArray[np.uint8],
-    neighbours: NDArray[np.int64],
+    neighbors: NDArray[np.int64],
     covered_target: NDArray[np.bool_],
     covered_source: NDArray[np.bool_],
 ) -> None:
@@ -145,8 +145,8 @@ def _grow(
             for source in range(points.shape[1]):
                 if points[target, source] != CHOSEN:
                     continue
-                for step in range(neighbours.shape[0]):
-                    t, s = target + neighbours[step, 0], source + neighbours[step, 1]
+                for step in range(neighbors.shape[0]):
+                    t, s = target + neighbors[step, 0], source + neighbors[step, 1]
                     if not (0 <= t < points.shape[0] and 0 <= s < points.shape[1]) or points[t, s] == EMPTY:
                         continue
                     if not (covered_target[t] and covered_source[s]):

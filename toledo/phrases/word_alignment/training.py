@@ -27,14 +27,14 @@ from toledo.phrases.word_alignment.direction import (
     blocks,
     fill,
     matrix,
-    maximise,
+    maximize,
     over_sentences,
 )
 from toledo.phrases.word_alignment.hmm import (
     JumpCounts,
     Transitions,
     infer,
-    maximise_jumps,
+    maximize_jumps,
     smooth_jumps,
     sum_jumps,
     uniform_jumps,
@@ -49,7 +49,7 @@ def train_ibm1(
     threads: int | None = None,
     advance: Advance = lambda n: None,
 ) -> tuple[Lexicon, list[float]]:
-    """Train a lexicon by expectation–maximisation; also the log-likelihood before each iteration."""
+    """Train a lexicon by expectation–maximization; also the log-likelihood before each iteration."""
     likelihoods = []
     for _ in range(iterations):
         counts = np.zeros_like(lexicon.probabilities)
@@ -60,7 +60,7 @@ def train_ibm1(
             add(cells, direction, lexicon, counts, threads)
             advance(cells.last - cells.first)
         likelihoods.append(math.fsum(parts))
-        lexicon = maximise(lexicon, counts, threads)
+        lexicon = maximize(lexicon, counts, threads)
     return lexicon, likelihoods
 
 
@@ -120,7 +120,7 @@ def train_together(
             for model, cells, total in zip(models, block, sums, strict=True):
                 total.add(model, cells, threads)
                 advance(cells.last - cells.first)
-        models = (sums[0].maximise(models[0], threads), sums[1].maximise(models[1], threads))
+        models = (sums[0].maximize(models[0], threads), sums[1].maximize(models[1], threads))
     return models
 
 
@@ -140,13 +140,13 @@ class _Sums:
         add(cells, model.direction, model.lexicon, self.counts, threads)
         self.null += over_sentences(lambda first, last: _null(cells, model.direction, first, last), cells, threads)
 
-    def maximise(self, model: Hmm, threads: int | None) -> Hmm:
+    def maximize(self, model: Hmm, threads: int | None) -> Hmm:
         jumps = sum_jumps(counts for _, counts in self.parts)
         null = math.fsum([*self.null, NULL_PRIOR * NULL_PROBABILITY]) / (model.direction.words.size + NULL_PRIOR)
         return replace(
             model,
-            lexicon=maximise(model.lexicon, self.counts, threads),
-            transitions=Transitions(smooth_jumps(maximise_jumps(jumps)), null),
+            lexicon=maximize(model.lexicon, self.counts, threads),
+            transitions=Transitions(smooth_jumps(maximize_jumps(jumps)), null),
             likelihoods=(*model.likelihoods, math.fsum(part[0] for part in self.parts)),
         )
 

@@ -5,7 +5,7 @@ expectations (Smith and Eisner 2006). On lattices and forests the objectives are
 (Pauls, DeNero and Klein 2009; Rosti et al. 2011): the forests are pruned, their nodes split by boundary words once a
 round, and each step is then two sweeps over the edges.
 
-The scale of the weights says how sharp the distributions are. It is part of what is learnt, and not normalized: `norm`
+The scale of the weights says how sharp the distributions are. It is part of what is learned, and not normalized: `norm`
 in the details of a result is the L2 norm of the free weights, `entropy` the mean entropy of a segment in nats.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from toledo.errors import InputError
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.inside_outside import distribution
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.metric import Metric
 from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, match, without_ngrams
@@ -133,7 +133,7 @@ class Gradient(Settings, Tuner):
         if self.wants == "forests":
             forest = prune_to_density(forest, forest.scores(start, threads), self.density)
         scores = forest.scores(start, threads)
-        return match(localise(forest, scores, self.goal.order, threads=threads), examples.references)
+        return match(localize(forest, scores, self.goal.order, threads=threads), examples.references)
 
     def _follow(self, parts: Sequence[PenalizedObjective], random: np.random.Generator, progress: Progress) -> Maximum:
         """Follow the maximum from one stage to the next, of the whole or by small steps for each part."""

@@ -388,7 +388,7 @@ class EnvelopePieces(NamedTuple):
 
 
 def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
-    """Return all pieces in a row, and a breakpoint between neighbours of one segment."""
+    """Return all pieces in a row, and a breakpoint between neighbors of one segment."""
     segments, starts, statistics = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     inner = np.flatnonzero(segments[1:] == segments[:-1]).astype(np.int32)
     firsts = np.flatnonzero(np.diff(segments, prepend=-1))

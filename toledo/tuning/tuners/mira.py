@@ -29,7 +29,7 @@ from toledo.compiled.kernels import inner_kernel, kernel, map_chunks
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Shape, sentences_at_once
 from toledo.forest.linear import Rows, Vector, score_rows
-from toledo.forest.ngrams import localise
+from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
 from toledo.objectives.lists import sentence_gains
@@ -294,7 +294,7 @@ def forest_problem(examples: Examples, start: Weights, density: float, threads: 
     metric = examples.metric
     order = metric.max_ngram_order if isinstance(metric, BLEU) else 4
     pruned = prune_to_density(examples.forest, examples.forest.scores(start, threads), density)
-    matched = match(localise(pruned, pruned.scores(start, threads), order, threads=threads), examples.references)
+    matched = match(localize(pruned, pruned.scores(start, threads), order, threads=threads), examples.references)
     ngrams = matched.ngrams
     counts = np.zeros((ngrams.forest.edges, 2 * order), np.float32)
     count_ngrams(ngrams.offsets, ngrams.ids, ngrams.orders, matched.reference_counts, counts)

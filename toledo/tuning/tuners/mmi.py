@@ -2,9 +2,9 @@
 
 With the best hypotheses O_i of segment i, the *oracles*, in place of references, which no list contains:
 
-    maximise Σ_i log Σ_{e ∈ O_i} P(e) − λ/2 |w|²,    P(e) ∝ exp(base + w · x_e) over the list
+    maximize Σ_i log Σ_{e ∈ O_i} P(e) − λ/2 |w|²,    P(e) ∝ exp(base + w · x_e) over the list
 
-The gradient is Σ_i E[x | O_i] − E[x]. Here the scale of the weights means something, and is what is learnt.
+The gradient is Σ_i E[x | O_i] − E[x]. Here the scale of the weights means something, and is what is learned.
 """
 
 from __future__ import annotations
