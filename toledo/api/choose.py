@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike
 from toledo.api.inputs import Lists, Sample, Texts, arguments_of, read_list_files, read_lists, read_texts
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
+from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Rule, make_gain, make_rule
+from toledo.consensus.registry import make_rule
+from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.files import atomic_writer
 from toledo.formats.forest_files import OutputFormat

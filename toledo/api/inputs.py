@@ -19,7 +19,8 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines, system_name
 from toledo.formats.forest_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
-from toledo.metrics.metric import METRICS, Metric
+from toledo.metrics.metric import Metric
+from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis

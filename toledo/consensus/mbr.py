@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Sequences
 from toledo.consensus.decide import NOTHING
-from toledo.consensus.rule import Decision, Rule, make_gain
+from toledo.consensus.gains import make_gain
+from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.texts import WeightedTexts, best_texts, sampled_texts
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.expected import expected_gains
