@@ -107,11 +107,11 @@ class Consensus(Settings, Rule):
 
     order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
-    from_list: bool = False
-    density: float | None = None
-    beam: int | None = None
-    whole_forest: bool = False
-    tokenize: str = "13a"  # for texts; forests have words
+    from_list: Annotated[bool, Meta(description="Count n-grams in the best texts only, not in the forest.")] = False
+    density: Annotated[float | None, Meta(description="Edges per word that a forest is pruned to.")] = None
+    beam: Annotated[int | None, Meta(description="Edges per node of a forest that is split by n-grams.")] = None
+    whole_forest: Annotated[bool, Meta(description="Search all texts of the forest, not a list.")] = False
+    tokenize: Annotated[str, Meta(description="Tokenizer of texts; forests have words.")] = "13a"
 
     forest_scale = 3.0
 

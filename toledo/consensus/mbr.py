@@ -55,12 +55,14 @@ class MBR(Settings, Rule):
     the best score is chosen. Without a metric, texts are compared by chrF and forests by BLEU.
     """
 
-    metric: str | Metric | Callable[..., Any] | None = None
+    metric: Annotated[
+        str | Metric | Callable[..., Any] | None, Meta(description="Metric; chrF for texts, BLEU for forests.")
+    ] = None
     size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
     reference_size: Annotated[int, Meta(ge=1, description="Number of best texts to compare with.")] = 1000
     num_samples: Annotated[int, Meta(ge=0, description="Number of references drawn from a forest.")] = 0
-    seed: int = 1
-    likeliest: bool = False
+    seed: Annotated[int, Meta(description="Random seed of these draws.")] = 1
+    likeliest: Annotated[bool, Meta(description="Choose from the most probable texts, not the best.")] = False
 
     name = "mbr"
     has_confidence = True

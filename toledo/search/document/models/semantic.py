@@ -268,7 +268,9 @@ class SemanticSpace:
 class SemanticModel(DocumentModel):
     """How well content words fit the `context` ones before them, by a semantic space (or the directory of one)."""
 
-    space: SemanticSpace | str | Path | None = None
+    space: Annotated[
+        SemanticSpace | str | Path | None, Meta(description="Word vectors, or the directory that holds them.")
+    ] = None
     context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
 
     name: ClassVar[str] = "document.semantic"
