@@ -27,7 +27,7 @@ from toledo.combination.tuners import scale_for_entropy
 from toledo.combination.tuning import TuningRun
 from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.objectives.objective import match
-from toledo.objectives.precision import XBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 

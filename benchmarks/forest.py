@@ -16,8 +16,8 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.inside_outside import advantage, distribution
 from toledo.forest.kbest import k_best
 from toledo.forest.ngrams import join_ngrams, localize
+from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import MatchedForest, match
-from toledo.objectives.precision import CoBLEU
 from toledo.text.vocabulary import Vocabulary
 
 FEATURES = 9

@@ -21,8 +21,8 @@ from toledo.forest.assemble import join
 from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
+from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.precision import CoBLEU
 from toledo.search.itg import ITGSearch
 from toledo.search.settings import ITG
 

@@ -16,8 +16,8 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.derivations import viterbi
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localize
+from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
-from toledo.objectives.precision import ConsensusPrecision
 from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}

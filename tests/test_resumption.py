@@ -11,7 +11,7 @@ import pytest
 
 from toledo import storage
 from toledo.errors import RunError
-from toledo.objectives.precision import CoBLEU
+from toledo.objectives.cobleu import CoBLEU
 from toledo.runs.checkpoint import Checkpoint, digest, plain, require_same
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, run

@@ -252,3 +252,25 @@ def test_tune_rule():
     assert found.best.scale == 0.5
     assert str(found).splitlines()[0].split() == ["rule", "scale", "BLEU"]
     assert len(toledo.tune_rule(lists, ["a b c e"] * 3).rows) == 12
+
+
+def test_rules_decide_on_forests() -> None:
+    """A list as a forest gives the choice of the list; draws depend on the seed alone."""
+    samples = [{"text": "the cat sat", "score": 1.0}, {"text": "a cat sat", "score": 0.5}, {"text": "cats", "score": 0}]
+    forests = [toledo.Forest.from_list(samples), toledo.Forest.from_list(samples[1:])]
+    chosen = toledo.choose_many(forests, rule="max-translation")
+    assert chosen.texts == ["the cat sat", "a cat sat"]
+    assert [one.segment for one in chosen] == [0, 1]
+    whole = toledo.choose_many(forests, rule="mbr", metric="bleu:tokenize=none,effective_order=true", scale=0.5)
+    listed = toledo.choose_many([samples, samples[1:]], metric="bleu:tokenize=none,effective_order=true", scale=0.5)
+    assert whole.texts == listed.texts
+    assert whole.scores == pytest.approx(listed.scores)
+    drawn = [toledo.choose_many(forests, rule="mbr:num_samples=3", seed=seed).scores for seed in range(5)]
+    assert drawn == [toledo.choose_many(forests, rule="mbr:num_samples=3", seed=seed).scores for seed in range(5)]
+    assert len({tuple(one) for one in drawn}) > 1
+    with pytest.raises(toledo.InputError, match="logprobs has no effect"):
+        toledo.choose_many(forests, logprobs=[[0.0]])
+    lattice = toledo.Forest.from_lattice([(0, 1, "a", {"f": 1.0}), (0, 1, "b", {"f": 2.0})])
+    assert toledo.choose_many([lattice], rule="viterbi", feature_weights={"f": 1.0}).texts == ["b"]
+    with pytest.raises(toledo.InputError, match="scored by features"):
+        toledo.choose_many([lattice], rule="viterbi")

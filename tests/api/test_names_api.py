@@ -3,7 +3,7 @@
 import pytest
 
 import toledo
-from toledo.metrics.metric import METRICS
+from toledo.metrics.registry import METRICS
 
 
 def test_names_and_classes() -> None:

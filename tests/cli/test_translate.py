@@ -78,7 +78,7 @@ def test_the_page_about_samples_and_what_the_sampler_cannot_do(model: Path, tmp_
         assert message in fail(*command, *wrong, input=text)
     short = run("translate", model, "--search", "gibbs:iterations=1", input=text)
     longer = "try --search gibbs:iterations=5"
-    assert f"no R-hat: chains are too short to tell whether they agree; {longer}" in short.stderr
+    assert f"no R-hat: chains are too short to compare; {longer}" in short.stderr
     assert "0 of 3 segments" not in short.stderr
 
 

@@ -12,7 +12,7 @@ from small_models import small_model
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import ALL_TEXTS, make_search_rule
+from toledo.consensus.registry import ALL_TEXTS, make_search_rule
 from toledo.forest.assemble import split
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest

@@ -15,8 +15,9 @@ from toledo.combination.tuners import Ascent, scale_for_entropy
 from toledo.combination.tuning import Expander
 from toledo.combination.votes import CombinationProblem, uniform, with_votes
 from toledo.metrics.bleu import BLEU
+from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.precision import XBLEU, CoBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights
 

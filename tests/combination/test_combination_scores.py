@@ -20,8 +20,9 @@ from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.language_model.estimate import estimate
 from toledo.language_model.model import LanguageModel
+from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.precision import XBLEU, CoBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import Vocabulary
 from toledo.weights import Weights

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Numbering, Sequences, character_sequences, number_words
 from toledo.consensus.decide import decide
+from toledo.consensus.gains import GAINS
 from toledo.consensus.mbr import MBR, mbr
-from toledo.consensus.rule import GAINS
 from toledo.consensus.texts import WeightedTexts, best_texts
 from toledo.forest.constructors import Arc, ListEntry, from_lattice, from_nbest
 from toledo.forest.forest import Forest

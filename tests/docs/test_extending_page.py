@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from page_commands import programs, run_page
 
-from toledo.consensus.rule import RULES
+from toledo.consensus.registry import RULES
 from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.ngrams import localize
-from toledo.metrics.metric import METRICS
+from toledo.metrics.registry import METRICS
 from toledo.objectives.objective import match
 from toledo.objectives.registry import OBJECTIVES
 from toledo.text.vocabulary import Vocabulary

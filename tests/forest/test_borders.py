@@ -18,8 +18,9 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.inside_outside import distribution
 from toledo.forest.kbest import k_best
 from toledo.forest.ngrams import localize
+from toledo.objectives.cobleu import CoBLEU
 from toledo.objectives.objective import match
-from toledo.objectives.precision import XBLEU, CoBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 
 READERS = {

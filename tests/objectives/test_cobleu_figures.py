@@ -11,8 +11,8 @@ from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import NGramForest, localize
+from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
-from toledo.objectives.precision import ConsensusPrecision
 from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {

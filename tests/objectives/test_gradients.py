@@ -11,11 +11,12 @@ from toledo.forest.assemble import join
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.ngrams import localize
+from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.objectives.objective import MatchedForest, match
-from toledo.objectives.precision import XBLEU, CoBLEU, ConsensusPrecision
+from toledo.objectives.xbleu import XBLEU
 from toledo.text.vocabulary import Vocabulary
 
 TEXTS = ["a b c d e", "a b d c", "b c d e f g", "z a b c", "c d", ""]

@@ -14,12 +14,14 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localize
+from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.gleu import ConsensusGLEU
 from toledo.objectives.linear_bleu import LinearBLEU
 from toledo.objectives.lists import Entropy
 from toledo.objectives.objective import MatchedForest, Objective, WeightedSum, closest_lengths, match
-from toledo.objectives.precision import XBLEU, CoBLEU, ConsensusPrecision, clip, smooth_brevity
+from toledo.objectives.precision import clip
+from toledo.objectives.xbleu import XBLEU, smooth_brevity
 from toledo.text.vocabulary import Vocabulary
 
 ORDER = 3

@@ -156,7 +156,7 @@ def test_settings_are_checked():
     for one in wrong:
         with pytest.raises(InputError, match=next(iter(one))):
             RefineSettings(**one)
-    with pytest.raises(InputError, match="no distance but KL"):
+    with pytest.raises(InputError, match="support KL only"):
         RefineSettings(method="growth", distance="ratios")
     with pytest.raises(InputError, match="BLEU of the corpus only"):
         RefineSettings(on="forests", level="sentence")

@@ -9,8 +9,8 @@ import pytest
 from toledo.errors import InputError, UnknownNameError
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.ter import TER
-from toledo.objectives.precision import XBLEU
 from toledo.objectives.registry import OBJECTIVES
+from toledo.objectives.xbleu import XBLEU
 from toledo.tuning.settings import TUNERS
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT

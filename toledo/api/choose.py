@@ -5,21 +5,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, repeat
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from toledo import __version__
 from toledo.api.inputs import Lists, Sample, Texts, arguments_of, read_list_files, read_lists, read_texts
+from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
+from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Rule, make_gain, make_rule
+from toledo.consensus.registry import make_rule
+from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.files import atomic_writer
+from toledo.forest.forest import Forest
 from toledo.formats.forest_files import OutputFormat
 from toledo.metrics.metric import Metric
 from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
@@ -29,7 +35,7 @@ from toledo.text.tokens import raw_word
 
 log = logging.getLogger(__name__)
 
-LOOK_AT = 64  # segments, for whether texts look raw
+LOOK_AT = 64  # segments at a time, also for whether texts look raw
 
 
 def choose(
@@ -82,10 +88,20 @@ def iter_choose(
     threads: int | None = None,
     output: Path | str | None = None,
 ) -> Iterator[Choice]:
-    """Yield the choice of one segment after the other, as `choose_many` returns them, for pipes."""
+    """Yield the choice of one segment after the other, as `choose_many` returns them, for pipes.
+
+    `lists` may also be forests of one segment each: the rule then decides on the whole distribution, with scores that
+    `feature_weights` give.
+    """
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
     made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    if isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
+        given_too = {"references": references, "matrices": matrices, "logprobs": logprobs, "weights": weights}
+        if name := next((name for name, value in given_too.items() if value is not None), None):
+            raise InputError(f"forests have their own probabilities, so {name} has no effect", argument=name)
+        choices = _choose_in_forests(made, cast(Sequence[Forest], lists), feature_weights, scale, threads)
+        return choices if output is None else _written(choices, output)
     samples = _warn_of_raw_text(made, read_lists(lists, "lists", num_samples))
     base = SampleWeights(feature_weights=feature_weights, scale=scale)
     given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
@@ -100,6 +116,24 @@ def iter_choose(
 def choose_many(*lists: Any, **how: Any) -> Choices:
     """Choose for many segments, as `choose` does for one; `output` is a file of JSON lines, written as it goes."""
     return Choices(tuple(iter_choose(*lists, **how)))
+
+
+def _choose_in_forests(
+    rule: Rule, forests: Sequence[Forest], weights: Mapping[str, float] | None, scale: float, threads: int | None
+) -> Iterator[Choice]:
+    """Yield the decision of a rule on each of some one-segment forests."""
+    check_scale(scale)
+    sign = f"rule:{rule.name}|scale:{scale:g}|version:{__version__}"
+
+    def work(first: int, place: int, _end: int) -> Choice:
+        segment, forest = first + place, forests[first + place]
+        decision = rule.decide(forest, scale * forest.edge_scores(weights))
+        text = " ".join(forest.vocabulary.words(decision.words.tolist()))
+        return Choice(text, None, decision.value, rule=rule.name, scale=scale, segment=segment, sign=sign)
+
+    for first in range(0, len(forests), LOOK_AT):
+        block = len(forests[first : first + LOOK_AT])
+        yield from map_chunks(partial(work, first), block, chunk=1, threads=threads)
 
 
 def _written(choices: Iterator[Choice], output: Path | str) -> Iterator[Choice]:
@@ -145,8 +179,9 @@ def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_s
     if matrix and not isinstance(made, MBR):
         raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
     if isinstance(made, MBR):
-        gain = made.metric_for_texts()
-        made = replace(made, metric=replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain)
+        gain = None if made.metric is None else make_gain(made.metric)
+        gain = replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain
+        made = replace(made, metric=gain, seed=seed if made.seed == MBR.seed else made.seed)
     return made
 
 

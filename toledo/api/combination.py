@@ -43,7 +43,8 @@ from toledo.combination.pictures import network_page, shown_segment
 from toledo.combination.settings import CombinationObjective, CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
-from toledo.consensus.rule import Rule, check_scale, make_search_rule
+from toledo.consensus.registry import make_search_rule
+from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.files import require_readable
 from toledo.forest.forest import Forest

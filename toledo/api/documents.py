@@ -25,8 +25,7 @@ from toledo.progress import Progress, silent
 from toledo.results import plain
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
-from toledo.search.document.models.counts import MODELS
-from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.model import MODELS, DocumentModel
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import Derivation, DocumentSearch
 from toledo.search.document.settings import STARTS, Acceptance, DocumentSettings, bleu_settings

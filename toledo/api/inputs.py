@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, read_lines, system_name
+from toledo.forest.forest import Forest
 from toledo.formats.forest_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
-from toledo.metrics.metric import METRICS, Metric
+from toledo.metrics.metric import Metric
+from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis
@@ -33,7 +35,7 @@ ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
 )
 Sample: TypeAlias = str | Hypothesis | Mapping[str, Any]
-Lists: TypeAlias = Iterable[Sequence[Sample]] | Path | str
+Lists: TypeAlias = Iterable[Sequence[Sample]] | Sequence[Forest] | Path | str
 Systems: TypeAlias = "Mapping[str, Texts | Runs] | Sequence[Texts | Runs]"
 
 

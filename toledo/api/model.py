@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAli
 from toledo.api.files import export_moses
 from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
 from toledo.compiled.kernels import map_chunks
-from toledo.consensus.rule import Rule, check_scale, make_rule, make_search_rule, rule_text
+from toledo.consensus.registry import make_rule, make_search_rule, rule_text
+from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, ModelError
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest

@@ -14,11 +14,11 @@ from toledo.settings import Registry, describe, unknown_name
 T = TypeVar("T")
 
 REGISTRIES = {
-    "metrics": "toledo.metrics.metric:METRICS",
-    "rules": "toledo.consensus.rule:RULES",
+    "metrics": "toledo.metrics.registry:METRICS",
+    "rules": "toledo.consensus.registry:RULES",
     "objectives": "toledo.tuning.settings:TUNERS",
     "searches": "toledo.search.settings:SEARCHES",
-    "document-models": "toledo.search.document.models.counts:MODELS",
+    "document-models": "toledo.search.document.models.model:MODELS",
     "aligners": "toledo.phrases.settings:ALIGNERS",
     "formats": "toledo.formats.forest_files:FORMATS",
 }

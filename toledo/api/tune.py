@@ -14,10 +14,12 @@ from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_li
 from toledo.api.model import Model
 from toledo.api.runs import ModelOrPath, Pair, as_model, begin_run, digest_model, read_set, save_result
 from toledo.consensus.choosing import as_hypotheses
-from toledo.consensus.rule import Rule, check_scale, make_search_rule
+from toledo.consensus.registry import make_search_rule
+from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
-from toledo.metrics.metric import METRICS, Metric
+from toledo.metrics.metric import Metric
+from toledo.metrics.registry import METRICS
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis, TableResult, plain, table

@@ -14,11 +14,13 @@ import tomli_w
 from toledo.api.choose import choose_many
 from toledo.api.inputs import Lists, ReferenceTexts, Texts, make_metrics, read_groups, read_lists, read_texts
 from toledo.api.model import Decoding, Model
-from toledo.consensus.rule import Rule, make_rule, make_search_rule, rule_text
+from toledo.consensus.registry import make_rule, make_search_rule, rule_text
+from toledo.consensus.rule import Rule
 from toledo.consensus.scale import SCALES, Candidate, decide_candidates, scales_for
 from toledo.errors import InputError
 from toledo.files import atomic_writer
-from toledo.metrics.metric import METRICS, Metric
+from toledo.metrics.metric import Metric
+from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups
 from toledo.progress import Progress, silent
 from toledo.results import Result, TableResult, table

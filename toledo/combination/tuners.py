@@ -33,7 +33,7 @@ from toledo.forest.kbest import k_best
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import Counter
 from toledo.objectives.objective import Objective, Situation, without_ngrams
-from toledo.objectives.precision import XBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.tuning.maximize import Bounds, Maximum, maximize, nelder_mead
 
 SMALLEST_SCALE, LARGEST_SCALE, SCALE_TOLERANCE = 1e-3, 1e3, 0.01

@@ -107,11 +107,11 @@ class Consensus(Settings, Rule):
 
     order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
     size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
-    from_list: Annotated[bool, Meta(description="Expect counts under the best texts, not the whole forest.")] = False
-    density: Annotated[float | None, Meta(description="Prune forests to this many edges per word.")] = None
-    beam: Annotated[int | None, Meta(description="Edges kept per node when forests are split.")] = None
-    whole_forest: Annotated[bool, Meta(description="Search the whole forest for better texts.")] = False
-    tokenize: Annotated[str, Meta(description="Tokenizer of texts, as in sacreBLEU.")] = "13a"
+    from_list: Annotated[bool, Meta(description="Count n-grams in the best texts only, not in the forest.")] = False
+    density: Annotated[float | None, Meta(description="Edges per word that a forest is pruned to.")] = None
+    beam: Annotated[int | None, Meta(description="Edges per node of a forest that is split by n-grams.")] = None
+    whole_forest: Annotated[bool, Meta(description="Search all texts of the forest, not a list.")] = False
+    tokenize: Annotated[str, Meta(description="Tokenizer of texts; forests have words.")] = "13a"
 
     forest_scale = 3.0
 

@@ -87,11 +87,11 @@ class LatticeMBR(Settings, Rule):
 
     precision: Annotated[float, Meta(gt=0, le=1, description="Unigram precision p.")] = 0.85
     ratio: Annotated[float, Meta(gt=0, le=1, description="Ratio r of the precisions of neighboring orders.")] = 0.72
-    density: Annotated[float | None, Meta(description="Prune forests to this many edges per word.")] = 50.0
+    density: Annotated[float | None, Meta(description="Edges per word that a forest is pruned to.")] = 50.0
     map_weight: Annotated[float, Meta(ge=0, description="Weight of the score of the derivation.")] = 0.0
     order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
-    beam: Annotated[int | None, Meta(description="Edges kept per node when forests are split.")] = None
-    tokenize: Annotated[str, Meta(description="Tokenizer of texts, as in sacreBLEU.")] = "13a"
+    beam: Annotated[int | None, Meta(description="Edges per node of a forest that is split by n-grams.")] = None
+    tokenize: Annotated[str, Meta(description="Tokenizer of texts; forests have words.")] = "13a"
 
     name = "lattice-mbr"
     forest_scale = 3.0

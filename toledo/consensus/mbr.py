@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Sequences
 from toledo.consensus.decide import NOTHING
-from toledo.consensus.rule import Decision, Rule, make_gain
+from toledo.consensus.gains import make_gain
+from toledo.consensus.rule import Decision, Rule
 from toledo.consensus.texts import WeightedTexts, best_texts, sampled_texts
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.expected import expected_gains
@@ -55,14 +56,13 @@ class MBR(Settings, Rule):
     """
 
     metric: Annotated[
-        str | Metric | Callable[..., Any] | None,
-        Meta(description="Metric; by default chrf for texts, bleu for forests."),
+        str | Metric | Callable[..., Any] | None, Meta(description="Metric; chrF for texts, BLEU for forests.")
     ] = None
     size: Annotated[int, Meta(ge=1, description="Number of best texts to choose from.")] = 1000
     reference_size: Annotated[int, Meta(ge=1, description="Number of best texts to compare with.")] = 1000
-    num_samples: Annotated[int, Meta(ge=0, description="Compare with this many samples of a forest instead.")] = 0
-    seed: Annotated[int, Meta(description="Random seed of the samples.")] = 1
-    likeliest: Annotated[bool, Meta(description="Choose from the most probable texts.")] = False
+    num_samples: Annotated[int, Meta(ge=0, description="Number of references drawn from a forest.")] = 0
+    seed: Annotated[int, Meta(description="Random seed of these draws.")] = 1
+    likeliest: Annotated[bool, Meta(description="Choose from the most probable texts, not the best.")] = False
 
     name = "mbr"
     has_confidence = True

@@ -197,7 +197,7 @@ class Forest:
         """Return the k best derivations, or with `distinct` the k best texts."""
         from toledo.forest.kbest import k_best
 
-        found = islice(k_best(self, self._scores(weights), distinct=distinct), k)
+        found = islice(k_best(self, self.edge_scores(weights), distinct=distinct), k)
         return [Hypothesis(str(one), one.score, one.features) for one in found]
 
     def sample(
@@ -206,7 +206,7 @@ class Forest:
         """Draw n derivations; those of equal texts are one hypothesis with their number as `count`."""
         from toledo.forest.derivations import sample
 
-        scores = self._scores(weights)
+        scores = self.edge_scores(weights)
         drawn = [(str(one), float(scores[one.edges].sum())) for one in sample(self, scale * scores, n, seed)]
         counts, first = Counter(text for text, _ in drawn), dict(reversed(drawn))
         return [Hypothesis(text, first[text], count=count) for text, count in counts.most_common()]
@@ -215,15 +215,15 @@ class Forest:
         """Return the entropy of the derivations in nats."""
         from toledo.forest.inside_outside import distribution
 
-        return float(distribution(self.shape, scale * self._scores(weights)).entropy()[0])
+        return float(distribution(self.shape, scale * self.edge_scores(weights)).entropy()[0])
 
     def posteriors(self, order: int = 1, weights: NamedWeights | None = None, scale: float = 1.0) -> dict[str, float]:
         """Return the probability of each n-gram of an order to occur in the translation, the most likely first."""
         from toledo.forest.inside_outside import distribution
         from toledo.forest.ngrams import localize
 
-        whole = localize(self, self._scores(weights), order)
-        chances = whole.occurrence(distribution(whole.forest.shape, scale * whole.forest._scores(weights)))
+        whole = localize(self, self.edge_scores(weights), order)
+        chances = whole.occurrence(distribution(whole.forest.shape, scale * whole.forest.edge_scores(weights)))
         texts = (" ".join(self.vocabulary.words(ngram)) for ngram in whole.ngrams(0))
         found = {
             text: min(float(chance), 1.0)
@@ -236,7 +236,7 @@ class Forest:
         """Return the forest with at most `density` edges for each word of the best translation."""
         from toledo.forest.assemble import prune_to_density
 
-        return prune_to_density(self, self._scores(weights), density)
+        return prune_to_density(self, self.edge_scores(weights), density)
 
     def union(self, other: Forest) -> Forest:
         """Return a forest with the derivations of both; what both have is there once."""
@@ -256,7 +256,7 @@ class Forest:
 
         return to_dot(self, self._scores_or_none(weights))
 
-    def _scores(self, weights: NamedWeights | None) -> Scores:
+    def edge_scores(self, weights: NamedWeights | None) -> Scores:
         """Return the scores of the edges of one segment; without weights, base scores alone."""
         if len(self) != 1:
             raise InputError(f"the forest has {len(self)} segments", remedy="split it with `forest.assemble.split`")

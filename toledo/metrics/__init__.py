@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toledo.metrics.bleu import BLEU, corpus_bleu, sentence_bleu
     from toledo.metrics.chrf import CHRF, corpus_chrf, sentence_chrf
-    from toledo.metrics.metric import METRICS, Metric
+    from toledo.metrics.metric import Metric
+    from toledo.metrics.registry import METRICS
     from toledo.metrics.ter import TER, corpus_ter, sentence_ter
 
 __all__ = ["BLEU", "CHRF", "METRICS", "TER", "Metric"]

@@ -148,13 +148,13 @@ class BLEU(SegmentMetric):
     `effective_order`, orders longer than the hypothesis are left out, as is usual for single segments.
     """
 
-    lowercase: bool = False
-    tokenize: str | None = None  # 13a, or what sacreBLEU takes for `trg_lang`
-    smooth_method: str = "exp"
-    smooth_value: float | None = None
-    max_ngram_order: Annotated[int, Meta(ge=1)] = 4
-    effective_order: bool = False
-    trg_lang: str = ""
+    lowercase: Annotated[bool, Meta(description="Ignore case.")] = False
+    tokenize: Annotated[str | None, Meta(description="Tokenizer of sacreBLEU (13a, or that of trg_lang).")] = None
+    smooth_method: Annotated[str, Meta(description="Smoothing: exp, floor, add-k, or none.")] = "exp"
+    smooth_value: Annotated[float | None, Meta(description="Value for floor (0.1) and add-k (1).")] = None
+    max_ngram_order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
+    effective_order: Annotated[bool, Meta(description="Leave out orders longer than the hypothesis.")] = False
+    trg_lang: Annotated[str, Meta(description="Language code of the texts, which decides the tokenizer.")] = ""
 
     name = "BLEU"
     segments_at_once = 2000

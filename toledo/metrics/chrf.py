@@ -34,12 +34,12 @@ class CHRF(SegmentMetric):
     Words given instead of a text are joined by blanks.
     """
 
-    char_order: Annotated[int, Meta(ge=1)] = 6
-    word_order: Annotated[int, Meta(ge=0)] = 0
-    beta: Annotated[float, Meta(gt=0)] = 2
-    lowercase: bool = False
-    whitespace: bool = False
-    eps_smoothing: bool = False
+    char_order: Annotated[int, Meta(ge=1, description="Length of the longest character n-grams.")] = 6
+    word_order: Annotated[int, Meta(ge=0, description="Length of the longest word n-grams; 2 for chrF++.")] = 0
+    beta: Annotated[float, Meta(gt=0, description="Weight of recall relative to precision.")] = 2
+    lowercase: Annotated[bool, Meta(description="Ignore case.")] = False
+    whitespace: Annotated[bool, Meta(description="Count white space as characters.")] = False
+    eps_smoothing: Annotated[bool, Meta(description="Smooth as NLTK and Moses do.")] = False
 
     segments_at_once = 200
 

@@ -6,12 +6,11 @@ metric prepares as its settings say, or a sequence of words (or an array of word
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toledo.errors import InputError
 from toledo.metrics.score import Score
-from toledo.settings import Preset, Registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,21 +191,3 @@ def number_of_references(groups: Sequence[Sequence[object]]) -> int:
     """Return how many references each segment has, −1 if the number varies."""
     counts = {len(group) for group in groups}
     return counts.pop() if len(counts) == 1 else -1
-
-
-def _adapted(function: Callable[..., Any]) -> Metric:
-    from toledo.metrics.utility import utility
-
-    return utility(function)
-
-
-METRICS: Registry[Metric] = Registry(
-    "metric",
-    {
-        "bleu": "toledo.metrics.bleu:BLEU",
-        "chrf": "toledo.metrics.chrf:CHRF",
-        "chrf++": Preset("chrf", {"word_order": 2}),
-        "ter": "toledo.metrics.ter:TER",
-    },
-    adapt=_adapted,
-)

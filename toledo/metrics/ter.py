@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from toledo.compiled.ragged import Sequences, pair_words
 from toledo.errors import InputError
 from toledo.metrics.score import Score
 from toledo.metrics.segments import Rows, SegmentMetric, Text, Texts
+from toledo.settings import Meta
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -283,10 +284,10 @@ def _best_shift(
 class TER(SegmentMetric):
     """TER with sacreBLEU's settings, numbers and signatures; further fields say how far it looks for shifts."""
 
-    normalized: bool = False
-    no_punct: bool = False
-    asian_support: bool = False
-    case_sensitive: bool = False
+    normalized: Annotated[bool, Meta(description="Normalize and tokenize as tercom does.")] = False
+    no_punct: Annotated[bool, Meta(description="Remove punctuation.")] = False
+    asian_support: Annotated[bool, Meta(description="Treat Asian characters as words.")] = False
+    case_sensitive: Annotated[bool, Meta(description="Distinguish upper and lower case.")] = False
     limits: TERLimits = TERLimits()  # noqa: RUF009 (a tuple)
 
     name = "TER"

@@ -1,12 +1,12 @@
-"""CoBLEU, xBLEU and consensus precision: n-gram precisions with expected counts, clipped hard or smoothly."""
+"""N-gram precisions with expected counts, clipped hard or smoothly: what CoBLEU and xBLEU share."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,9 @@ from toledo.compiled.kernels import kernel, map_chunks
 from toledo.forest.forest import sentences_at_once
 from toledo.objectives.expected_counts import ExpectedCounts
 from toledo.objectives.objective import MatchedForest, closest_lengths
-from toledo.settings import Meta, Settings
 
+STEEPNESS = 1000.0  # of smooth clipping and brevity
 LEAST = 1e-9  # no matches at all are taken as this many, so that the logarithm stays finite
-STEEPNESS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -111,104 +110,6 @@ class PrecisionObjective(ExpectedCounts):
         ngrams = matched.ngrams
         begin, end = ngrams.sentences[first], ngrams.sentences[last]
         _derivatives(ngrams.orders, expected, matched.reference_counts, self.smooth, slopes, begin, end, derivatives)
-
-
-@dataclass(frozen=True)
-class CoBLEU(Settings, PrecisionObjective):
-    """The logarithm of BLEU with expected counts (Pauls, DeNero and Klein 2009); at most 0.
-
-        CoBLEU = min(0, 1 − |R| / C_1) + (1/N) Σ_n ln(C_n^clip / C_n)
-
-    with C_n = Σ_i Σ_g E_i[c_g] and C_n^clip = Σ_i Σ_g min(E_i[c_g], c_g(r_i)). The derivative of a clipped count is 1
-    where E[c_g] ≤ c_g(r), the kink included, and 0 elsewhere (the term in the paper's appendix is not a derivative).
-
-    The penalty for short texts has a kink where C_1 = |R|, and good weights lie on it: it is a ridge across which
-    gradients jump, and on which gradient methods get stuck far from its highest point. A finite `steepness` rounds it:
-
-        min(0, x) ≈ −(1/k) ln(1 + e^{−k x}),    x = 1 − |R| / C_1,    k = steepness
-    """
-
-    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
-    steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = math.inf
-
-    name, smooth = "cobleu", False
-
-    def gentle(self, steepness: float) -> CoBLEU:
-        """Return CoBLEU with a less steep penalty."""
-        return replace(self, steepness=steepness)
-
-    def finish(self, found: Precision) -> tuple[float, float, float]:
-        """Add the brevity penalty."""
-        if found.length <= 0.0:
-            return -np.inf, 0.0, 0.0
-        penalty, slope = brevity(1.0 - found.closest / found.length, self.steepness)
-        return found.value + penalty, 1.0, slope * found.closest / found.length**2
-
-
-def brevity(x: float, steepness: float) -> tuple[float, float]:
-    """Return the logarithm of the penalty and its derivative by x, without overflow; 1 at the kink."""
-    if math.isinf(steepness):
-        return min(x, 0.0), float(x <= 0.0)
-    small = math.exp(-abs(steepness * x))
-    gate = (small if x > 0.0 else 1.0) / (1.0 + small)
-    return min(x, 0.0) - math.log1p(small) / steepness, gate
-
-
-@dataclass(frozen=True)
-class ConsensusPrecision(ExpectedCounts):
-    """The expected share of n-grams of one order that the references have; CoBP of the paper for order 2."""
-
-    order: int = 2
-
-    def value_and_derivatives(
-        self, matched: MatchedForest, expected: NDArray[np.float64], threads: int | None = None
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the clipped expected count over the expected count."""
-        matched.require_order(self.order)
-        chosen = matched.ngrams.orders == self.order
-        total = float(expected[chosen].sum())
-        if total <= 0.0:
-            return 0.0, np.zeros(expected.size)
-        precision = float(np.minimum(expected, matched.reference_counts)[chosen].sum()) / total
-        unclipped = (expected <= matched.reference_counts) & (matched.reference_counts > 0.0)
-        return precision, np.where(chosen, (unclipped - precision) / total, 0.0)
-
-
-@dataclass(frozen=True)
-class XBLEU(Settings, PrecisionObjective):
-    """BLEU with expected counts, between 0 and 1, smooth everywhere (Rosti, Zhang, Matsoukas and Schwartz 2011).
-
-        xBLEU = e^P · B,   P = (1/N) Σ_n (ln Σ_i m_i^n − ln Σ_i h_i^n),   B = φ(1 − Σ r_i / Σ h_i^1)
-        φ(x) = (e^x − 1) / (1 + e^{1000 x}) + 1
-
-    Matches m are smoothly clipped (`clip`), over the n-grams of the references only. The counts h are true expected
-    counts, also where some paths are shorter than n words. φ may be less steep than with 1000.
-    """
-
-    order: Annotated[int, Meta(ge=1, description="Length of the longest n-grams.")] = 4
-    steepness: Annotated[float, Meta(gt=0, description="Steepness of the brevity penalty.")] = STEEPNESS
-
-    name, smooth = "xbleu", True
-
-    def gentle(self, steepness: float) -> XBLEU:
-        """Return xBLEU with a less steep penalty."""
-        return replace(self, steepness=steepness)
-
-    def finish(self, found: Precision) -> tuple[float, float, float]:
-        """Apply the brevity penalty."""
-        if found.length <= 0.0:
-            return 0.0, 0.0, 0.0
-        brevity, slope = smooth_brevity(1.0 - found.closest / found.length, self.steepness)
-        precision = math.exp(found.value)
-        return precision * brevity, precision * brevity, precision * slope * found.closest / found.length**2
-
-
-def smooth_brevity(x: float, steepness: float = STEEPNESS) -> tuple[float, float]:
-    """Return φ(x) and its derivative, without overflow."""
-    small = math.exp(-abs(steepness * x))
-    gate = (small if x > 0 else 1.0) / (1.0 + small)
-    grown = math.expm1(min(x, 1.0))  # x is at most 1
-    return grown * gate + 1.0, gate * (math.exp(min(x, 1.0)) - steepness * grown * (1.0 - gate))
 
 
 def mean_log_precision(matched: MatchedForest, parts: Sequence[Counted], order: int) -> Precision:

@@ -25,8 +25,8 @@ OBJECTIVES: Registry[Objective] = Registry(
     {
         "expected-bleu": "toledo.objectives.lists:ExpectedBLEU",
         "corpus-expected-bleu": "toledo.objectives.lists:CorpusExpectedBLEU",
-        "xbleu": "toledo.objectives.precision:XBLEU",
-        "cobleu": "toledo.objectives.precision:CoBLEU",
+        "xbleu": "toledo.objectives.xbleu:XBLEU",
+        "cobleu": "toledo.objectives.cobleu:CoBLEU",
         "linear-bleu": "toledo.objectives.linear_bleu:FittedLinearBLEU",
         "gleu": "toledo.objectives.gleu:ConsensusGLEU",
         "expected": "toledo.objectives.lists:Expected",

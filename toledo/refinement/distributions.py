@@ -143,7 +143,7 @@ def word_pairs(pairs: PhrasePairs, chosen: NDArray[np.int32], lexicon: Lexicon, 
     given_of, predicted_of = (pairs.source, pairs.target) if forward else (pairs.target, pairs.source)
     given_of, predicted_of = given_of[chosen], predicted_of[chosen]
     given_sizes, sizes = np.diff(given.offsets)[given_of], np.diff(predicted.offsets)[predicted_of]
-    places, entries = np.zeros(int(sizes.sum()) + 1, np.int64), np.empty(int(given_sizes @ sizes), np.int32)
+    places, entries = np.zeros(int(sizes.sum()) + 1, np.int64), np.empty(int((given_sizes * sizes).sum()), np.int32)
     sides = given.offsets, given.words, given_of, predicted.offsets, predicted.words, predicted_of
     _fill_entries(*sides, lexicon, places, entries)
     return WordPairs(offsets_of(sizes), places, entries[: places[-1]].copy())

@@ -36,7 +36,7 @@ from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.references import PreparedReferences
 from toledo.objectives.objective import MatchedForest, Objective, Situation, match
-from toledo.objectives.precision import XBLEU
+from toledo.objectives.xbleu import XBLEU
 from toledo.refinement.phrase_lists import (
     COLUMNS,
     LENGTH,

@@ -12,8 +12,8 @@ from small_documents import document_of
 from toledo.errors import InputError, UnknownNameError
 from toledo.search.document.models.bleu import BLEUModel
 from toledo.search.document.models.consistency import LexicalConsistency
-from toledo.search.document.models.counts import COUNTED, MODELS
-from toledo.search.document.models.model import DocumentModel
+from toledo.search.document.models.counts import COUNTED
+from toledo.search.document.models.model import MODELS, DocumentModel
 from toledo.search.document.models.readability import TypeTokenRatio
 from toledo.search.document.models.semantic import SemanticModel, SemanticSpace
 from toledo.search.document.search import DocumentSearch

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import Sequences
+from toledo.consensus.gains import GAINS
 from toledo.consensus.mbr import mbr
-from toledo.consensus.rule import GAINS
 from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest, Yields
 from toledo.forest.linear import Rows, SparseArrays, dense_rows

@@ -50,7 +50,7 @@ class Gradient(Settings, Tuner):
     a small `l2` decides how sharp they become. Thousands of sparse features want a larger one.
     """
 
-    objective: Objective | str
+    objective: Annotated[Objective | str, Meta(description="Objective to maximize.")]
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1e-5
     optimizer: Annotated[Optimizer, Meta(description="L-BFGS, or gradient ascent with adaptive steps.")] = "lbfgs"
     steps: Annotated[Count | None, Meta(description="Steps in a round (100), or epochs with batches.")] = None

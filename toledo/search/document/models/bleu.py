@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from toledo.compiled.kernels import inlined, inner_kernel
 from toledo.errors import InputError
 from toledo.metrics.bleu import ADD_K, METHODS, bleu_score
 from toledo.search.document.models.model import NOTHING, DocumentModel, Known, Words
-from toledo.settings import unknown_name
+from toledo.settings import Meta, unknown_name
 from toledo.weights import Weights
 
 ORDER = 4
@@ -40,7 +40,7 @@ class BLEUModel(DocumentModel):
     How much it can rise depends on the change: see `bleu_rise`.
     """
 
-    smoothing: str = "exp"
+    smoothing: Annotated[str, Meta(description="Smoothing, as smooth_method of BLEU.")] = "exp"
 
     name: ClassVar[str] = "bleu"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import inner_kernel
 from toledo.search.document.models.model import FRACTION, NOTHING, DocumentModel, Known, Words
 from toledo.search.steps import word_links_of_pair
+from toledo.settings import Meta
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class LexicalConsistency(DocumentModel):
     `shortest` are left out, and `ignored` ones: function words have many translations for good reasons.
     """
 
-    shortest: int = 4
-    ignored: frozenset[str] = frozenset()
+    shortest: Annotated[int, Meta(description="Letters of the shortest source words that count.")] = 4
+    ignored: Annotated[frozenset[str], Meta(description="Source words that do not count.")] = frozenset()
 
     name: ClassVar[str] = "document.consistency"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -1,14 +1,14 @@
 """All document models together: count a change, take it back if it is not made, and bound what it can gain.
 
-A new model needs its own file, a line in `MODELS` and one in each function here that asks models. Bounds hold for any
-change of as many words, so a search takes the same path with and without them.
+A new model needs a file, a line in `MODELS` (in `model.py`) and one in each function here that asks models. Bounds hold
+for any change of as many words, so a search takes the same path with and without them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,29 +61,7 @@ from toledo.search.document.models.semantic import (
     score_document,
 )
 from toledo.search.options import SentenceOptions
-from toledo.settings import Registry
 
-
-def _of_function(function: Callable[..., Any]) -> Any:
-    from toledo.search.document.models.user import FunctionModel
-
-    return FunctionModel(getattr(function, "__name__", "function"), function)
-
-
-HERE = "toledo.search.document.models"
-MODELS: Registry[Any] = Registry(
-    "document model",
-    {
-        "parity": f"{HERE}.readability:LengthParity",
-        "type-token": f"{HERE}.readability:TypeTokenRatio",
-        "ovix": f"{HERE}.readability:OVIX",
-        "lix": f"{HERE}.readability:LIX",
-        "consistency": f"{HERE}.consistency:LexicalConsistency",
-        "semantic": f"{HERE}.semantic:SemanticModel",
-        "bleu": f"{HERE}.bleu:BLEUModel",
-    },
-    adapt=_of_function,
-)
 COUNTED: tuple[type[DocumentModel], ...] = (
     LengthParity, TypeTokenRatio, OVIX, LIX, LexicalConsistency, SemanticModel, BLEUModel,
 )  # fmt: skip

@@ -9,16 +9,17 @@ of arrays with what it counts, and functions that count a change, take it back, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.model import PhraseModel
 from toledo.search.document.arrays import Text
+from toledo.settings import Registry
 
 FRACTION = 1 << 32
 NOTHING = -1
@@ -79,3 +80,25 @@ class Known:
         """Return the largest number of target words that a change can have."""
         longest_sentence = int(np.diff(self.text.words).max(initial=0))
         return longest_sentence * int(self.text.options.lengths.max(initial=1))
+
+
+def _of_function(function: Callable[..., Any]) -> Any:
+    from toledo.search.document.models.user import FunctionModel
+
+    return FunctionModel(getattr(function, "__name__", "function"), function)
+
+
+HERE = "toledo.search.document.models"
+MODELS: Registry[Any] = Registry(
+    "document model",
+    {
+        "parity": f"{HERE}.readability:LengthParity",
+        "type-token": f"{HERE}.readability:TypeTokenRatio",
+        "ovix": f"{HERE}.readability:OVIX",
+        "lix": f"{HERE}.readability:LIX",
+        "consistency": f"{HERE}.consistency:LexicalConsistency",
+        "semantic": f"{HERE}.semantic:SemanticModel",
+        "bleu": f"{HERE}.bleu:BLEUModel",
+    },
+    adapt=_of_function,
+)

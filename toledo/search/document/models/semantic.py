@@ -268,7 +268,9 @@ class SemanticSpace:
 class SemanticModel(DocumentModel):
     """How well content words fit the previous `context` content words in a semantic space (or a directory with it)."""
 
-    space: SemanticSpace | str | Path | None = None
+    space: Annotated[
+        SemanticSpace | str | Path | None, Meta(description="Word vectors, or the directory that holds them.")
+    ] = None
     context: Annotated[int, Meta(ge=1, description="Number of content words that a word is compared with.")] = 30
 
     name: ClassVar[str] = "document.semantic"

@@ -1,0 +1,36 @@
+"""Metrics by name, imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from toledo.settings import Preset, Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from toledo.compiled.ragged import Words
+
+    Rows: TypeAlias = NDArray[np.float64]
+    Text: TypeAlias = str | Words
+from toledo.metrics.metric import Metric
+
+
+def _adapted(function: Callable[..., Any]) -> Metric:
+    from toledo.metrics.utility import utility
+
+    return utility(function)
+
+
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    {
+        "bleu": "toledo.metrics.bleu:BLEU",
+        "chrf": "toledo.metrics.chrf:CHRF",
+        "chrf++": Preset("chrf", {"word_order": 2}),
+        "ter": "toledo.metrics.ter:TER",
+    },
+    adapt=_adapted,
+)
