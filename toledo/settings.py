@@ -17,6 +17,7 @@ import difflib
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
@@ -225,7 +226,8 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int | float | bool | list | tuple | dict)
 
 
-def _hints(target: type) -> dict[str, Any]:
+@cache
+def _hints(target: type) -> Mapping[str, Any]:
     try:
         return get_type_hints(target, include_extras=True) or get_type_hints(
             getattr(target, "__init__", None), include_extras=True

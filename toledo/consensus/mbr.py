@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -74,7 +75,15 @@ class MBR(Settings, Rule):
 
     def metric_for_texts(self) -> Metric:
         """Return the metric, by default chrF."""
+        return self._text_gain
+
+    @cached_property
+    def _text_gain(self) -> Metric:
         return make_gain("chrf" if self.metric is None else self.metric)
+
+    @cached_property
+    def _forest_gain(self) -> Metric:
+        return make_gain("bleu" if self.metric is None else self.metric)
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:
         """Return the expected score of each text, with a minus sign for error rates."""
@@ -104,7 +113,7 @@ class MBR(Settings, Rule):
         self, hypotheses: Sequences, evidence: WeightedTexts, vocabulary: Vocabulary, *, only_best: bool = False
     ) -> NDArray[np.float64]:
         """Return the expected gain of each of some texts of words."""
-        metric = make_gain("bleu" if self.metric is None else self.metric)
+        metric = self._forest_gain
         known = metric.encode_words(evidence.texts, vocabulary)
         asked = known if hypotheses is evidence.texts else metric.encode_words(hypotheses, vocabulary)
         return expected_gains(asked, known, evidence.probabilities, metric, only_best=only_best)
