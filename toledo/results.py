@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
 
 
 def table(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
-    """Return the lines of a table: columns are as wide as needed, two blanks apart, aligned right but for `left`."""
+    """Return the lines of a table: columns as wide as needed, two spaces apart, right-aligned except for `left`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     signs = ["<" if place in left else ">" for place in range(len(widths))]
     cells = [[f"{one:{sign}{width}}" for one, sign, width in zip(row, signs, widths, strict=True)] for row in rows]

@@ -252,7 +252,7 @@ def test_systems_without_names(tmp_path):
         (tmp_path / f"sys.{name}.en").write_text("\n".join(texts) + "\n")
     files = [str(tmp_path / f"sys.{name}.en") for name in outputs]
     assert list(toledo.compare(files, references, metrics="bleu", resamples=20).systems) == list(outputs)
-    with pytest.raises(toledo.InputError, match="the name 'mbr' is there twice in systems"):
+    with pytest.raises(toledo.InputError, match="the name 'mbr' occurs twice in systems"):
         toledo.compare([files[2], Path(files[2])], references)
 
 

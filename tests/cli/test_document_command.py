@@ -215,7 +215,7 @@ BAD: list[tuple[list[object], str]] = [
     (["source.xml", "--record", "often"], "record is 'often'"),
     (["source.xml", "--config", "bad.toml"], "stepps"),
     (["source.xml", "--weights", "nan-weights.toml"], "weight of lm is nan"),
-    (["source.xml", "--document-ids", "source.docids"], "documents of its own"),
+    (["source.xml", "--document-ids", "source.docids"], "already has documents"),
     (["source.de", "--document-ids", "short"], "number of lines"),
     (["source.de", "--reference", "references.xml"], "which is text"),
     (["source.xml", "--reference", "short"], "2 lines for 5 segments"),

@@ -138,7 +138,7 @@ def test_wrong_options_are_refused(files: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (["--dev-document-ids", "nowhere"], "half of a development set"),
+        (["--dev-document-ids", "nowhere"], "the development set is incomplete"),
         (["--burn-in", "inf"], "burn_in of document objective"),
         (["--every", "inf"], "every of document objective"),
         (["--initial-factor", "inf"], "initial_factor of document objective"),

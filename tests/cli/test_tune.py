@@ -106,8 +106,8 @@ def test_a_development_set(model: Path) -> None:
     found = result(model, *TEXT, *dev, "--objective", "pro", "--rounds", 2)
     assert found["runs"][0]["dev_score"] == found["runs"][0]["score"]
     assert "dev BLEU" in tune(model, *TEXT, *dev, "--objective", "pro", "--rounds", 2)
-    assert "half a development set" in refused(model, *TEXT, *dev[:2])
-    assert "half a development set" in refused(model, *TEXT, *dev[2:])
+    assert "the development set is incomplete" in refused(model, *TEXT, *dev[:2])
+    assert "the development set is incomplete" in refused(model, *TEXT, *dev[2:])
 
 
 @pytest.mark.parametrize("objective", ["mert", "pro", "xbleu"])
@@ -246,11 +246,11 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "no reference" in refused(model, "-s", "val.de")
     assert "sources has 5 segments, references 2" in refused(model, "-s", "val.de", "-r", "lists.en")
     assert "lists has 2 segments, references 5" in refused("--lists", "lists.gz", "-r", "val.en")
-    assert "no place for the result" in fail("tune", model, *TEXT)
+    assert "no output for the result" in fail("tune", model, *TEXT)
     assert "no run to continue" in fail("tune", model, *TEXT, "--weights-only", "w.toml", "--resume")
     assert "replace the given model" in refused(model, *TEXT, output=str(model))
     told = refused(*OF_LISTS, "--rounds", 3, "--search", "itg")
-    assert "--search, --rounds: nothing is searched for" in told
+    assert "--search, --rounds: no search takes place" in told
     for name, line in (("plain", "0 ||| a house\n"), ("samples.jsonl", '{"hypotheses": ["a house", "a home"]}\n')):
         (folder / name).write_text(line)
         assert f"{name}: the lists have no features" in refused("--lists", name, "-r", "val.en")

@@ -127,7 +127,7 @@ def test_a_directory_of_numbered_files(tmp_path: Path, caplog: pytest.LogCapture
     assert "2 segments without" in caplog.text
     join([one.forest for one in found])
     (folder / "3.slf").write_text("")
-    with pytest.raises(InputError, match="segment 3 is there twice"):
+    with pytest.raises(InputError, match="segment 3 occurs twice"):
         list(read_forests(folder, "hypergraph"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no files named by segment"):

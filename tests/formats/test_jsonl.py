@@ -51,8 +51,8 @@ def test_an_empty_file(tmp_path: Path) -> None:
     [
         ('{"id": 0, "text": "a"', r"not valid JSON: Expecting ',' delimiter \(column 22\)\n"),
         ("[1]", "not a JSON object"),
-        ('{"id": 0, "text": "a", "text": "b"}', "the key 'text' is there twice"),
-        ('{"rules": [1, "a"], "node": 1, "node": 2}', "the key 'node' is there twice"),  # as cdec's forests
+        ('{"id": 0, "text": "a", "text": "b"}', "the key 'text' occurs twice"),
+        ('{"rules": [1, "a"], "node": 1, "node": 2}', "the key 'node' occurs twice"),  # as cdec's forests
         ('{"text": "a"}', "no id"),
         ('{"id": -1, "text": "a"}', "id: expected int >= 0"),
         ('{"id": true, "text": "a"}', "id: expected int, got bool"),

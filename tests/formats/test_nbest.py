@@ -113,7 +113,7 @@ def test_unknown_fields_are_ignored_once(tmp_path: Path, caplog: pytest.LogCaptu
         ("0 ||| a ||| lm=inf ||| 1", 1, "'inf' is not a number"),
         ("0 ||| a ||| lm= 1e99 ||| 1", 1, "too large"),
         ("0 ||| a ||| lm= ||| 1", 1, "lm has no value"),
-        ("0 ||| a ||| lm= 1 lm= 2 ||| 1", 1, "lm is there twice"),
+        ("0 ||| a ||| lm= 1 lm= 2 ||| 1", 1, "lm occurs twice"),
         ("0 ||| a ||| =1 ||| 1", 1, "without a name"),
         ("0 ||| a ||| x= 1 ||| z", 1, "'z' is not a number"),
         ("0 ||| a ||| tm= 1 2 ||| 1\n0 ||| a ||| tm= 1 ||| 1", 2, "tm has 1 values, but 2 before"),

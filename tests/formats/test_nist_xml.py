@@ -142,7 +142,7 @@ def test_text_with_document_ids() -> None:
         with pytest.raises(InputError, match=message) as caught:
             read_documents("text", (), "ids")
         assert caught.value.remedy
-    with pytest.raises(InputError, match="documents of its own"):
+    with pytest.raises(InputError, match="already has documents"):
         read_documents("src.xml", (), "ids")
 
 

@@ -284,7 +284,7 @@ def _read(sources: Texts, references: ReferenceTexts | None, document_ids: Texts
         return read_documents(file, files, document_ids)
     if file is not None and is_markup(file):
         if document_ids is not None:
-            raise InputError("has documents of its own", file=file, remedy="leave `document_ids` out")
+            raise InputError("already has documents", file=file, remedy="leave `document_ids` out")
         text = read_documents(file)
     else:
         lines = read_texts(sources, "sources")

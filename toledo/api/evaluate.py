@@ -129,7 +129,7 @@ def make_task(
 
 def _warn_of_tokens(texts: Sequence[str], references: Sequence[str], metrics: dict[str, Metric]) -> None:
     """Warn that tokenized text is counted wrongly, most of all if it is compared with raw text."""
-    alike = "%s look tokenized, %s do not: make them alike with toledo text detokenize or tokenize"
+    alike = "%s look tokenized, %s do not: convert one of them with toledo text detokenize or tokenize"
     if looks_tokenized(texts) and raw_word(references):
         log.warning(alike, "the hypotheses", "the references")
     elif raw_word(texts) and looks_tokenized(references):

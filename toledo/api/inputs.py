@@ -239,7 +239,7 @@ def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         name = system_name(Path(one)) if isinstance(one, str | PathLike) else f"system {number}"
         if name in named:
             remedy = "pass a mapping"
-            raise InputError(f"the name {name!r} is there twice in systems", argument="systems", remedy=remedy)
+            raise InputError(f"the name {name!r} occurs twice in systems", argument="systems", remedy=remedy)
         named[name] = one
     return named
 

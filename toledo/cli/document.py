@@ -87,7 +87,7 @@ class DocumentSearchOptions:
             require_output(file)
         require_different(*files, STANDARD_STREAM if common.json and output != STANDARD_STREAM else None)
         if self.write_plot and self.write_plot.suffix not in (".html", ".svg"):
-            raise InputError("is not a name for a plot", file=self.write_plot, remedy="name it .html or .svg")
+            raise InputError("not a file name for a plot", file=self.write_plot, remedy="name it .html or .svg")
 
 
 def translate(
@@ -314,7 +314,7 @@ def tune(  # one argument for each option
         if file is not None:
             require_output(file)
     if (dev_source is None) != (not dev_reference) or (dev_document_ids and dev_source is None):
-        raise InputError("half of a development set", remedy="give --dev-source and --dev-reference")
+        raise InputError("the development set is incomplete", remedy="give --dev-source and --dev-reference")
     if max_features is not None and not feature:
         raise InputError("--max-features has no effect without --feature", remedy="leave it out")
     given = {name: value for name, value in {**vars(method), "rounds": rounds, "l2": l2}.items() if value is not None}

@@ -41,7 +41,7 @@ def import_model(
     """
     if docent_config is not None and (moses_ini or reordering_table):
         raise InputError(
-            "a configuration of Docent names all models", remedy="leave out --moses-ini and --reordering-table"
+            "a Docent configuration names all models", remedy="leave out --moses-ini and --reordering-table"
         )
     from toledo.api.model import Model
     from toledo.formats.docent import read_docent_config

@@ -71,7 +71,7 @@ def tune(
             require_output(file)
             require_apart(file, *inputs)
     if output is None and weights_only is None:
-        raise InputError("there is no place for the result", remedy="give --output DIR, or --weights-only FILE")
+        raise InputError("there is no output for the result", remedy="give --output DIR, or --weights-only FILE")
     require_different(weights_only, write_report)
     if not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
@@ -91,7 +91,7 @@ def tune(
     if feature and output is None:
         raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
     if bool(dev_source) != bool(dev_reference):
-        raise InputError("half a development set", remedy="give both --dev-source and --dev-reference")
+        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
     from toledo.api.tune import tune as tune_model
     from toledo.api.tune import tune_lists
 
@@ -119,7 +119,7 @@ def _refuse_for_lists(settings: TuneSettings, *others: object) -> None:
             "lists of another system are tuned without a model", remedy="give --lists and --reference alone"
         )
     searching = [name for name in vars(settings) if name not in FOR_LISTS]
-    refuse_unused(settings, "nothing is searched for where lists are given", *searching)
+    refuse_unused(settings, "no search takes place with lists", *searching)
 
 
 def tune_rule(
@@ -165,7 +165,7 @@ def tune_rule(
     if not reference:
         raise InputError("there are no references to score with", remedy="give --reference FILE")
     if (model is None) == (lists is None):
-        raise InputError("nothing to tune the rule of", remedy="give MODEL and --source, or --lists")
+        raise InputError("there is nothing to tune a rule for", remedy="give MODEL and --source, or --lists")
     if output is not None:
         require_apart(output, lists, source, *reference, feature_weights)
         if model is None:

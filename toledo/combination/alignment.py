@@ -163,7 +163,7 @@ def _fill_before(task: ColumnCosts, order: Int64s, table: Int32s) -> None:
 
 @kernel
 def _next_row(task: ColumnCosts, word: int, above: Int32s, here: Int32s) -> None:
-    """Return the costs with one more word."""
+    """Compute the costs with one more word."""
     here[0] = above[0] + EDIT
     left = here[0]
     for j in range(task.columns.size):

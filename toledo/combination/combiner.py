@@ -1,4 +1,4 @@
-"""The whole of system combination: outputs of several systems in, one output out.
+"""System combination from end to end: outputs of several systems in, one output out.
 
     combiner = Combiner.tune(outputs, references, ["A", "B", "C"], vocabulary, model)
     combiner.save("combination")
@@ -166,7 +166,7 @@ class Combiner:
         stages, systems = content.get("stages"), content.get("systems")
         known = content.get("format") == FORMAT and {"vocabulary.bytes", "vocabulary.offsets"} <= arrays.keys()
         if not known or not isinstance(stages, list) or len(stages) != 2 or not systems:
-            raise InputError("is no combination that this version can read", file=file, remedy="tune anew")
+            raise InputError("is not a combination that this version can read", file=file, remedy="tune again")
         vocabulary = Vocabulary.from_arrays(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
         ngrams = {name.removeprefix("ngrams."): array for name, array in arrays.items() if name.startswith("ngrams.")}
         model = LanguageModel.from_arrays(ngrams, len(vocabulary)) if ngrams else None
@@ -180,7 +180,7 @@ def _settings(table: Any, file: Path) -> CombinationSettings:
     try:
         return CombinationSettings(**table)
     except (TypeError, InputError):
-        raise InputError("the settings are not those of this version", file=file, remedy="tune anew") from None
+        raise InputError("the settings are not those of this version", file=file, remedy="tune again") from None
 
 
 def _lattices(

@@ -163,7 +163,7 @@ def _yields(spoken: NDArray[np.int64]) -> Yields:
 def _skeletons(
     networks: Sequence[ConfusionNetwork], ways: NDArray[np.int64], edges: int, systems: Sequence[str]
 ) -> SparseFeatures:
-    """For the way into each network, the systems whose output is its skeleton."""
+    """Return, for the way into each network, the systems whose output is its skeleton."""
     counts, ids = np.zeros(edges, np.int64), []
     for way, network in zip(ways.tolist(), networks, strict=True):
         ids.append(np.flatnonzero(network.hypotheses.confidences[network.skeleton] == 1.0))

@@ -205,7 +205,7 @@ def _distance(network: ConfusionNetwork) -> float:
 
 
 def heuristic_priors(networks: Sequence[ConfusionNetwork]) -> NDArray[np.float64]:
-    """How much each skeleton can be trusted, from the alignments: e to the minus of the mean edits per word.
+    """Return how much each skeleton can be trusted, from the alignments: e to the minus of the mean edits per word.
 
     They add up to 1.
     """

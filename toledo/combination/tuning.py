@@ -253,7 +253,7 @@ def configuration_of(
 
 
 def _start(forest: Forest, known: Weights, settings: CombinationSettings) -> Weights:
-    """Weights to begin with, those of the stage before where it had them."""
+    """Return the weights to begin with, those of the stage before where it had them."""
     sparse = forest.sparse.names if forest.sparse else ()
     values = {name: known.get(name, START.get(name.split(".")[0], 0.0)) for name in forest.feature_names}
     values |= {name: known.get(name, 0.0) for name in sparse}

@@ -86,7 +86,7 @@ class TunedStage:
         shares = table.get("shares")
         numbers = [table.get(name) for name in ("scale", "value", "evaluations")]
         if not isinstance(shares, dict) or not all(isinstance(number, int | float) for number in numbers):
-            raise InputError("a stage lacks shares, scale or value", file=file, remedy="tune anew")
+            raise InputError("a stage lacks shares, scale or value", file=file, remedy="tune again")
         weights = CombinationWeights(
             {str(name): float(share) for name, share in shares.items()}, Weights.from_table(table, file)
         )

@@ -126,7 +126,7 @@ def replace_first(heap: NDArray[Any], size: int, key: float, cell: int) -> None:
 
 @inlined
 def remove_first(heap: NDArray[Any], size: int) -> int:
-    """Gives the new size."""
+    """Return the new size."""
     size -= 1
     replace_first(heap, size, heap[size]["key"], heap[size]["cell"])
     return size

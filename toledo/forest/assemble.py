@@ -213,7 +213,7 @@ def with_edges(forest: Forest, edges: Edges, goal: int) -> Forest:
 
 
 def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
-    """Drop all other edges, and what thereby has no derivation. Every segment keeps its place."""
+    """Drop all other edges, and nodes left without a derivation. Every segment keeps its place."""
     if keep.shape != (forest.edges,):
         raise ValueError(f"{keep.shape} decisions for {forest.edges} edges")
     if len(forest) != 1:

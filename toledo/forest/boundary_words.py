@@ -94,7 +94,7 @@ def append_tail(
 
 @inner_kernel
 def write_state(buffer: Buffer, size: int, context: int, left: bool, right: bool, state: NDArray[np.int32]) -> None:
-    """The state of the text in the buffer."""
+    """Write the state of the text in the buffer."""
     state[:] = NOTHING
     gap = False
     for i in range(size):
@@ -218,7 +218,7 @@ def _log_probability(model: Automaton, buffer: Buffer, first: int, last: int) ->
 def left_estimate(task: EdgeTask, buffer: Buffer, size: int, head: int) -> float:
     """Return what the first words of a text will about add, once it is known what comes before: as if nothing did.
 
-    Without it, a beam would prefer texts whose first words are unlikely: nobody has paid for them yet.
+    Without it, a beam would prefer texts whose first words are unlikely, since their scores are not yet included.
     """
     total, state = 0.0, 0
     if task.needs.left[head]:

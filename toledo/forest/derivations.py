@@ -309,7 +309,7 @@ def log10_derivations(shape: Shape) -> NDArray[np.float64]:
 def summarize(forest: Forest, scores: Scores) -> Summary:
     """Look at one segment."""
     if len(forest) != 1:
-        raise ValueError("one segment is summarized at a time")
+        raise ValueError("only one segment can be summarized at a time")
     given = distribution(forest.shape, scores, threads=1)
     return Summary(
         nodes=forest.nodes,

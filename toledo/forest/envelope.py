@@ -122,7 +122,7 @@ def fill_nodes(
 def _count_room(
     shape: Shape, first: int, begins: NDArray[np.int64], begin: int, end: int, counts: NDArray[np.int64]
 ) -> None:
-    """How many pieces the edges `begin:end` can have in all, and how many places below these."""
+    """Count how many pieces the edges `begin:end` can have in all, and how many places below these."""
     counts[PIECES] = counts[PLACES] = 0
     for h in range(begin, end):
         pieces, arity = _most_pieces(shape, first, begins, h), shape.tail_offsets[h + 1] - shape.tail_offsets[h]

@@ -329,7 +329,7 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
 def _check_numbers(name: str, numbers: NDArray[Any]) -> None:
     if numbers.ndim != 1 or numbers.dtype.kind != "i":
         raise InputError(
-            f"{name} of a forest are no whole numbers in a row, but {numbers.dtype} of shape {numbers.shape}",
+            f"{name} of a forest must be a vector of integers, not {numbers.dtype} of shape {numbers.shape}",
             remedy="use arrays of int32, and int64 for sentences",
         )
 
@@ -375,7 +375,7 @@ def _check_features(forest: Forest) -> None:
     if forest.features.shape != expected:
         raise InputError(f"features of shape {forest.features.shape}", remedy=f"this forest needs {expected}")
     if len(set(forest.feature_names)) != len(forest.feature_names):
-        raise InputError("a feature has two columns", remedy="give each dense feature a name of its own")
+        raise InputError("a feature has two columns", remedy="give each dense feature a unique name")
     if not np.isfinite(forest.features).all():
         edge = int(np.argmin(np.isfinite(forest.features).all(axis=1)))
         raise InputError(f"a feature of edge {edge} is not finite", remedy="use a large negative number")

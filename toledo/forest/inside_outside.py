@@ -88,7 +88,7 @@ def inside(
     first_node: int,
     conditional: Scores,
 ) -> None:
-    """The way up for some sentences; `scores` begin at `first_edge`, `log_inside` at `first_node`."""
+    """Run the inside pass for some sentences; `scores` begin at `first_edge`, `log_inside` at `first_node`."""
     for v in range(shape.sentences[first], shape.sentences[last]):
         begin, end = shape.head_edges[v], shape.head_edges[v + 1]
         best = -math.inf
@@ -123,7 +123,7 @@ def outside(
     posteriors: Scores,
     first_edge: int,
 ) -> None:
-    """The way down for some sentences; `log_inside` begins at `first_node`, `posteriors` at `first_edge`."""
+    """Run the outside pass for some sentences; `log_inside` begins at `first_node`, `posteriors` at `first_edge`."""
     for sentence in range(first, last):
         start, goal = shape.sentences[sentence], shape.sentences[sentence + 1] - 1
         if goal >= start and log_inside[goal - first_node] > -math.inf:

@@ -129,7 +129,7 @@ def k_best(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterato
 
 
 def k_best_batches(forest: Forest, scores: Scores, *, distinct: bool = False) -> Iterator[DerivationBatch]:
-    """Return the same as arrays, in batches that grow: for those who want thousands."""
+    """Return the same as arrays, in batches that grow, for lists of thousands."""
     if len(forest) != 1:
         raise ValueError("k-best lists are made for one segment at a time")
     check_scores(forest.shape, scores)
@@ -331,7 +331,7 @@ def _find_next(problem: KBestProblem, state: KBestState) -> bool:
 
 @kernel
 def _exchange(problem: KBestProblem, state: KBestState, item: int, i: int, following: int) -> None:
-    """A new candidate: `item` with its i-th tail exchanged for the following item."""
+    """Add a new candidate: `item` with its i-th tail exchanged for the following item."""
     h, head = state.items[item, EDGE], state.items[item, HEAD]
     old = state.tail_items[state.items[item, TAILS] + i]
     score = state.scores[item] - state.scores[old] + state.scores[following]

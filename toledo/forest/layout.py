@@ -152,7 +152,7 @@ class _Graph:
         return [least + min(rise * STEEPNESS, WIDEST) for rise in steepest]
 
     def fit(self, layer: list[int], wanted: list[float], heights: list[float], distance: float) -> None:
-        """The heights nearest to the wanted ones with at least `distance` between boxes."""
+        """Set the heights nearest to the desired ones with at least `distance` between boxes."""
         offsets = [0.0]
         for above, below in itertools.pairwise(layer):
             lanes = self.sizes[above] == LANE or self.sizes[below] == LANE

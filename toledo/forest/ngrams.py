@@ -249,7 +249,7 @@ def add_expected(completed: CompletedNGrams, posteriors: Scores, begin: int, end
 
 @kernel
 def add_values(completed: CompletedNGrams, values: Scores, begin: int, end: int, sums: Scores) -> None:
-    """For the edges `begin:end` the sum of some value over the n-grams that each completes."""
+    """Add, for the edges `begin:end`, the sum of some value over the n-grams that each completes."""
     offsets, ids = completed
     for h in range(begin, end):
         total = 0.0

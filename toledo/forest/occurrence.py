@@ -148,7 +148,7 @@ def _at_least_once(
     repeated: Offsets,
     chances: Scores,
 ) -> None:
-    """The chances of n-grams that can come again, in blocks."""
+    """Compute the probabilities of n-grams that can occur again, in blocks."""
     head_edges, tail_offsets, tails = shape.head_edges, shape.tail_offsets, shape.tails
     blocks, edges, places = entries
     without = np.empty((end - begin, NGRAMS_AT_ONCE))

@@ -148,7 +148,7 @@ def _with_room_for_edges_of(task: EdgeTask, work: SplitWork, v: int) -> SplitWor
 
 @inner_kernel
 def _offer_edges(task: EdgeTask, work: SplitWork, v: int) -> None:
-    """The first combination of each edge of an old node."""
+    """Offer the first combination of each edge of an old node."""
     counts, candidates = work.counts[0], work.candidates
     counts["waiting"], counts["queue"], counts["taken"] = 0, 0, 0
     for h in range(task.shape.head_edges[v], task.shape.head_edges[v + 1]):
@@ -283,7 +283,7 @@ def _slot_of(nodes: NewNodes, old: int, state: NDArray[np.int32]) -> int:
 
 @kernel
 def _rank(work: SplitWork, v: int) -> None:
-    """The split nodes of an old one are complete: the best first."""
+    """Rank the complete split nodes of an old node, the best first."""
     nodes = work.nodes
     begin, end = nodes.begins[v], work.counts[0]["nodes"]
     nodes.begins[v + 1] = end

@@ -102,7 +102,7 @@ def read_documents(
     """
     if is_markup(source):
         if document_ids is not None:
-            message = f"{display_name(source)} has documents of its own"
+            message = f"{display_name(source)} already has documents"
             raise file_error(document_ids, None, message, "leave the file of ids out")
         return _read_marked(source, references)
     if marked := [file for file in references if is_markup(file)]:
@@ -368,7 +368,7 @@ class _TextSetReader:
         name = "" if kind == "source" else text_set.get(key) or document.get("sysid", "")
         _, documents = self._sets.setdefault((kind, name), (_without(text_set.attrib, key), {}))
         if identifier in documents:
-            remedy = "give each document an id, and each reference a name (refid) of its own"
+            remedy = "give each document a unique id, and each reference a unique name (refid)"
             raise self._error(f"a second document {identifier} in {f'{kind} {name}'.rstrip()}", element, remedy)
         attributes = _without(document.attrib, "docid", "id", "sysid")
         documents[identifier] = MarkedDocument(identifier, self._segments(element), attributes)
@@ -379,7 +379,7 @@ class _TextSetReader:
         for part in element.iter("seg"):
             identifier = self._required(part, "id")
             if identifier in found:
-                raise self._error(f"a second segment {identifier} in one document", part, "give each an id of its own")
+                raise self._error(f"a second segment {identifier} in one document", part, "give each a unique id")
             paragraph = numbers.get(next(part.iterancestors("p"), None), 0)
             found[identifier] = MarkedSegment(identifier, " ".join(split_words("".join(part.itertext()))), paragraph)
         if not found:

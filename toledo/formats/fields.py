@@ -234,7 +234,7 @@ def numbered_files(directory: str | Path) -> list[tuple[int, Path]]:
             continue
         number = int(match[1])
         if number in files:
-            message = f"segment {number} is there twice, as {files[number].name} and {path.name}"
+            message = f"segment {number} occurs twice, as {files[number].name} and {path.name}"
             raise InputError(message, file=directory, remedy="keep one of them")
         files[number] = path
     if not files:

@@ -210,7 +210,7 @@ def read_outputs(
         raise file_error(files[0], None, "one file of plain text: how many lines belong to a segment?", remedy)
     if size is not None and "text" not in forms:
         raise InputError(
-            f"a number of lines per segment, but {display_name(files[0])} is no plain text",
+            f"a number of lines per segment, but {display_name(files[0])} is not plain text",
             remedy="leave the number out, or name the format: text",
         )
     sources = []

@@ -141,7 +141,7 @@ class _HypergraphReader:
                 match = NODE.fullmatch(token)
                 if not match or int(match[1]) >= head:
                     remedy = "children come first; escape [ and ] in words"
-                    raise self.error(f"{token} is no node before {head}", remedy)
+                    raise self.error(f"{token} is not a node before {head}", remedy)
                 content.append(len(tails))
                 tails.append(int(match[1]))
             elif token not in BOUNDARIES:
@@ -155,7 +155,7 @@ class _HypergraphReader:
             if not name:
                 raise self.error(f"{token!r} is not a feature", "write name=value")
             if name in features:
-                raise self.error(f"{name} is there twice", "keep one of them")
+                raise self.error(f"{name} occurs twice", "keep one of them")
             try:
                 features[name] = parse_number(value)
             except ValueError as error:

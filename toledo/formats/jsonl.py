@@ -181,7 +181,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Object:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return found
 
 

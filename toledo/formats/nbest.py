@@ -222,7 +222,7 @@ class _Parser:
         if len(names) != len(values):
             raise ValueError(f"{label.decode()} has {len(values)} values, but {len(names)} before")
         if names[0] in features:
-            raise ValueError(f"{label.decode()} is there twice")
+            raise ValueError(f"{label.decode()} occurs twice")
         if len(values) == 1:
             features[names[0]] = values[0]
         else:

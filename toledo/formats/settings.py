@@ -10,7 +10,7 @@ from toledo.settings import Meta, Settings
 
 @dataclass(frozen=True)
 class TranslationFiles(Settings):
-    """Files to write beside translations; None for what is not wanted. A hyphen is standard output."""
+    """Files to write besides translations; None for none. A hyphen is standard output."""
 
     write_nbest: Annotated[str | None, Meta(description="Write n-best lists; JSON if the name ends in .jsonl.")] = None
     nbest: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Size of the lists. [default: 100]")] = None

@@ -118,7 +118,7 @@ class _SLFBlock:
         if number >= size:
             raise self.error(line, f"node {number} of {size}", "nodes are numbered from 0")
         if number in self.nodes:
-            raise self.error(line, f"node {number} is there twice", "give each node a number of its own")
+            raise self.error(line, f"node {number} is defined twice", "give each node a unique number")
         if "L" in fields:
             raise self.error(line, "a sub-lattice", "expand sub-lattices first")
         self.nodes[number] = fields
@@ -230,7 +230,7 @@ def _fields(line: str, file: str | Path, number: int) -> Fields:
             raise file_error(file, number, message, "write name=value with white space between")
         key = LONG_NAMES.get(match[1], match[1])
         if key in fields:
-            raise file_error(file, number, f"{match[1]} is there twice", "keep one of them")
+            raise file_error(file, number, f"{match[1]} occurs twice", "keep one of them")
         fields[key] = _unquoted(match[2], file, number)
         place = match.end()
     return fields

@@ -46,7 +46,7 @@ class Automaton(NamedTuple):
 
 @inner_kernel
 def advance(automaton: Automaton, state: int, word: int) -> tuple[float, int]:
-    """The log10 probability of a word after a state, and the state after the word; any number may be a word."""
+    """Return the log10 probability of a word after a state, and the state after the word; any number may be a word."""
     transitions, unigrams, contexts = automaton
     if word < 0 or word >= unigrams.size:
         word = UNKNOWN
@@ -66,7 +66,7 @@ def advance(automaton: Automaton, state: int, word: int) -> tuple[float, int]:
 
 @inlined
 def find_slot(transitions: NDArray[Any], key: np.uint64) -> np.uint64:
-    """The slot of a key, or the empty slot where it would go."""
+    """Return the slot of a key, or the empty slot where it would go."""
     slot = home_slot(key, transitions.size)
     while transitions[slot]["key"] != key and transitions[slot]["key"] != EMPTY:
         slot += ONE
@@ -77,13 +77,13 @@ def find_slot(transitions: NDArray[Any], key: np.uint64) -> np.uint64:
 
 @inner_kernel
 def begin_state(automaton: Automaton) -> int:
-    """The state at the beginning of a sentence."""
+    """Return the state at the beginning of a sentence."""
     return int(automaton.unigrams[BEGIN]["next"])
 
 
 @inner_kernel
 def known_word(unigrams: NDArray[Any], word: int) -> int:
-    """The word itself if the model has it, otherwise `<unk>`."""
+    """Return the word itself if the model has it, otherwise `<unk>`."""
     known = 0 <= word < unigrams.size and unigrams[word]["next"] != NOT_A_WORD
     return int(word) if known else UNKNOWN
 
@@ -96,7 +96,7 @@ def home_slot(key: np.uint64, slots: int) -> np.uint64:
 
 
 def build_automaton(model: BackoffModel) -> Automaton:
-    """The automaton of a checked model."""
+    """Return the automaton of a checked model."""
     states = _number_states(model)
     automaton = _empty_automaton(
         words=int(model.orders[0].words.max()) + 1,
@@ -198,7 +198,7 @@ def known_tokens(
 
 @kernel
 def sentence_scores(automaton: Automaton, tokens: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log10 probability of each sentence; `</s>` ends each, and all words are known."""
+    """Return the log10 probability of each sentence; `</s>` ends each, and all words are known."""
     scores = np.empty(starts.size - 1)
     _score_in_turns(automaton, tokens, starts, scores, False)
     return scores

@@ -135,13 +135,13 @@ def _fault(ngrams: NGramTable, below: int, known: NDArray[np.bool_], highest: bo
     if contexts.min() < 0 or contexts.max() >= below:
         return "whose context is not in the model"
     if words.min() < 0 or words.max() >= known.size or not known[words].all():
-        return "with words that are no unigrams"
+        return "with words that are not unigrams"
     rises = (contexts[1:] > contexts[:-1]) | ((contexts[1:] == contexts[:-1]) & (words[1:] > words[:-1]))
     if not rises.all():
         return "out of order or twice"
     if not (np.all(ngrams.scores <= 0) and np.all(ngrams.scores > MOST_NEGATIVE)):
         return "whose log probability is positive or no number"
-    return "" if np.all(np.abs(ngrams.backoffs) < -MOST_NEGATIVE) else "whose back-off weight is no number"
+    return "" if np.all(np.abs(ngrams.backoffs) < -MOST_NEGATIVE) else "whose back-off weight is not a number"
 
 
 def _has(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> bool:

@@ -202,7 +202,7 @@ def _weights(pairs: PhrasePairs, lexicons: Lexicons, with_links: bool, threads: 
 
 
 def _index(lexicons: Lexicons) -> _WordPairs:
-    """One table of all word pairs that either lexicon has."""
+    """Return one table of all word pairs that either lexicon has."""
     (given_source, target), (given_target, source) = (_entries(lexicon) for lexicon in lexicons)
     sources, targets = np.concatenate([given_source, source]), np.concatenate([target, given_target])
     ranks = rank_pairs(sources, targets)

@@ -55,7 +55,7 @@ class PairFeatures:
         return np.asarray(np.bincount(of_pair, weighted, minlength=len(self)), np.float64)
 
     def rows(self, pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        """Offsets, ids and values for some pairs; a negative number has no features."""
+        """Return offsets, ids and values for some pairs; a negative number has no features."""
         known = np.maximum(pairs, 0)
         sizes = np.where(pairs < 0, 0, self.offsets[known + 1] - self.offsets[known]) if len(self) else 0 * pairs
         offsets = offsets_of(sizes)
@@ -104,19 +104,19 @@ def sparse_features(table: PhraseTable, templates: Sequence[Template], most: int
 
 
 def pair_identity(table: PhraseTable) -> Iterable[Sequence[str]]:
-    """One feature for each phrase pair."""
+    """Return one feature for each phrase pair."""
     for source, target, _ in _texts(table):
         yield [f"pair:{JOINT.join(source)}{ARROW}{JOINT.join(target)}"]
 
 
 def linked_words(table: PhraseTable) -> Iterable[Sequence[str]]:
-    """One feature for each link between a source word and a target word."""
+    """Return one feature for each link between a source word and a target word."""
     for source, target, links in _texts(table):
         yield [f"word:{source[i]}{ARROW}{target[j]}" for i, j in links]
 
 
 def target_words(table: PhraseTable) -> Iterable[Sequence[str]]:
-    """One feature for each target word."""
+    """Return one feature for each target word."""
     for _, target, _ in _texts(table):
         yield [f"target:{word}" for word in target]
 

@@ -68,7 +68,7 @@ class Family:
         return _divergence(self.prior, shares)
 
     def ratios(self, shares: Vector) -> Vector:
-        """Logarithms of shares by the prior, less their mean in each group."""
+        """Return logarithms of shares by the prior, less their mean in each group."""
         return _centered_ratios(self.groups, self.prior, shares)
 
     def ratio_distance(self, shares: Vector) -> float:

@@ -187,7 +187,7 @@ class RefinementObjective:
 
 
 def with_say(names: Sequence[str], exponents: Mapping[str, float]) -> list[str]:
-    """Families whose features have a say in posteriors."""
+    """Return the families with non-zero weight in posteriors."""
     return [name for name in names if abs(exponents[name]) > NEGLIGIBLE]
 
 

@@ -1,4 +1,4 @@
-"""Settings of refinement, by default ours; `PAPER` has those of He and Deng (2012)."""
+"""Settings of refinement; `PAPER` has those of He and Deng (2012)."""
 
 from __future__ import annotations
 

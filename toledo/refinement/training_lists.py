@@ -367,7 +367,7 @@ def rows_in(table: PhraseTable, other: PhraseTable) -> NDArray[np.int32]:
 
 
 def training_of(model: PhraseModel) -> Training:
-    """How a model was trained."""
+    """Describe how a model was trained."""
     config = model.training.get("config")
     estimated = GIVEN_LANGUAGE_MODEL not in _given(model)
     if not isinstance(config, dict) or (estimated and len(model.language_models) != 1):

@@ -113,7 +113,7 @@ def demo_page(tour: Tour) -> Page:
     """Return the page of what the demo found."""
     page = Page("Toledo: the demo")
     page.paragraph(
-        "Everything here was made on this machine in one go, from the example data: texts in an invented language"
+        "Everything here was computed in one run on this machine, from the example data: texts in an invented language"
         " and in English. A model is trained and tuned, translations are chosen by several rules, systems are combined,"
         " documents are translated as wholes, and the phrase table is refined. Scores are those of the test text unless"
         " stated otherwise."

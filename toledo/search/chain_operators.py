@@ -291,7 +291,7 @@ def weigh_places(sentence: Sentence, chain: Chain, place: int) -> int:
 
 @inlined
 def _take_out(sentence: Sentence, chain: Chain, place: int) -> None:
-    """Return the other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
+    """Write the other phrases into `chain.new`, their scores into `chain.new_scores`, their states into rows."""
     size, rows, rest, known = chain.size[0], chain.rows, trial_row(chain) + 2, chain.known
     converged = True
     for k in range(size + 1):

@@ -151,7 +151,7 @@ def read_parallel(
 def require_parallel(*paths: str | Path) -> None:
     """Refuse files that are missing, empty or of different lengths before a kernel is compiled to read them.
 
-    Streams can be read only once: they are left to whoever reads them.
+    Streams can be read only once, so they are not checked here.
     """
     counts = {display_name(path): count_lines(path) for path in paths if not is_stream(path)}
     for name, lines in counts.items():

@@ -122,7 +122,7 @@ def encode_text(index: WordIndex, text: PaddedText, size: int, missing_id: int, 
 def _encode_lines(
     index: WordIndex, text: NDArray[np.uint8], size: int, missing_id: int, end_id: int, room: EncodedText
 ) -> tuple[int, int]:
-    """Gives the number of words, and of those that the index lacks."""
+    """Return the number of words, and of those that the index lacks."""
     words, offsets, lacking, begins, ends = room
     filled = missing = line = missing_before = place = 0
     while line < lacking.size:

@@ -22,7 +22,7 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Initial:
-    """Initial weights (`model`, `default`, `zero` but for frozen ones, a weights file or weights), and frozen names."""
+    """Initial weights (`model`, `default`, `zero` except frozen ones, a file, or weights), and frozen names."""
 
     initial: str | Path | Weights = "model"
     frozen: Sequence[str] | None = None

@@ -72,7 +72,7 @@ def test_given_derivations_are_checked() -> None:
     wrong = [
         ((*derivation[0][:-1],), "not all words"),
         ((*derivation[0], derivation[0][0]), "cannot come next"),
-        ((Step(0, 5, 0, ("x",)),), "no option for 'a b c a b'"),
+        ((Step(0, 5, 0, ("x",)),), "not an option for 'a b c a b'"),
     ]
     for first, message in wrong:
         with pytest.raises(InputError, match=message):

@@ -111,7 +111,7 @@ def column_of(jump: int) -> int:
 
 @kernel
 def land(padded: NDArray[np.float64], weights: NDArray[np.float64], result: NDArray[np.float64]) -> None:
-    """The sums Σ_x g(x) c(i − x) for all places i of a sentence, in time linear in its length.
+    """Compute the sums Σ_x g(x) c(i − x) for all places i of a sentence, in time linear in its length.
 
     Place x is at `padded[REACH − 1 + x]`, between REACH − 1 zeros on each side. With the weights reversed, the sums are
     Σ_i g(i) c(i − x) for all places x: what can be reached instead of what arrives.

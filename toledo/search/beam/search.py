@@ -99,7 +99,7 @@ def search_sentence(
 
 @inner_kernel
 def _begin(nodes: Nodes, scoring: Scoring) -> None:
-    """Return the hypothesis that has translated nothing."""
+    """Add the hypothesis that has translated nothing."""
     (
         nodes.records[0]["gap"],
         nodes.records[0]["mask"],

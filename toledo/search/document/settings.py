@@ -145,7 +145,7 @@ BLIND = Operations(change=0.4, swap=0.1, move=0.2, resegment=0.3, retranslate=0.
 class DocumentSettings(Settings):
     """Settings of a search of documents.
 
-    States are recorded never, at steps 0, 2^8, 2^9, … ("logarithmic"), or every so many steps.
+    States are recorded never, at steps 0, 2^8, 2^9, … ("logarithmic"), or every N steps.
     """
 
     accept: Annotated[

@@ -102,7 +102,7 @@ def _given_sentence(known: Known, s: int, phrases: Sequence[GivenPhrase]) -> NDA
         else:
             source = " ".join(known.sources[s][phrase.begin : phrase.end])
             raise InputError(
-                f"segment {s + 1}: {' '.join(phrase.words)!r} is no option for {source!r}",
+                f"segment {s + 1}: {' '.join(phrase.words)!r} is not an option for {source!r}",
                 remedy="use the model that made the derivation, and a table limit that is not lower",
             )
     chosen = np.array(found, np.int32)
@@ -141,7 +141,7 @@ def phrases_of_pairs(known: Known, offsets: NDArray[np.int64], rows: NDArray[np.
             found = [numbers[tuple(row)] for row in rows[offsets[s] : offsets[s + 1]].tolist()]
         except KeyError:
             raise InputError(
-                f"segment {s + 1}: a saved state has a phrase that is no option",
+                f"segment {s + 1}: a saved state has a phrase that is not an option",
                 remedy="give the document and the model that it was saved for",
             ) from None
         parts.append(np.array(found, np.int32))

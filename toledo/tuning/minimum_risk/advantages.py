@@ -37,7 +37,7 @@ CORPUS_SMOOTHING = 0.01  # added to counts of n-grams with n > 1: a small batch 
 class SampledBatch:
     """Segment i has the derivations `offsets[i]:offsets[i + 1]`, each drawn `counts` times.
 
-    `statistics` are those of the metric, `scores` those of the model: the logarithm of p but for a constant.
+    `statistics` are those of the metric, `scores` those of the model: the logarithm of p up to a constant.
     """
 
     offsets: NDArray[np.int64]

@@ -77,7 +77,7 @@ class Gradient(Settings, Tuner):
             )
         if self.batch is not None and self.optimizer != "lbfgs":
             raise InputError(
-                f"optimizer {self.optimizer!r} is for all segments at once, a batch makes steps of its own",
+                f"optimizer {self.optimizer!r} uses all segments at once, but `batch` takes a step for each batch",
                 remedy="leave one of both out",
                 argument="optimizer",
             )

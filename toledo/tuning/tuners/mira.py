@@ -154,7 +154,7 @@ def new_arrays(examples: ForestExamples) -> SegmentArrays:
 
 @inner_kernel
 def worth_of_ngrams(background: Vector, worth: Vector) -> None:
-    """For each order what a match is worth, then what any n-gram is: see above."""
+    """Write for each order what a match is worth, then what any n-gram is: see above."""
     order = worth.size // 2
     c, r, precision = background[0], background[1], 1.0
     for n in range(order):
@@ -199,7 +199,7 @@ def reward_edges(counts: NDArray[np.float32], worth: Vector, begin: int, end: in
 def choose_edges(
     shape: Shape, first: int, last: int, room: SegmentArrays, factor: float, edges: NDArray[np.int32]
 ) -> None:
-    """The best edge of each node by score plus factor times reward; NONE where nothing derives it."""
+    """Choose the best edge of each node by score plus factor times reward; NONE where nothing derives it."""
     _, head_edges, tail_offsets, tails = shape
     scores, rewards, best = room.scores, room.rewards, room.best
     begin = head_edges[first]
@@ -320,7 +320,7 @@ def learn_from_forests(
     background: Vector,
     decay: float,
 ) -> None:
-    """One epoch in a given order of segments; changes the learner and the background statistics."""
+    """Run one epoch in a given order of segments; changes the learner and the background statistics."""
     shape, rows = examples.shape, examples.rows
     room, worth = new_arrays(examples), np.empty(background.size - 2)
     hope_statistics, fear_statistics = np.empty(background.size), np.empty(background.size)

@@ -149,7 +149,7 @@ def learn_from_lists(
     background: Vector,
     decay: float,
 ) -> None:
-    """One epoch in a given order of segments; changes the learner and the background statistics."""
+    """Run one epoch in a given order of segments; changes the learner and the background statistics."""
     rows, offsets, statistics, fixed_gains = examples
     longest = np.diff(offsets).max() if offsets.size > 1 else 0
     all_scores, all_gains = np.empty(longest), np.empty(longest)

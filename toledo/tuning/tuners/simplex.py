@@ -24,7 +24,7 @@ CLOSE = 1e-3  # in units of the first steps, and of the score
 
 @dataclass(frozen=True)
 class Simplex(Settings, ListTuner):
-    """Search for dense weights with any metric; sparse ones stay as they are, but for a common factor.
+    """Search for dense weights with any metric; sparse ones keep their values, up to a common factor.
 
     Free weights get the L1 norm of those at the start if that costs nothing.
     """
