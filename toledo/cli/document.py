@@ -272,7 +272,7 @@ def tune(  # one argument for each option
         "model"
     ),
     frozen: Annotated[
-        tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen in the model]")
+        tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none. [default: those frozen initially]")
     ] = None,
     feature: Annotated[tuple[str, ...], repeated("Sparse features to add: pair, word or target.")] = (),
     max_features: Annotated[

@@ -102,7 +102,7 @@ FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this or
         line=True,
     ),
     "hypergraph": FileFormat(
-        "Hypergraphs in the format of Moses and KenLM.",
+        "Hypergraphs in the format of Moses.",
         r"\.(hg|hypergraph)$",
         re.escape("# target |||"),
         read_graphs=_hypergraphs,

@@ -53,7 +53,7 @@ class ITG(Settings):
 
     beam: Annotated[Count, Meta(description="Edges kept for each span and type (in order, inverted, phrase).")] = 100
     longest_span: Annotated[Count, Meta(description="Longest span that may be inverted, in source words.")] = 20
-    order: Annotated[Count, Meta(description="Length of n-grams that nodes keep apart; 4 for BLEU.")] = 4
+    order: Annotated[Count, Meta(description="Length of the n-grams that are local to edges; 4 for BLEU.")] = 4
 
     def search(self, model: PhraseModel, weights: Weights | None = None, seed: int = 1) -> ITGSearch:
         """Make the search for a model; nothing in it is random."""

@@ -131,9 +131,7 @@ class MERT(Settings, Tuner):
     restarts: Annotated[
         Annotated[int, Meta(ge=0)] | None, Meta(description="Number of random starts (20 on lists, 2 on forests).")
     ] = None
-    random_directions: Annotated[
-        int, Meta(ge=0, description="Number of random directions searched after the weights.")
-    ] = 8
+    random_directions: Annotated[int, Meta(ge=0, description="Number of random directions to search, too.")] = 8
     follow: Annotated[int, Meta(ge=1, description="Number of best lines to follow in a round of climbing.")] = 4
     on: Annotated[SearchSpace, Meta(description="Tune on n-best lists, or on lattices and forests.")] = "lists"
 
