@@ -227,7 +227,7 @@ BAD: list[tuple[list[object], str]] = [
     (["source.xml", "--start", "beem"], "no start 'beem': did you mean 'beam'?"),
     (["source.xml", "--docids", "source.docids"], "it is --document-ids now"),
     (["source.xml", "--write-trace", "x", "-o", "x"], "two results would go to x"),
-    (["source.xml", "--write-plot", "x.txt"], "not a name for a plot"),
+    (["source.xml", "--write-plot", "x.txt"], "not a file name for a plot"),
     (["source.xml", "-o", "nowhere/out"], "no such directory"),
     (["source.xml", "--resume"], "give the --output of before"),
     (["source.xml", "--resume", "-o", "out"], "no interrupted search"),
