@@ -31,7 +31,8 @@ def test_the_import_is_light():
 
 def test_registries_and_results_need_no_numpy():
     code = (
-        "import sys; from toledo.metrics.metric import METRICS; from toledo.consensus.rule import GAINS, RULES; "
+        "import sys; from toledo.metrics.registry import METRICS; from toledo.consensus.gains import GAINS; "
+        "from toledo.consensus.registry import RULES; "
         "import toledo.results; print('numpy' in sys.modules, METRICS.names(), RULES.names())"
     )
     found = run(code)

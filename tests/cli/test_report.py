@@ -138,7 +138,7 @@ def test_names_are_listed_with_settings(tmp_path: Path) -> None:
     assert "cobleu: The same as gradient:objective=cobleu." in succeed("list", "objectives")
     found = json.loads(succeed("list", "metrics", "--json"))["result"]
     bleu = next(one for one in found["names"] if one["name"] == "bleu")
-    assert {"name": "max_ngram_order", "default": 4, "help": ""} in bleu["settings"]
+    assert {"name": "max_ngram_order", "default": 4, "help": "Length of the longest n-grams."} in bleu["settings"]
     for kind in ("rules", "document-models", "aligners", "formats"):
         assert succeed("list", kind)
     assert "formats" in fail("list", "colors")

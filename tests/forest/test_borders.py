@@ -80,9 +80,13 @@ def test_edges_whose_words_do_not_fit_are_refused(offsets: list[int]) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("head_edges", np.array([0, 99, 3, 5], np.uint32), "no whole numbers"),  # whose differences are never negative
-        ("head_edges", np.array([[0, 1, 3, 5]], np.int32), "no whole numbers"),
-        ("tails", np.array([0.0, 0.0, 1.0, 1.0]), "no whole numbers"),
+        (
+            "head_edges",
+            np.array([0, 99, 3, 5], np.uint32),
+            "a vector of integers",
+        ),  # whose differences are never negative
+        ("head_edges", np.array([[0, 1, 3, 5]], np.int32), "a vector of integers"),
+        ("tails", np.array([0.0, 0.0, 1.0, 1.0]), "a vector of integers"),
         ("sentences", np.array([0, 0, 3]), "has no node"),
     ],
 )

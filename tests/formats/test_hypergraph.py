@@ -73,8 +73,8 @@ def test_several_graphs_in_a_file(tmp_path: Path) -> None:
         ([HEADER, "1 1", "1", "a ||| x ||| 0"], 4, "'x' is not a feature"),
         ([HEADER, "1 1", "1", "a ||| x=nan ||| 0"], 4, "x: 'nan' is not a number"),
         ([HEADER, "1 1", "1", "a ||| x=1 x=2 ||| 0"], 4, "x occurs twice"),
-        ([HEADER, "1 1", "1", "[0] ||| ||| 0"], 4, "no node before 0"),
-        ([HEADER, "1 1", "1", "[X] ||| ||| 0"], 4, "no node before 0"),
+        ([HEADER, "1 1", "1", "[0] ||| ||| 0"], 4, "is not a node before 0"),
+        ([HEADER, "1 1", "1", "[X] ||| ||| 0"], 4, "is not a node before 0"),
         ([HEADER, "1 1", "1", "a ||| ||| 0", "b ||| ||| 0"], 5, "instead of the header"),
     ],
 )

@@ -44,10 +44,10 @@ def test_help_tells_the_defaults() -> None:
     help_texts = {name: text for name, (_, _, text) in describe(RefineSettings).items()}
     ours = RefineSettings().resolved()
     small = f"{PAPER.tau:g}".replace("e-05", "e-5")
-    assert f"[{ours.distance}: {ours.tau:g}, {PAPER.distance}: {small}]" in help_texts["tau"]
+    assert f"[default: {ours.tau:g}; {PAPER.distance}: {small}]" in help_texts["tau"]
     for name in ("sharpness", "iterations"):
         both = [f"{getattr(one, name):g}" for one in (ours, PAPER)]
-        assert f"[lbfgs: {both[0]}, growth: {both[1]}]" in help_texts[name]
+        assert f"[default: {both[0]}; growth: {both[1]}]" in help_texts[name]
     for name in ("distance", "level"):
-        assert f"[lbfgs: {getattr(ours, name)}, growth: {getattr(PAPER, name)}]" in help_texts[name]
-    assert f"[{ours.steps}]" in help_texts["steps"]
+        assert f"[default: {getattr(ours, name)}; growth: {getattr(PAPER, name)}]" in help_texts[name]
+    assert f"[default: {ours.steps}]" in help_texts["steps"]
