@@ -19,6 +19,7 @@ def test_tokens_and_back() -> None:
 
 def test_escaping_round_trip() -> None:
     assert escape("<s> a|b [x]") == "&lt;s&gt; a&#124;b &#91;x&#93;"
+    assert escape("""'it's' "&" """) == "&apos;it&apos;s&apos; &quot;&amp;&quot; "
     for line in ("<s> a|b [x]", "R & D &lt; &amp;lt;", "&#124;"):
         assert unescape(escape(line)) == line
     assert unescape("&quot; it &apos;s &amp;lt;") == "\" it 's &lt;"

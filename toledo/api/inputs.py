@@ -184,16 +184,20 @@ def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) 
     files = [file for _, _, file in split]
     if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
-    if twice := next((file for file in files if files.count(file) > 1), None):
-        raise InputError("the same file is given twice", file=twice, remedy="name each system once")
     stems = [system_name(file) for file in files]
-    names = stems if len({*stems}) == len(stems) else files
+    names = stems if len({*stems}) == len({*files}) else files
+    names = [_numbered(name, names[:place].count(name) + 1) for place, name in enumerate(names)]
     found: dict[str, list[list[str]]] = {}
     for (name, _, file), stem in zip(split, names, strict=True):
         found.setdefault(name or stem, []).append(list(read_lines(file)))
         if not found[name or stem][-1]:
             raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
     return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
+
+
+def _numbered(name: str, number: int) -> str:
+    """Tell a file that is given again from the first one."""
+    return name if number == 1 else f"{name} ({number})"
 
 
 def read_list_files(

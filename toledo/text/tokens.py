@@ -23,6 +23,7 @@ SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
 RAW_SENTENCE_END = frozenset(".!?。")
 MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
+QUOTES = (("'", "&apos;"), ('"', "&quot;"))
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ def tokenize(text: str, language: str) -> str:
 
     `language` is a code of two letters, such as "de".
     """
-    return escape(str(_moses("MosesTokenizer", language).tokenize(text, return_str=True, escape=False)))
+    return _escaped(str(_moses("MosesTokenizer", language).tokenize(text, return_str=True, escape=False)), MARKUP)
 
 
 @one_or_many
@@ -94,17 +95,20 @@ def _moses(kind: str, language: str) -> Any:
 
 @one_or_many
 def escape(text: str) -> str:
-    """Replace what has a meaning in the files of translation systems: `&`, `|`, brackets and reserved words."""
-    for character, entity in MARKUP:
+    """Replace `&`, `|`, `<`, `>`, quotes and brackets by entities, as Moses' escape-special-chars does."""
+    return _escaped(text, (*MARKUP, *QUOTES))
+
+
+def _escaped(text: str, entities: Iterable[tuple[str, str]]) -> str:
+    for character, entity in entities:
         text = text.replace(character, entity)
     return text
 
 
 @one_or_many
 def unescape(text: str) -> str:
-    """Undo `escape`, and the quote entities that the Moses scripts write; the ampersand comes last."""
-    text = text.replace("&quot;", '"').replace("&apos;", "'")
-    for character, entity in reversed(MARKUP):
+    """Undo `escape`; the ampersand comes last."""
+    for character, entity in (*QUOTES, *reversed(MARKUP)):
         text = text.replace(entity, character)
     return text
 
