@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -26,6 +26,7 @@ STANDARD_STREAM = "-"
 BLOCK_BYTES = 1 << 22
 BYTE_ORDER_MARK = codecs.BOM_UTF8  # some editors write one; it is not part of the first word
 GZIP_MARK = b"\x1f\x8b"
+MOST_FILES = 3  # names in a list of texts that may be meant as files
 
 
 def read_bytes_lines(path: str | Path) -> Iterator[bytes]:
@@ -345,3 +346,18 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def is_file_name(path: str) -> bool:
+    """Return whether a text is the name of a file that exists."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it
+        return False
+
+
+def refuse_file_names(texts: Sequence[str], argument: str) -> None:
+    """Refuse a short list of texts that are all names of files: files are given as they are, or as paths."""
+    if 0 < len(texts) <= MOST_FILES and all(map(is_file_name, texts)):
+        remedy = f"for the lines of a file pass Path({texts[0]!r})"
+        raise InputError(f"{argument} has texts that name files", argument=argument, remedy=remedy)

@@ -246,7 +246,8 @@ def _loaded(entry: Any) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise UnknownNameError(f"cannot import {entry!r}: {error}", remedy="check the path and its spelling") from error
+        remedy = "check the spelling; for a module in the current directory, set PYTHONPATH=."
+        raise UnknownNameError(f"cannot import {entry!r}: {error}", remedy=remedy) from error
     return found
 
 

@@ -177,7 +177,7 @@ def test_many_segments(tmp_path, caplog):
     file = tmp_path / "choices.jsonl"
     with caplog.at_level(logging.WARNING):
         choices = toledo.choose_many(lists, output=file)
-    assert "1 segments have no samples" in caplog.text
+    assert "segments without samples: 1" in caplog.text
     assert choices.indices == [0, None, 0]
     assert choices.texts[1] == ""
     assert [json.loads(line)["segment"] for line in file.read_text("utf-8").splitlines()] == [0, 1, 2]

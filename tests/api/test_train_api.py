@@ -145,3 +145,20 @@ def test_imported_models_are_saved(tmp_path: Path) -> None:
     model = Model.from_moses(tmp_path / "moses" / "moses.ini")
     model.save(tmp_path / "again")
     assert len(PhraseModel.load(tmp_path / "again").table) == len(model.phrase_model.table)
+
+
+def test_names_of_files_in_a_list_are_refused(tmp_path: Path) -> None:
+    for name in ("train.src", "train.trg"):
+        (tmp_path / name).write_text("a\n", encoding="utf-8")
+    with pytest.raises(InputError, match="sources has texts that name files"):
+        train([str(tmp_path / "train.src")], [str(tmp_path / "train.trg")])
+
+
+def test_a_text_that_names_a_file_is_translated_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "toledo")
+    file = tmp_path / "test.src"
+    file.write_text("das haus\n", encoding="utf-8")
+    assert Model(small_model()).translate(str(file)) == str(file)
+    assert f"pass Path({str(file)!r})" in caplog.text

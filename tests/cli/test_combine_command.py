@@ -170,6 +170,7 @@ def test_what_is_refused(folder: Path) -> None:
     assert "two systems or more" in refusal("tune", "-r", "ref.en", "--systems", FILES[0], *to)
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)
     assert "no system" in refusal("tune", "-r", "ref.en", *to)
+    assert "missing/*.en: no such file" in refusal("tune", "-r", "ref.en", "--systems", "missing/*.en", *to)
     assert "only once" in refusal("tune", "-r", "ref.en", "--systems", "A=-", "B=-", *to)
     assert "called combination" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "combination=sys.A.en", *to)
     (folder / "empty.en").write_text("\n" * len(REFERENCE))

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from itertools import groupby, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -212,3 +213,12 @@ def test_files_hold_the_corpus(tmp_path):
 def test_negative_sizes_are_refused():
     with pytest.raises(InputError):
         generate(train=-1)
+
+
+def test_other_files_are_not_written_over(tmp_path: Path) -> None:
+    data = generate(1, 20, 5, 5)
+    data.save(tmp_path)
+    data.save(tmp_path)  # its files are replaced
+    (tmp_path / "thesis.tex").write_text("…", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the directory holds 'thesis.tex'"):
+        data.save(tmp_path)

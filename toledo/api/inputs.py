@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.files import STANDARD_STREAM, display_name, read_lines, system_name
+from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
 from toledo.forest.forest import Forest
 from toledo.formats.forest_files import OutputFormat, read_outputs
 from toledo.metrics.evaluation import SystemTexts
@@ -81,7 +81,9 @@ def read_texts(texts: Texts, argument: str) -> list[str]:
     given: Any = texts
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"{argument} is {describe_value(given)}, expected texts")
-    return [as_text(text, argument, place) for place, text in enumerate(texts)]
+    found = [as_text(text, argument, place) for place, text in enumerate(texts)]
+    refuse_file_names(found, argument)
+    return found
 
 
 def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
@@ -126,7 +128,7 @@ def _without_files(items: list[Any], segments: int, of: str) -> list[Any] | Give
             if len(lines) != segments:
                 raise length_error(of, segments, "references", len(lines))
         return GivenReferences.per_set(texts)
-    if len(items) != segments and items and all(isinstance(item, str) and _is_file(item) for item in items):
+    if len(items) != segments and items and all(isinstance(item, str) and is_file_name(item) for item in items):
         listed = ", ".join(f"Path({item!r})" for item in items[:2])
         raise InputError(
             f"{of} has {segments} segments, references {len(items)} texts, which name files",
@@ -180,7 +182,7 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
 
 def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, list[str] | Runs]:
     """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
-    split = [one.partition("=") if "=" in one and not _is_file(one) else ("", "", one) for one in systems]
+    split = [one.partition("=") if "=" in one and not is_file_name(one) else ("", "", one) for one in systems]
     files = [file for _, _, file in split]
     if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
@@ -262,13 +264,6 @@ def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
 def text_file(path: str | PathLike[str], argument: str) -> Path:
     """Return the path of a file that is given as an argument."""
     found = Path(path)
-    if isinstance(path, str) and not _is_file(path):
+    if isinstance(path, str) and not is_file_name(path):
         raise InputError(f"{path!r} is not a file: pass a list of texts", argument=argument)
     return found
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # too long for a name, or a NUL in it
-        return False

@@ -21,6 +21,7 @@ from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, ModelError
+from toledo.files import is_file_name
 from toledo.forest.assemble import prune_to_density
 from toledo.forest.forest import Forest
 from toledo.formats.docent import import_docent, read_docent_config
@@ -450,4 +451,6 @@ def read_many(texts: OneOrMany, argument: str) -> list[str]:
 
 def read_sentences(sources: OneOrMany) -> list[list[str]]:
     """Return the words of one text, or of several."""
+    if isinstance(sources, str) and is_file_name(sources):
+        log.warning("%r is translated as a text; for the file, pass Path(%r)", sources, sources)
     return [split_words(text) for text in read_many(sources, "sources")]

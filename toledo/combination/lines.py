@@ -114,7 +114,7 @@ def tune_lines(
         raise InputError("the outputs are empty", remedy="give texts with a line for each segment")
     apart = [one for one in best if one.blanks and one.words[-1] == "." and one.blanks[-1]]
     if lines.language and len(apart) > len(best) / 4:
-        log.warning("the outputs look tokenized: set tokenized to combine their words as they are")
+        log.warning("the outputs look tokenized: set `tokenized` to combine their words as they are")
     known = [[lines.words(lines.read(line)) for line in own] for own in references]
     if not any(text for own in known for text in own):
         raise InputError("the references are empty", argument="references", remedy="give texts to compare with")
@@ -261,6 +261,8 @@ def named_systems(given: Sequence[str]) -> dict[str, Path]:
         raise InputError(f"two systems have the name {', '.join(twice)}", remedy="give names: first=A.en second=B.en")
     if [str(file) for _, file in named].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
+    if missing := next((file for _, file in named if str(file) != STANDARD_STREAM and not file.exists()), None):
+        raise InputError("no such file", file=missing, remedy="check the name")
     return dict(named)
 
 

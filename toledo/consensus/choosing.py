@@ -155,7 +155,7 @@ def choose_each(
         for problem in block:
             yield found.get(problem.segment) or Choice("", rule=rule.name, segment=problem.segment)
     if empty:
-        log.warning("%d segments have no samples: their choice is an empty text", empty)
+        log.warning("segments without samples: %d; their choice is an empty text", empty)
 
 
 def _problems(

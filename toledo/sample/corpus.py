@@ -26,6 +26,11 @@ from toledo.sample.phrases import expression_piece
 from toledo.sample.scene import Phrase, Scene, Speaker, join, length_of, written
 
 TRAIN, TUNE, TEST = 10_000, 300, 300
+FILES = (
+    {"train.trg"}
+    | {f"{part}.{name}" for part in ("train", "tune", "test") for name in ("src", "align", "docids")}
+    | {f"{part}.trg.{number}" for part in ("tune", "test") for number in range(2)}
+)
 SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
 SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 6, 14
 AT_ONCE = 1000
@@ -156,6 +161,8 @@ class ExampleData(Result):
     def save(self, directory: str | Path, progress: Progress = silent) -> None:
         """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}, without keeping them."""
         folder = Path(directory)
+        if folder.is_dir() and (strange := sorted({path.name for path in folder.iterdir()} - FILES)):
+            raise InputError(f"the directory holds {strange[0]!r}", file=folder, remedy="name a new directory")
         folder.mkdir(parents=True, exist_ok=True)
         sizes = {"train": self.num_train, "tune": self.num_tune, "test": self.num_test}
         with progress("writing example data", sum(sizes.values())) as advance:

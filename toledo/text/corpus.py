@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Ragged
 from toledo.errors import InputError
-from toledo.files import count_lines, display_name, is_stream, read_blocks, read_lines
+from toledo.files import count_lines, display_name, is_stream, read_blocks, read_lines, refuse_file_names
 from toledo.text.encoding import Encoder
 from toledo.text.vocabulary import BEGIN, END, RESERVED, UNKNOWN, Vocabulary, split_words
 
@@ -98,6 +98,7 @@ def encode_texts(
     lines = [as_text(text, name, place) for place, text in enumerate(texts)]
     if not lines:
         raise InputError(f"{name} is empty", argument=name, remedy="give one text or more")
+    refuse_file_names(lines, name)
     for place, line in enumerate(lines):
         if "\n" in line:
             raise InputError(
