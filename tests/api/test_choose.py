@@ -261,6 +261,7 @@ def test_rules_decide_on_forests() -> None:
     chosen = toledo.choose_many(forests, rule="max-translation")
     assert chosen.texts == ["the cat sat", "a cat sat"]
     assert [one.segment for one in chosen] == [0, 1]
+    assert str(chosen) == "2 segments, rule max-translation"
     whole = toledo.choose_many(forests, rule="mbr", metric="bleu:tokenize=none,effective_order=true", scale=0.5)
     listed = toledo.choose_many([samples, samples[1:]], metric="bleu:tokenize=none,effective_order=true", scale=0.5)
     assert whole.texts == listed.texts

@@ -192,7 +192,7 @@ def test_features_of_ones_own_and_sparse_ones_get_weights() -> None:
 def test_wrong_shapes_and_settings_are_refused(combiner: Combiner) -> None:
     with pytest.raises(InputError, match="segment 21 has outputs of 2 systems, not of 3"):
         list(combiner.run([*[SEGMENTS[2]] * 20, SEGMENTS[0][:2]]))
-    with pytest.raises(InputError, match="two have one name"):
+    with pytest.raises(InputError, match="two have the same name"):
         Combiner.tune(SEGMENTS, REFERENCES, ["A", "A", "B"], Vocabulary())
     with pytest.raises(InputError, match="references for 2"):
         Combiner.tune(SEGMENTS, REFERENCES[:2], NAMES, Vocabulary())

@@ -217,7 +217,7 @@ def _check(
 ) -> None:
     """Refuse outputs of other numbers of systems or segments; `done` segments came before."""
     if not systems or len(set(systems)) != len(systems):
-        raise InputError("there is no system, or two have one name", remedy="give each system a name of its own")
+        raise InputError("there are no systems, or two have the same name", remedy="give each system a different name")
     for number, own in enumerate(outputs, start=done + 1):
         if len(own) != len(systems):
             raise InputError(

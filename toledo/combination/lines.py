@@ -245,7 +245,7 @@ def warn_if_useless(bleu: Mapping[str, float]) -> None:
         log.warning("%s has a BLEU of %.1f: is it a reference?", best, bleu[best])
     elif bleu[RESULT] <= bleu[best] and len(bleu) > 2:
         log.warning(
-            "the combination is no better than %s alone on the tuning set: try other systems, more segments to tune on,"
+            "the combination does not beat %s alone on the tuning set: try other systems, more segments to tune on,"
             " more text for the language model",
             best,
         )

@@ -70,7 +70,7 @@ class CombinationOptions(Settings):
 class CombinationSettings(CombinationOptions):
     """All settings of a combination.
 
-    `skeleton_weights` gives each system a weight of its own as a skeleton; `threshold` is the posterior below which
+    `skeleton_weights` gives each system a separate weight as a skeleton; `threshold` is the posterior below which
     edges are pruned between the stages.
     """
 

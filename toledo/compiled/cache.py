@@ -3,15 +3,11 @@
 Numba's cache notices a change in the file of a function, but not in the functions that it calls, and keeps code apart
 for each directory of sources. Here the key of a kernel is a digest of its byte code and of everything that it reaches:
 kernels, constants, options. Moving a file or editing a comment changes nothing; changing a callee does.
-
-Code is looked up in the user's cache directory first, then in the installed package `toledo_mt_kernels`, which has
-code for processors of the level x86-64-v3 and is never written to. What is in neither is compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import logging
 import os
 import sys
@@ -22,7 +18,6 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import llvmlite.binding  # type: ignore[import-untyped]
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.dispatcher import Dispatcher
@@ -31,9 +26,6 @@ from numba.core.runtime import rtsys
 log = logging.getLogger(__name__)
 
 KEPT = 4  # versions of a kernel that stay on disk: some checkouts side by side
-SHIPPED_PACKAGE = "toledo_mt_kernels"
-SHIPPED_PROCESSOR = "x86-64-v3"
-SHIPPED_FEATURES = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
@@ -82,39 +74,29 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return compiled code for a signature from disk, or None."""
         rtsys.initialize(target_context)  # Numba's method refreshes all registries here, which only compiling needs
-        codegen = target_context.codegen()
-        signature, host, function = self._index_key(signature, codegen)
-        result = self._load(Path(self._cache_path), (signature, host, function), target_context)
-        if result is None and (directory := shipped_directory()):
-            target = (host[0], SHIPPED_PROCESSOR, "")
-            result = self._load(directory / self._impl.locator.module, (signature, target, function), target_context)
+        try:
+            payload = self._index().load(self._index_key(signature, target_context.codegen()))
+            result = None if payload is None else self._impl.rebuild(target_context, payload)
+        except OSError:
+            result = None
+        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
+            self._index().flush()
+            result = None
         if result is None:
             self._compiling()
         return result
 
-    def _load(self, directory: Path, key: Any, target_context: Any) -> Any:
-        try:
-            payload = self._index(directory).load(key)
-            return None if payload is None else self._impl.rebuild(target_context, payload)
-        except OSError:
-            return None
-        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            if directory == Path(self._cache_path):
-                self._index(directory).flush()
-            return None
-
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep compiled code in the user's cache directory."""
-        self._cache_file = self._index(Path(self._cache_path))
+        self._cache_file = self._index()
         try:
             super().save_overload(signature, data)
             _remove_old(Path(self._cache_path), self._impl.filename_base)
         except OSError:  # a read-only home must not stop the work
             _warn_not_kept()
 
-    def _index(self, directory: Path) -> IndexDataCacheFile:
-        base = f"{self._impl.filename_base}.{self.stamp[:16]}"
-        return IndexDataCacheFile(str(directory), base, self.stamp)
+    def _index(self) -> IndexDataCacheFile:
+        return IndexDataCacheFile(self._cache_path, f"{self._impl.filename_base}.{self.stamp[:16]}", self.stamp)
 
 
 def _remove_old(directory: Path, base: str) -> None:
@@ -170,17 +152,6 @@ def _names(code: CodeType) -> set[str]:
 def _file_digest(file: str) -> str:
     path = Path(file)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
-
-
-@cache
-def shipped_directory() -> Path | None:
-    """Return the directory of shipped kernels, if they are installed and this processor can run them."""
-    found = importlib.util.find_spec(SHIPPED_PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        return None
-    features = llvmlite.binding.get_host_cpu_features()
-    able = all(features.get(name, False) for name in SHIPPED_FEATURES)
-    return Path(found.submodule_search_locations[0]) if able else None
 
 
 @cache

@@ -145,12 +145,13 @@ class Choices(TableResult, Sequence[Choice]):
 
     def __str__(self) -> str:
         samples = sum(one.num_samples for one in self.choices)
-        made = next((one for one in self.choices if one.index is not None), None)
+        made = next((one for one in self.choices if one.score is not None), None)
         if made is None:
             return f"{len(self)} segments, no samples"
         metric = f", metric {made.metric}" if made.metric else ""
         segments = f"{len(self)} segment{'s' if len(self) != 1 else ''}"
-        lines = [f"{segments}, {samples} samples, rule {made.rule}{metric}"]
+        counted = f", {samples} samples" if samples else ""  # forests have none
+        lines = [f"{segments}{counted}, rule {made.rule}{metric}"]
         if made.metric:
             known = [one for one in self.scores if one is not None]
             unsure = len(self.unsure())

@@ -86,7 +86,7 @@ class ForestBuilder:
 
 @dataclass(frozen=True)
 class ListEntry:
-    """One entry of an n-best list: its words, its features, and a score of its own that no weight changes."""
+    """One entry of an n-best list: its words, its features, and a score that no weight changes."""
 
     words: Words
     features: FeatureValues = field(default_factory=dict)

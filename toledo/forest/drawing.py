@@ -49,7 +49,7 @@ class Drawn:
     number: int
     head: int
     tails: tuple[int, ...]
-    label: str  # "" if the edge writes no words of its own
+    label: str  # "" if the edge writes no words
     text: str  # the whole of it, with features
     posterior: float | None
     best: bool

@@ -67,7 +67,7 @@ HARD = 1e6  # weights as large as this make a limit
 class DocentConfiguration:
     """The content of a configuration: files as written, limits, weights, search settings, and notes on what is lost.
 
-    A distortion limit of None is no limit.
+    A distortion limit of None means unlimited.
     """
 
     phrase_table: Path

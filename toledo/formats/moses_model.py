@@ -60,7 +60,7 @@ class LanguageModelFile:
 
 @dataclass(frozen=True)
 class MosesConfiguration:
-    """The content of a moses.ini. Paths are as written there; a distortion limit of None is no limit.
+    """The content of a moses.ini. Paths are as written there; a distortion limit of None means unlimited.
 
     `table_features` are the columns of the phrase table. `table_limit` is the number of options for a source phrase,
     0 for all. `reordering_default` are probabilities for phrase pairs that the reordering table lacks.

@@ -328,7 +328,7 @@ class LanguageModel:
     @cached_property
     def _word_index(self) -> WordIndex:
         known = self.automaton.unigrams["next"][: len(self.vocabulary)] != NOT_A_WORD
-        known[UNKNOWN] = False  # `<unk>` in a text is no word that the model knows
+        known[UNKNOWN] = False  # `<unk>` in a text is not a word that the model knows
         return build_word_index(self.vocabulary, known)
 
 

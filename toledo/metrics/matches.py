@@ -53,7 +53,7 @@ class NGramCounter(NamedTuple):
 
 @kernel
 def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
-    """Number the n-grams of texts, from 1 up; a second occurrence in a text has a number of its own."""
+    """Number the n-grams of texts, from 1 up; a second occurrence in a text gets another number."""
     texts = offsets.size - 1
     starts, longest = np.zeros(texts + 1, np.int64), 0
     for text in range(texts):

@@ -135,7 +135,7 @@ class Metric:
         return texts
 
     def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
-        """Return the expected gain of the first texts; `probabilities[t]` is that of text t, 0 if it is no reference.
+        """Return the expected gain of the first texts; `probabilities[t]` is that of text t, 0 if not a reference.
 
         Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate. With `only_best`,
         −inf may stand for the gain of a text that cannot be the best.

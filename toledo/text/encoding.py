@@ -186,7 +186,7 @@ def read_word(text: NDArray[np.uint8], place: int) -> tuple[int, np.uint64]:
 
 @inlined
 def word_end(text: NDArray[np.uint8], place: int) -> int:
-    """Return where the word at a place ends; a byte below a blank that is no white space is part of a word."""
+    """Return where the word at a place ends; a byte below a blank that is not white space is part of a word."""
     while True:
         low = _low_bytes(load_eight(text, place))
         if low == 0:

@@ -5,13 +5,13 @@ translation of NULL, and the place stays; otherwise the place jumps from i' to i
 
     p(f, a | e) = Π_j { p0 t(f_j | NULL)  or  (1 − p0) p(a_j | a', I) t(f_j | e_{a_j}) } · p(I | a', I)
 
-So each place has one state, not two as where NULL has states of its own that remember the place.
+So each place has one state, not two as in models where separate NULL states remember the place.
 
 How far the alignment jumps from one word to the next: the transitions of the HMM.
 
 p(i | i', I) = c(i − i') / Σ_{k=0..I} c(k − i'): one weight for each jump shorter than REACH, a shared one for all
 longer jumps on each side, normalized over the places that the sentence has (Vogel et al. 1996; Och and Ney 2003).
-The first jump starts at place −1 and has weights of its own. The last one goes to I, the end of the sentence: without
+The first jump starts at place −1 and has separate weights. The last one goes to I, the end of the sentence: without
 it a model pays for the words that it skips within a sentence, but not for those at its end.
 """
 

@@ -4,7 +4,7 @@ p(f | e) = Π_j 1/(I+1) Σ_i t(f_j | e_i), with i = 0 for NULL.
 
 Training the HMMs of both directions so that they agree (Liang et al. 2006).
 
-Each direction makes mistakes of its own: a rare given word attracts whatever is left over in its sentences. Where the
+Each direction makes different mistakes: a rare given word attracts whatever is left over in its sentences. Where the
 two must explain a link together, such mistakes fade. Before the expected counts are added up, the posteriors p(i | j)
 and p(j | i) of a link are replaced by their geometric mean, the distribution nearest to both in the sense of
 KL(q ‖ p) (a logarithmic opinion pool); what is then missing to 1 goes to NULL.
