@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from toledo import storage
-from toledo.api.files import Pairs, encode_pairs
 from toledo.api.inputs import Texts, arguments_of
+from toledo.api.pairs import Pairs, encode_pairs
 from toledo.errors import InputError, ModelError
 from toledo.files import require_output_directory
 from toledo.formats.alignments import alignment_lines

@@ -83,7 +83,7 @@ class LoopSettings:
     A round with no weight changed by more than `tolerance` times the largest is the last one, also one that finds
     nothing new; `patience` is the number of rounds without a better score. Scores are those of what a decision rule
     chooses, at a scale: rounds should be judged by the rule that will translate. Lists have `n_best` texts, lattices
-    `density` edges per word.
+    `density` edges per word. With `write`, scores are those of texts that it makes of words, as users see them.
     """
 
     rounds: int = 10
@@ -96,6 +96,7 @@ class LoopSettings:
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
     scale: float = 1.0
     threads: int | None = None
+    write: Callable[[str], str] | None = None
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.n_best, self.patience) < 1 or self.tolerance < 0 or self.density < 1:
@@ -104,7 +105,7 @@ class LoopSettings:
 
     def judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
         """Score what the rule chooses."""
-        return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads)
+        return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads, self.write)
 
     def first_history(self, tuner: str, start: Weights, one: Round, how: str | None = "") -> History:
         """Return the history before the first round; the score of the initial weights is logged if `how` is known."""
