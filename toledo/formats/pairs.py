@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from lxml import etree
 
-from toledo.files import file_error, read_blocks, read_lines
+from toledo.files import file_error, read_chunks, read_lines
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 COLUMNS = (("source", "target"), ("src", "trg"), ("src", "tgt"))  # of flat JSON, if languages do not name them
@@ -138,13 +138,13 @@ def _first_two(path: str | Path, line: int, variants: Mapping[str, str], languag
 def _units(path: str | Path) -> Iterator[Any]:
     parser = etree.XMLPullParser(
         events=("start", "end"), resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
-        encoding="utf-8", remove_comments=True, remove_pis=True,
+        remove_comments=True, remove_pis=True,
     )  # fmt: skip
     depth = waiting = 0
     try:
-        for block in read_blocks(path, size=1 << 16):
-            parser.feed(block)
-            waiting += len(block)
+        for chunk in read_chunks(path):
+            parser.feed(chunk)
+            waiting += len(chunk)
             for event, element in parser.read_events():
                 depth += 1 if event == "start" else -1
                 if event == "start" and depth == 1:

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")  # soft hyphens, marks of direction and byte order
+# Control characters that are no white space, soft hyphens, marks of direction and of byte order.
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u2060\ufeff]")
 _SPACES = re.compile(r"\s+")
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])[’ʼ](?=[^\W\d_])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});")
@@ -27,9 +28,8 @@ def clean_characters(text: str) -> str:
         return text.strip()
     if "&" in text:
         text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
-    text = _SPACES.sub(" ", _APOSTROPHE.sub("'", text)).strip()
-    return text if text.isprintable() else "".join(one for one in text if unicodedata.category(one) != "Cc")
+    text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    return _SPACES.sub(" ", _APOSTROPHE.sub("'", text)).strip()
 
 
 def scripts(texts: Iterable[str]) -> Counter[str]:
