@@ -87,7 +87,10 @@ def test_chinese_is_written_without_blanks() -> None:
 
 @pytest.mark.parametrize(
     ("language", "module", "line"),
-    [("ja", "MeCab", 'pip install "sacrebleu[ja]"'), ("th", "sentencepiece", 'pip install "toledo-mt[sentencepiece]"')],
+    [
+        ("ja", "sacrebleu.tokenizers.tokenizer_ja_mecab", 'pip install "sacrebleu[ja]"'),
+        ("th", "sentencepiece", 'pip install "toledo-mt[sentencepiece]"'),
+    ],
 )
 def test_what_is_missing_is_said(language: str, module: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
