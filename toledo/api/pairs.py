@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from toledo.api.inputs import Texts, read_texts
 from toledo.errors import InputError
-from toledo.files import display_name
+from toledo.files import display_name, is_stream, read_lines
 from toledo.formats.pairs import read_pairs
 from toledo.text.cleaning import Cleaner, CleaningReport
 from toledo.text.corpus import ParallelCorpus, encode_texts, read_parallel
-from toledo.text.preparation import Preparation, TextSide
+from toledo.text.preparation import TOKENIZED, Preparation, TextSide
 from toledo.text.settings import Cleaning
 from toledo.text.vocabulary import Vocabulary
 
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 Pairs: TypeAlias = str | Path | Iterable[tuple[str, str]]
 Languages: TypeAlias = tuple[str | None, str | None]
 NO_LANGUAGES: Languages = (None, None)
+LOOKED_AT = 1000  # lines of a file, to see whether it is tokenized
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,15 @@ def warn_of_doubt(side: TextSide, texts: Iterable[str], name: str, vocabulary: V
     if doubt:
         log.warning("%s: %s", name, doubt)
     return bool(doubt)
+
+
+def warn_of_raw_text(sources: Any, targets: Any) -> None:
+    """Warn if lists or files of tokenized text look raw; of files, the first lines are looked at."""
+    for name, texts in (("sources", sources), ("targets", targets)):
+        if isinstance(texts, str | Path) and not is_stream(texts):
+            texts = list(islice(read_lines(texts), LOOKED_AT))
+        if isinstance(texts, list) and warn_of_doubt(TOKENIZED.source, texts, name):
+            return
 
 
 def _said(texts: Any, argument: str) -> str:

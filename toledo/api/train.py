@@ -5,15 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from toledo.api.align import Alignments, alignment_training
 from toledo.api.inputs import Texts, read_texts
 from toledo.api.model import Model
-from toledo.api.pairs import Languages, Pairs, PreparedPairs, encode_pairs, prepare_pairs, read_columns, warn_of_doubt
+from toledo.api.pairs import (
+    Languages,
+    Pairs,
+    PreparedPairs,
+    encode_pairs,
+    prepare_pairs,
+    read_columns,
+    warn_of_doubt,
+    warn_of_raw_text,
+)
 from toledo.errors import InputError
-from toledo.files import is_stream, read_lines, require_output_directory, require_readable
+from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.model import DESCRIPTION
@@ -30,8 +38,6 @@ from toledo.training import Training
 from toledo.training import train as train_model
 
 log = logging.getLogger(__name__)
-
-LOOKED_AT = 1000  # lines of a tokenized file, to see whether it is tokenized
 
 
 def train(  # one argument for each setting
@@ -149,11 +155,7 @@ def _tokenized_corpus(
             prepared = prepare_pairs(columns, prepared.preparation, cleaning)
             sources, targets = prepared.sources, prepared.targets
     corpus = encode_pairs(sources, targets)
-    for text in (sources, targets):
-        if isinstance(text, list) or (isinstance(text, str | Path) and not is_stream(text)):
-            lines = text if isinstance(text, list) else islice(read_lines(text), LOOKED_AT)
-            if warn_of_doubt(source, lines, "sources" if text is sources else "targets"):
-                break
+    warn_of_raw_text(sources, targets)
     return corpus, prepared
 
 

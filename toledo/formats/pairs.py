@@ -129,7 +129,7 @@ def _first_two(path: str | Path, line: int, variants: Mapping[str, str], languag
     if len(variants) != 2 or any(languages):
         found = ", ".join(variants) or "none"
         raise file_error(
-            path, line, f"languages of this unit: {found}", "say which to read: `source_language`, `target_language`"
+            path, line, f"languages of this unit: {found}", "name two of them as source and target language"
         )
     first, second = variants
     return first, second
