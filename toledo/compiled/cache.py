@@ -19,49 +19,21 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+
+from toledo.compiled.numba_internals import CodeCache, Dispatcher
 
 log = logging.getLogger(__name__)
 
 KEPT = 4  # versions of a kernel that stay on disk: some checkouts side by side
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
-    """Puts the code of a module below the user's cache directory."""
-
-    def __init__(self, function: FunctionType, file: str) -> None:
-        self._py_file = file  # Numba names it where a kernel cannot be kept
-        self.name = f"{function.__module__}.{function.__qualname__}"
-        self.module = function.__module__
-
-    def get_cache_path(self) -> str:
-        return str(cache_directory() / self.module)
-
-    def get_source_stamp(self) -> str:
-        return ""  # not known before all callees are defined: see KernelCache.stamp
-
-    def get_disambiguator(self) -> str:
-        return hashlib.sha256(self.name.encode()).hexdigest()[:10]
-
-    @classmethod
-    def from_function(cls, function: FunctionType, file: str) -> _Locator:
-        return cls(function, file)
-
-
-class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
-
-
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(CodeCache):
     """The cache of one kernel; `compiling` is called before a version of it is compiled."""
-
-    _impl_class = _Implementation
 
     def __init__(self, dispatcher: Any, compiling: Callable[[], None]) -> None:
         super().__init__(dispatcher.py_func)
         self._dispatcher, self._compiling = dispatcher, compiling
+        self._module: str = dispatcher.py_func.__module__
 
     @cached_property
     def stamp(self) -> str:
@@ -71,16 +43,19 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             digest.update(part.encode())
         return digest.hexdigest()
 
+    @property
+    def directory(self) -> Path:
+        """Where the code of this kernel is kept: a directory for each module."""
+        return cache_directory() / self._module
+
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return compiled code for a signature from disk, or None."""
-        rtsys.initialize(target_context)  # Numba's method refreshes all registries here, which only compiling needs
         try:
-            payload = self._index().load(self._index_key(signature, target_context.codegen()))
-            result = None if payload is None else self._impl.rebuild(target_context, payload)
+            result = self.read(self.directory, self.stamp, signature, target_context)
         except OSError:
             result = None
         except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            self._index().flush()
+            self.forget(self.directory, self.stamp)
             result = None
         if result is None:
             self._compiling()
@@ -88,15 +63,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep compiled code in the user's cache directory."""
-        self._cache_file = self._index()
         try:
-            super().save_overload(signature, data)
-            _remove_old(Path(self._cache_path), self._impl.filename_base)
+            self.write(self.directory, self.stamp, signature, data)
+            _remove_old(self.directory, self.file_name)
         except OSError:  # a read-only home must not stop the work
             _warn_not_kept()
-
-    def _index(self) -> IndexDataCacheFile:
-        return IndexDataCacheFile(self._cache_path, f"{self._impl.filename_base}.{self.stamp[:16]}", self.stamp)
 
 
 def _remove_old(directory: Path, base: str) -> None:
