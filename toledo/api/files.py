@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from toledo.api.inputs import Sample, Texts, read_list_files
+from toledo.api.inputs import Sample, Texts, read_list_files, read_texts
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory, write_lines
@@ -127,7 +127,10 @@ def export_moses(
     if language_model is not None and not loaded.language_models:
         raise InputError("the model has no language model", remedy="export something else")
     if filter is not None:
-        text = encode_texts(filter, loaded.source_vocabulary, "filter", grow=False)
+        given = filter
+        if loaded.preparation.raw:
+            given = [" ".join(loaded.preparation.source.words(text)) for text in read_texts(filter, "filter")]
+        text = encode_texts(given, loaded.source_vocabulary, "filter", grow=False)
         loaded = replace(loaded, table=filter_for(loaded.table, text), sparse=None)
     if output is not None:
         moses_model.export_model(loaded, output, progress)
