@@ -86,16 +86,27 @@ def _cased(side: TextSide, tokens: list[str]) -> list[str]:
     return tokens if side.truecaser is None else side.truecaser.apply(tokens)
 
 
-def encode_pairs(
-    sources: Texts | Pairs, targets: Texts | None, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+def encode_words(
+    sources: Texts | Pairs,
+    targets: Texts | None,
+    vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
+    languages: Languages = NO_LANGUAGES,
 ) -> ParallelCorpus:
-    """Encode tokenized sources and their targets, or pairs if there are no targets."""
+    """Encode tokenized sources and their targets, or pairs if there are no targets; warn if they look raw."""
+    left, right = read_columns(sources, None, languages) if targets is None else (sources, targets)
+    corpus = encode_pairs(left, right, vocabularies)  # type: ignore[arg-type]
+    _warn_of_raw_text(left, right)
+    return corpus
+
+
+def encode_pairs(
+    sources: Texts, targets: Texts, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+) -> ParallelCorpus:
+    """Encode sources and their targets, whose words stand between blanks."""
     vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     if isinstance(sources, str | Path) and isinstance(targets, str | Path):
         return read_parallel(sources, targets, vocabularies)
-    if targets is None:
-        sources, targets = read_columns(sources, None)
-    source = encode_texts(sources, vocabularies[0], "sources")  # type: ignore[arg-type]
+    source = encode_texts(sources, vocabularies[0], "sources")
     target = encode_texts(targets, vocabularies[1], "targets")
     if len(source) != len(target):
         raise InputError(
@@ -114,7 +125,7 @@ def warn_of_doubt(side: TextSide, texts: Iterable[str], name: str, vocabulary: V
     return bool(doubt)
 
 
-def warn_of_raw_text(sources: Any, targets: Any) -> None:
+def _warn_of_raw_text(sources: Any, targets: Any) -> None:
     """Warn if lists or files of tokenized text look raw; of files, the first lines are looked at."""
     for name, texts in (("sources", sources), ("targets", targets)):
         if isinstance(texts, str | Path) and not is_stream(texts):

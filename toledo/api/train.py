@@ -10,16 +10,7 @@ from pathlib import Path
 from toledo.api.align import Alignments, alignment_training
 from toledo.api.inputs import Texts, read_texts
 from toledo.api.model import Model
-from toledo.api.pairs import (
-    Languages,
-    Pairs,
-    PreparedPairs,
-    encode_pairs,
-    prepare_pairs,
-    read_columns,
-    warn_of_doubt,
-    warn_of_raw_text,
-)
+from toledo.api.pairs import Languages, Pairs, PreparedPairs, encode_words, prepare_pairs, read_columns, warn_of_doubt
 from toledo.errors import InputError
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
@@ -29,7 +20,7 @@ from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Sy
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
 from toledo.settings import Named
-from toledo.text.corpus import ParallelCorpus, Sentences, encode_texts
+from toledo.text.corpus import Sentences, encode_texts
 from toledo.text.preparation import Preparation, TextSide, make_side
 from toledo.text.settings import Cleaning
 from toledo.text.tokenizers import Tokenizer, language_code
@@ -100,12 +91,16 @@ def train(  # one argument for each setting
     if alignments is not None and (cleaning is not None or not tokenized):
         remedy = "tokenize the text first, and give `tokenized=True`; clean it before words are aligned"
         raise InputError("`alignments` are those of tokenized text, line by line", argument="alignments", remedy=remedy)
-    if tokenized:
-        corpus, prepared = _tokenized_corpus(sources, targets, languages, cleaning)
+    preparation, report = _sides_of_words(languages), None
+    if tokenized and cleaning is None:
+        corpus = encode_words(sources, targets, languages=languages)
     else:
-        prepared = _prepared(read_columns(sources, targets, languages), languages, tokenizers, cleaning)
-        corpus = prepared.encode()
-    preparation, vocabulary = prepared.preparation, corpus.target_vocabulary
+        columns = read_columns(sources, targets, languages)
+        if not tokenized:
+            preparation = _sides(columns, languages, tokenizers)
+        prepared = _prepared(columns, preparation, cleaning)
+        corpus, preparation, report = prepared.encode(), prepared.preparation, prepared.report
+    vocabulary = corpus.target_vocabulary
     models = tuple(
         one.with_vocabulary(vocabulary)
         if isinstance(one, LanguageModel)
@@ -123,9 +118,9 @@ def train(  # one argument for each setting
         progress=progress,
     )
     model = replace(model, preparation=preparation)
-    if prepared.report is not None:
-        model = replace(model, training={**model.training, "cleaning": prepared.report.to_table()})
-        log.info("%s", prepared.report)
+    if report is not None:
+        model = replace(model, training={**model.training, "cleaning": report.to_table()})
+        log.info("%s", report)
     log.info("%d phrase pairs from %d sentence pairs", len(model.table), model.training["sentences"])
     if output is not None:
         model.save(output)
@@ -140,37 +135,28 @@ def _cleaning(clean: bool | Cleaning | None, tokenized: bool, max_length: int) -
     return Cleaning(max_length=max_length) if clean or (clean is None and not tokenized) else None
 
 
-def _tokenized_corpus(
-    sources: Texts | Pairs, targets: Texts | None, languages: Languages, cleaning: Cleaning | None
-) -> tuple[ParallelCorpus, PreparedPairs]:
-    """Return the encoded pairs of tokenized text, which is not kept in memory unless it is cleaned."""
-    source, target = (
-        TextSide(language_code(language, f"{name}_language"))
-        for name, language in zip(("source", "target"), languages, strict=True)
-    )
-    prepared = PreparedPairs([], [], Preparation(source, target))
-    if targets is None or cleaning is not None:
-        sources, targets = columns = read_columns(sources, targets, languages)
-        if cleaning is not None:
-            prepared = prepare_pairs(columns, prepared.preparation, cleaning)
-            sources, targets = prepared.sources, prepared.targets
-    corpus = encode_pairs(sources, targets)
-    warn_of_raw_text(sources, targets)
-    return corpus, prepared
+def _sides_of_words(languages: Languages) -> Preparation:
+    codes = zip(languages, ("source_language", "target_language"), strict=True)
+    return Preparation(*(TextSide(language_code(language, argument)) for language, argument in codes))
 
 
-def _prepared(
+def _sides(
     columns: tuple[list[str], list[str]],
     languages: Languages,
     tokenizers: tuple[Named[Tokenizer] | None, Named[Tokenizer] | None],
-    cleaning: Cleaning | None,
-) -> PreparedPairs:
-    """Return raw pairs as words, with all that was learned from them."""
+) -> Preparation:
+    """Return both sides of raw text, whose case is not known yet."""
     source = make_side(languages[0], tokenizers[0], columns[0])
-    target = make_side(languages[1], tokenizers[1], columns[1], target=True)
-    if not warn_of_doubt(source, columns[0], "sources"):
-        warn_of_doubt(target, columns[1], "targets")
-    return prepare_pairs(columns, Preparation(source, target), cleaning, learn=True)
+    return Preparation(source, make_side(languages[1], tokenizers[1], columns[1], target=True))
+
+
+def _prepared(
+    columns: tuple[list[str], list[str]], preparation: Preparation, cleaning: Cleaning | None
+) -> PreparedPairs:
+    """Return pairs as words, with all that was learned from them; warn if they do not look as they should."""
+    if not warn_of_doubt(preparation.source, columns[0], "sources"):
+        warn_of_doubt(preparation.target, columns[1], "targets")
+    return prepare_pairs(columns, preparation, cleaning, learn=preparation.raw)
 
 
 def _lm_text(given: Texts, preparation: Preparation, vocabulary: Vocabulary) -> Sentences:

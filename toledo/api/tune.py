@@ -339,8 +339,8 @@ def _task(
         "model": "",
         "features": digest(sparse),
         "search": {**plain_settings(kind), KIND: name},
-        **digest_segments(sets[0]),
-        **(digest_segments(sets[1], "dev_") if sets[1] else {}),
+        **digest_segments(sets[0], written=settings.write is not None),
+        **(digest_segments(sets[1], "dev_", written=settings.write is not None) if sets[1] else {}),
         **configuration_of(tuner, settings, weights),
     }
     if isinstance(tuner, MinimumRisk):

@@ -224,8 +224,8 @@ class Procedure:
             "rounds": settings.rounds,
             "seed": self.seed,
             **digest_training(self.corpus, self.alignments),
-            **digest_segments(self.tuning, "tune_"),
-            **digest_segments(self.validation, "dev_"),
+            **digest_segments(self.tuning, "tune_", written=self.write is not None),
+            **digest_segments(self.validation, "dev_", written=self.write is not None),
             **(self.configuration or {}),
         }
         checkpoint = Checkpoint(self.work, own, resume=True)

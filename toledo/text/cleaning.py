@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import Any
 
-from toledo.results import Result
 from toledo.text.characters import main_script, scripts
 from toledo.text.settings import Cleaning
 from toledo.text.vocabulary import RESERVED, split_words
@@ -31,7 +30,7 @@ TextPair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class CleaningReport(Result):
+class CleaningReport:
     """How many sentence pairs were left out for which reason, with examples by line, from 1."""
 
     settings: Cleaning

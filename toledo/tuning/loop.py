@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from toledo.runs.checkpoint import AGAIN, Checkpoint, digest, plain
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, dev_text, no_better, round_seed, run
 from toledo.search.search import Search
-from toledo.text.corpus import Segment
+from toledo.text.corpus import Segment, WrittenWords
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Collecting, Examples, OneBest, in_order_of_names, one_best, want_words
 from toledo.tuning.tuner import Tuned, Tuner
@@ -347,12 +347,12 @@ def configuration_of(tuner: object, settings: LoopSettings, weights: Weights) ->
     }
 
 
-def digest_segments(segments: Sequence[Segment], prefix: str = "") -> dict[str, str]:
-    """Return digests of sources and references, by the names of arguments."""
-    return {
-        f"{prefix}sources": digest([segment.words for segment in segments]),
-        f"{prefix}references": digest([segment.references for segment in segments]),
-    }
+def digest_segments(segments: Sequence[Segment], prefix: str = "", *, written: bool = False) -> dict[str, str]:
+    """Return digests of sources and references, by the names of arguments; with `written`, of references as written."""
+    known: list[Any] = [segment.references for segment in segments]
+    if written:
+        known = [[cast(WrittenWords, one).text for one in some] for some in known]
+    return {f"{prefix}sources": digest([segment.words for segment in segments]), f"{prefix}references": digest(known)}
 
 
 def model_digest(directory: Path) -> str:
