@@ -81,13 +81,16 @@ class SystemVotes(TableResult):
             for one in self.votes
         ]
         kept = [place for place in range(5) if place < 2 or any(row[place] for row in rows)]
-        return "\n".join(table([[row[place] for place in kept] for row in [header, *rows]], left=[0, len(kept) - 1]))
+        left = [column for column, place in enumerate(kept) if place in (0, 4)]
+        return "\n".join(table([[row[place] for place in kept] for row in [header, *rows]], left=left))
 
     def save(self, path: str | Path) -> None:
         """Write the votes as TOML."""
         rows = [{key: value for key, value in one.to_dict().items() if value is not None} for one in self.votes]
         with atomic_writer(path) as stream:
-            stream.write(tomli_w.dumps({"segments": self.num_segments, "references": self.num_references, "vote": rows}))
+            stream.write(
+                tomli_w.dumps({"segments": self.num_segments, "references": self.num_references, "vote": rows})
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> SystemVotes:
@@ -119,14 +122,18 @@ def share_votes(systems: Mapping[str, Sequence[str]], threads: int | None = None
     return SystemVotes(_votes(names, similarity, None), segments)
 
 
-def tune_votes(
+def learn_votes(
     systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]], threads: int | None = None
 ) -> SystemVotes:
     """Return votes that also follow the quality of systems, measured on segments with references."""
     names, similarity = list(systems), mean_similarity(list(systems.values()), threads)
     metrics = BLEU(), CHRF()
-    sums = [[one.corpus_statistics(texts, references, threads).sum(axis=0) for one in metrics] for texts in systems.values()]
-    quality = np.array([np.mean([metric.score(row) for metric, row in zip(metrics, rows, strict=True)]) for rows in sums])
+    sums = [
+        [one.corpus_statistics(texts, references, threads).sum(axis=0) for one in metrics] for texts in systems.values()
+    ]
+    quality = np.array(
+        [np.mean([metric.score(row) for metric, row in zip(metrics, rows, strict=True)]) for rows in sums]
+    )
     return SystemVotes(_votes(names, similarity, quality), len(references), len(references))
 
 
