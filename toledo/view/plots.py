@@ -135,7 +135,7 @@ class Lines:
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
         right = (
-            min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 10.0
+            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 10.0
         )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
@@ -516,8 +516,9 @@ def _names(named: Sequence[Series], across: Scale, up: Scale, right: float) -> M
                 tops[one], tops[two] = tops[one] - close / 2, tops[two] + close / 2
     labels = []
     for top, (_, place) in zip(tops, ends, strict=True):
-        x, name = across.place(named[place].points[-1][0]) + 10, named[place].name
-        labels.append(label(shortened(name, right - x), x, top + 4, "name", name))
+        x, name = across.place(named[place].points[-1][0]) + 12, named[place].name
+        shown_name = label(shortened(name, right - x - 9), x + 9, top + 4, "name", name)
+        labels += [_shape(place, x, top, f"s{place % SERIES}"), shown_name]
     return join(labels)
 
 
