@@ -12,9 +12,10 @@ import numpy as np
 from toledo.files import atomic_writer
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
+from toledo.view.curves import Lines, Series
 from toledo.view.markup import Markup, tag
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import Lines, Series, figure, histogram
+from toledo.view.plots import figure, histogram
 from toledo.view.tables import Cell, fixed, table
 
 TRACES = 4
