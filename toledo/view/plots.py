@@ -135,7 +135,7 @@ class Lines:
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
         right = (
-            min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 10.0
+            min(max((text_width(one.name) for one in named), default=0.0) + 28, width * 0.34) if self.named else 10.0
         )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
@@ -481,7 +481,7 @@ def _curve(one: Series, place: int, across: Scale, up: Scale) -> Markup:
     kind = f"s{place % SERIES}"
     known = [point for point in one.points if math.isfinite(point[1])]
     places = [(across.place(x), up.place(y)) for x, y in thinned(known, across)]
-    marks = [_shape(place, *point, kind) for point in places] if len(places) <= MOST_MARKS else None
+    marks = [_shape(place, *point, kind) for point in places] if len(one.points) <= MOST_MARKS else None
     return tag("g", tag("title", one.name), tag("polyline", points=_path(places), class_=f"series {kind}"), marks)
 
 
@@ -511,13 +511,16 @@ def _names(named: Sequence[Series], across: Scale, up: Scale, right: float) -> M
     ends = sorted((up.place(one.points[-1][1]), place) for place, one in enumerate(named))
     tops = [y for y, _ in ends]
     for _ in range(len(tops)):
-        for one, two in pairwise(range(len(tops))):
-            if (close := SIZE + 3 - (tops[two] - tops[one])) > 0:
-                tops[one], tops[two] = tops[one] - close / 2, tops[two] + close / 2
-    labels = []
+        for upper, lower in pairwise(range(len(tops))):
+            if (close := SIZE + 3 - (tops[lower] - tops[upper])) > 0:
+                tops[upper], tops[lower] = tops[upper] - close / 2, tops[lower] + close / 2
+    labels: list[Markup] = []
     for top, (_, place) in zip(tops, ends, strict=True):
-        x, name = across.place(named[place].points[-1][0]) + 10, named[place].name
-        labels.append(label(shortened(name, right - x), x, top + 4, "name", name))
+        one, x = named[place], across.place(named[place].points[-1][0]) + 10
+        if len(one.points) > MOST_MARKS:  # a curve without marks shows its own beside its name
+            labels.append(_shape(place, x + 2, top, f"s{place % SERIES}"))
+            x += 11
+        labels.append(label(shortened(one.name, right - x), x, top + 4, "name", one.name))
     return join(labels)
 
 
