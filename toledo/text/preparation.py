@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from toledo.settings import Named
 from toledo.text.characters import clean_characters, main_script, scripts
-from toledo.text.tokenizers import TOKENIZERS, Blanks, Pieces, Tokenizer, language_code, make_tokenizer
+from toledo.text.tokenizers import TOKENIZERS, Blanks, PieceModel, Tokenizer, language_code, make_tokenizer
 from toledo.text.tokens import Truecaser, detruecase, escape_markup, looks_tokenized, raw_word, unescape
 from toledo.text.vocabulary import Vocabulary, split_words
 
@@ -88,7 +88,7 @@ class TextSide:
         """Return this side with the usual case and the script of words, as tokenized text has them."""
         first = [line.lstrip("\"'«„“¿¡( ")[:1] for line in tokens]
         capital = sum(letter.isupper() for letter in first)
-        cased = self.raw and not isinstance(self.tokenizer, Pieces) and capital > len(first) / 2
+        cased = self.raw and not isinstance(self.tokenizer, PieceModel) and capital > len(first) / 2
         truecaser = Truecaser.train(tokens) if cased else None
         return TextSide(self.language, self.name, self.tokenizer, truecaser, main_script(tokens))
 
@@ -99,7 +99,7 @@ class TextSide:
     def to_arrays(self) -> Arrays:
         """Return what this side has learned, as bytes."""
         found = {}
-        if isinstance(self.tokenizer, Pieces):
+        if isinstance(self.tokenizer, PieceModel):
             found["pieces"] = np.frombuffer(self.tokenizer.content, np.uint8)
         if self.truecaser is not None:
             forms = "\n".join(sorted(self.truecaser.best.values()))
@@ -115,7 +115,7 @@ class TextSide:
             truecaser = Truecaser({form.lower(): form for form in forms})
         name = str(table["tokenizer"])
         if name == PIECES:
-            tokenizer: Tokenizer = Pieces(arrays["pieces"].tobytes())
+            tokenizer: Tokenizer = PieceModel(arrays["pieces"].tobytes())
         else:
             tokenizer = TOKENIZERS.make(name) if name else Blanks()
         return cls(str(table["language"]), name, tokenizer, truecaser, str(table["script"]))
@@ -158,7 +158,7 @@ def make_side(
         tokenizer.require_undo()
     trained = tokenizer.trained(map(clean_characters, texts))
     trained.tokenize("", code)  # a missing package should not cost the work
-    name = PIECES if isinstance(trained, Pieces) else _name(tokenizer)
+    name = PIECES if isinstance(trained, PieceModel) else _name(tokenizer)
     return TextSide(code, name, trained)
 
 

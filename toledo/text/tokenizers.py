@@ -135,7 +135,7 @@ def _sacrebleu(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Pieces(Tokenizer):
+class PieceModel(Tokenizer):
     """A model of SentencePiece, as it is kept in its files."""
 
     content: bytes
@@ -155,7 +155,7 @@ class Pieces(Tokenizer):
 
 @dataclass(frozen=True)
 class SentencePiece(Tokenizer):
-    """Pieces of words, learned from the training text, or those of a model file of SentencePiece; an extra."""
+    """PieceModel of words, learned from the training text, or those of a model file of SentencePiece; an extra."""
 
     size: Annotated[int, Meta(ge=100, description="Number of pieces to learn, at most.")] = 8000
     model: Annotated[str, Meta(description="Model file to use instead of learning pieces.")] = ""
@@ -170,7 +170,7 @@ class SentencePiece(Tokenizer):
             sentence_iterator=iter(texts), model_writer=content, vocab_size=self.size, hard_vocab_limit=False,
             character_coverage=1.0, minloglevel=2, num_threads=1,
         )  # fmt: skip
-        return Pieces(content.getvalue())
+        return PieceModel(content.getvalue())
 
     def tokenize(self, text: str, language: str) -> str:
         """Refuse to tokenize before pieces are learned."""
@@ -180,9 +180,9 @@ class SentencePiece(Tokenizer):
         )
 
 
-def _read_pieces(file: Path) -> Pieces:
+def _read_pieces(file: Path) -> PieceModel:
     with open_to_read(file) as stream:
-        found = Pieces(stream.read())
+        found = PieceModel(stream.read())
     try:
         found.tokenize("", "")
     except RuntimeError:
