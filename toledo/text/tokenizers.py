@@ -155,7 +155,7 @@ class PieceModel(Tokenizer):
 
 @dataclass(frozen=True)
 class SentencePiece(Tokenizer):
-    """PieceModel of words, learned from the training text, or those of a model file of SentencePiece; an extra."""
+    """Pieces of words, learned from the training text, or those of a model file of SentencePiece; an extra."""
 
     size: Annotated[int, Meta(ge=100, description="Number of pieces to learn, at most.")] = 8000
     model: Annotated[str, Meta(description="Model file to use instead of learning pieces.")] = ""
