@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test fuzz check format docs bench experiments clean
+.PHONY: help demo test fuzz check format docs bench experiments wheels clean
 
 help: ## Show this list.
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -45,6 +45,9 @@ bench: $(READY) ## Measure speed and memory; takes some minutes.
 
 experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
+
+wheels: ## Build the package and its kernels for one Python into dist/; PYTHON=python3.12 chooses it.
+	$(PYTHON) packaging/build_wheels.py --output dist
 
 clean: ## Remove what the other targets made.
 	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
