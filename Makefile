@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test fuzz check format docs bench experiments wheels clean
+.PHONY: help demo test test-shipped fuzz check format docs bench experiments wheels clean
 
 help: ## Show this list.
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -21,6 +21,9 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), and list those that were compiled anyway.
+	$(BIN)/python packaging/test_shipped.py dist --numprocesses auto --dist loadfile
 
 fuzz: $(READY) ## Run the property tests on new random examples, five times as many.
 	TOLEDO_PROPERTY_TESTS=fuzz $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m hypothesis

@@ -64,6 +64,7 @@ PAGES = (
 
 
 def main() -> None:
+    """Build both wheels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("dist"))
     output: Path = parser.parse_args().output.resolve()
@@ -83,6 +84,7 @@ def main() -> None:
 
 @contextmanager
 def copy_of_checkout() -> Iterator[None]:
+    """Copy all files that git knows, for a while."""
     try:
         PLACE.mkdir(mode=0o700)
     except FileExistsError:
@@ -127,7 +129,7 @@ def run_documentation(python: Path, **environment: str) -> list[list[str]]:
     for arguments in (
         ["-m", "toledo", "warm-up"],
         ["-m", "toledo", "demo", "--size", "2000", "--threads", "1"],
-        ["-m", "pytest", "-p", "no:cacheprovider", *sorted(tests)],
+        ["-m", "pytest", "-p", "no:cacheprovider", *tests],
     ):
         print("running", *arguments[1:3], flush=True)
         run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), **environment)
@@ -146,6 +148,7 @@ def used_files(kernels: Path, loaded: Iterable[list[str]]) -> dict[str, Path]:
 
 
 def refuse_other_paths(files: dict[str, Path]) -> None:
+    """Stop if compiled code names a file outside the copy."""
     for name, path in files.items():
         for found in FILE_NAME.findall(path.read_bytes()):
             if not found.startswith(f"{PLACE}/".encode()):
@@ -153,6 +156,7 @@ def refuse_other_paths(files: dict[str, Path]) -> None:
 
 
 def toledo_version() -> str:
+    """Return the version of the checkout, which both wheels have."""
     version: str = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return version
 
@@ -184,6 +188,7 @@ def write_wheel(output: Path, files: dict[str, Path], about: dict) -> Path:
 
 
 def digest(content: bytes) -> str:
+    """Return a digest as the list of a wheel's files has it."""
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
