@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 .PHONY: help demo test test-shipped fuzz check format docs bench experiments wheels clean
 
 help: ## Show this list.
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -44,7 +44,7 @@ docs: $(READY) ## Make the API pages from docstrings, and the picture in the REA
 	$(BIN)/python docs/make_results.py
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
-	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out benchmarks/on_sample.py benchmarks/cold.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work

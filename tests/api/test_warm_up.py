@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from page_commands import run_page
 
 import toledo
 from toledo.api import warm_up as warming
@@ -19,6 +20,7 @@ from toledo.search.document.models.model import MODELS
 from toledo.settings import Registry
 from toledo.tuning.settings import TUNERS
 
+ROOT = Path(__file__).parents[2]
 WITHOUT_KERNELS = {"text", "report", "list", "example-data", "warm-up"}
 USED = {  # a package or module whose kernels each command uses
     "choose": "toledo.consensus",
@@ -89,6 +91,11 @@ def test_the_table_says_what_was_compiled(everything: tuple[dict[str, int], list
 @pytest.mark.parametrize("command", USED)
 def test_each_command_has_its_kernels(everything: tuple[dict[str, int], list[list[str]]], command: str) -> None:
     assert any(module.startswith(USED[command]) for _, module, *_ in everything[1])
+
+
+def test_the_page_about_kernels() -> None:
+    printed = run_page((ROOT / "docs" / "kernels.md").read_text(encoding="utf-8"))
+    assert [line.split()[0] for line in printed.splitlines()] == ["command", "choose", "evaluate", "all"]
 
 
 def test_what_was_compiled_is_kept(tmp_path: Path) -> None:
