@@ -38,7 +38,7 @@ PROJECT, PACKAGE = "toledo-mt-kernels", "toledo_mt_kernels"
 PLATFORM = "platform_system == 'Linux' and platform_machine == 'x86_64' and implementation_name == 'cpython'"
 FOR_ALL = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
 OURS = ("NUMBA_", "TOLEDO_", "PYTHON")  # beginnings of variables that change what is compiled
-FILE_NAME = re.compile(rb"/[\w.+-]+(?:/[\w.+-]+)+\.py\b")
+FILE_NAME = re.compile(rb"/[\w.+-]+(?:/[\w.+-]+)+\.(?:py|so)\b")
 SUMMARY = "Kernels of Toledo (toledo-mt), compiled ahead for processors of the level x86-64-v3"
 INIT = '"""Compiled kernels of Toledo, which finds them by their content. Nothing here is imported."""\n'
 
