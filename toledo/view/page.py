@@ -86,9 +86,9 @@ def card(heading: str, *parts: Child, note: Child = None, level: int = 3, fold: 
     return tag("section", tag("header", tag(f"h{level}", heading), beside), body, class_="card")
 
 
-def columns(*cards: Markup) -> Markup:
-    """Return two or three cards side by side, one below the other on narrow screens."""
-    return tag("div", *cards, class_=f"columns-{len(cards)}")
+def columns(*parts: Markup) -> Markup:
+    """Return two or three cards or other parts side by side, one below the other on narrow screens."""
+    return tag("div", *parts, class_=f"columns-{min(len(parts), 3)}")
 
 
 def paragraph(*text: Child, class_: str | None = None) -> Markup:
@@ -99,11 +99,6 @@ def paragraph(*text: Child, class_: str | None = None) -> Markup:
 def subheading(text: str) -> Markup:
     """Return a heading inside a card."""
     return tag("h4", text)
-
-
-def wide(part: Child, description: str, class_: str = "scroll") -> Markup:
-    """Return a box for what may be wider than the screen, which can be scrolled, by keys too."""
-    return tag("div", part, class_=class_, role="region", tabindex=0, aria_label=description)
 
 
 @cache

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal, Protocol
 
 from toledo.view.markup import Child, Markup, join, tag
-from toledo.view.svg import SIZE, drawing, label, shortened, text_width
+from toledo.view.svg import SIZE, Drawing, drawing, label, shortened, text_width
 from toledo.view.tables import Rows, fixed, shown, table
 
 WIDE, NARROW = 720, 330  # pixels: on a screen and on a phone
@@ -28,7 +28,7 @@ Kind = Literal["", "less", "even", "more", "base"]
 class Plot(Protocol):
     """What `figure` draws."""
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         ...
 
@@ -91,6 +91,8 @@ def ticks(low: float, high: float, most: int = TICKS, whole: bool = False) -> li
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
     step = max(step, 1.0) if whole else step
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if first > last and not whole:
+        return ticks(low, high, 2 * most)
     return [number * step for number in range(first, last + 1)]
 
 
@@ -122,8 +124,9 @@ class Lines:
     whole: bool = False  # x are whole numbers
     logarithmic: bool = False  # x
     height: int = 260
+    named: bool = True  # whether names stand at the ends of curves
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         points = [point for one in self.series for point in one.points if math.isfinite(point[1])]
         xs, ys = [x for x, _ in points] or [0.0], [y for _, y in points] or [0.0]
@@ -131,7 +134,9 @@ class Lines:
         up = Scale(low, high, self.height - 40.0, 26.0)
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
-        right = min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32)
+        right = (
+            min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 10.0
+        )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
         across = Scale(min(xs), max(xs), left + 6, width - right - 6, self.logarithmic, unit)
@@ -146,7 +151,7 @@ class Lines:
             self._mark(across, frame),
             [_thin_curve(one, across, up) for one in self.series if not one.name],
             [_curve(one, place, across, up) for place, one in enumerate(named)],
-            _names(named, across, up, width - right, right),
+            _names(named, across, up, width) if self.named else None,
         )
 
     def rows(self) -> tuple[list[str], Rows]:
@@ -184,7 +189,7 @@ class Histogram:
     right: str = ""
     height: int = 220
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         bottom, top = self.height - 40.0, 40.0 if self.left or self.right else 24.0
         most, step = max(self.counts, default=0) or 1, (width - 10) / max(len(self.counts), 1)
@@ -257,7 +262,7 @@ class Dots:
     note: str = ""  # title of the notes
     digits: int = 1
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         ends = [end for one in self.dots for end in (one.value, one.low, one.high) if end is not None]
         low, high = _with_room(*_range([*ends, *([] if self.baseline is None else [self.baseline])]), 0.06)
@@ -279,6 +284,7 @@ class Dots:
                 (
                     label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name),
                     label(one.note, names + notes, y + 4, "end"),
+                    tag("line", x1=across.start, x2=across.end, y1=y, y2=y, class_="axis"),
                     interval(one, across, y),
                     label(text, width, y + 4, "end strong"),
                 )
@@ -330,7 +336,7 @@ class Bars:
     sign: bool = False
     title: str = ""
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         values = [value for one in self.bars for value in one.values]
         low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
@@ -340,7 +346,8 @@ class Bars:
             max((max(text_width(one.name), text_width(one.note)) for one in self.bars), default=0.0) + 14, width * 0.45
         )
         across = Scale(low, high, names + (room if low < 0 else 0), width - room)
-        top = (22.0 if self.title else 0.0) + (22.0 if len(self.series) > 1 else 0.0) + 6
+        legend = self._legend(width) if len(self.series) > 1 else []
+        top = 22.0 * ((1 if self.title else 0) + len(legend)) + 6
         thick, gap = (16.0, 10.0) if len(self.series) > 1 else (14.0, 10.0)
         tall = max(thick * len(self.series), 30.0 if any(one.note for one in self.bars) else 0.0) + gap
         rows = [
@@ -353,7 +360,11 @@ class Bars:
             bottom + 6,
             self.x,
             label(self.title, 0, 14, "strong title") if self.title else None,
-            self._legend(22.0 if self.title else 0.0) if len(self.series) > 1 else None,
+            [
+                _legend_item(x, 22.0 * (row + (1 if self.title else 0)), place, self.series[place])
+                for row, items in enumerate(legend)
+                for place, x in items
+            ],
             rows,
             tag("line", x1=across.place(0.0), x2=across.place(0.0), y1=top - 2, y2=bottom - gap + 2, class_="zero"),
         )
@@ -386,12 +397,21 @@ class Bars:
             )
         return join(*parts)
 
-    def _legend(self, top: float) -> Iterator[Markup]:
+    def _legend(self, width: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers of series with their places, in as many rows as they need."""
+        rows: list[list[tuple[int, float]]] = [[]]
         x = 0.0
         for place, name in enumerate(self.series):
-            yield tag("rect", x=x, y=top + 4, width=11, height=11, class_=f"bar s{place}")
-            yield label(name, x + 17, top + 14)
+            if rows[-1] and x + text_width(name) + 17 > width:
+                rows.append([])
+                x = 0.0
+            rows[-1].append((place, x))
             x += text_width(name) + 36
+        return rows
+
+
+def _legend_item(x: float, y: float, place: int, name: str) -> Markup:
+    return join(tag("rect", x=x, y=y + 4, width=11, height=11, class_=f"bar s{place}"), label(name, x + 17, y + 14))
 
 
 ROW = 28.0  # of dots
@@ -421,12 +441,19 @@ class _Frame:
         y = self.bottom_line
         return join(
             tag("line", x1=self.left, x2=self.right, y1=y, y2=y, class_="axis"),
-            [
-                label(text, across.place(value), y + 16, "middle")
-                for value, text in zip(values, tick_texts(values), strict=True)
-            ],
+            _tick_labels(across, values, y + 16),
             label(title, (self.left + self.right) / 2, y + 32, "middle"),
         )
+
+
+def _tick_labels(across: Scale, values: Sequence[float], y: float) -> Iterator[Markup]:
+    """Yield the values of an axis, without those that would touch the one before."""
+    end = -math.inf
+    for value, text in zip(values, tick_texts(values), strict=True):
+        x, half = across.place(value), text_width(text) / 2
+        if x - half > end + 6:
+            yield label(text, x, y, "middle")
+            end = x + half
 
 
 def thinned(points: Sequence[tuple[float, float]], across: Scale) -> list[tuple[float, float]]:
@@ -479,18 +506,19 @@ def _shape(place: int, x: float, y: float, kind: str) -> Markup:
     return tag("path", d=f"M{steps}Z", class_=f"mark {kind}")
 
 
-def _names(named: Sequence[Series], across: Scale, up: Scale, x: float, room: float) -> Markup:
-    """Return the names of curves at their ends, moved apart where they would lie on each other."""
+def _names(named: Sequence[Series], across: Scale, up: Scale, right: float) -> Markup:
+    """Return the names of curves beside their ends, moved apart where they would lie on each other."""
     ends = sorted((up.place(one.points[-1][1]), place) for place, one in enumerate(named))
     tops = [y for y, _ in ends]
     for _ in range(len(tops)):
         for one, two in pairwise(range(len(tops))):
             if (close := SIZE + 3 - (tops[two] - tops[one])) > 0:
                 tops[one], tops[two] = tops[one] - close / 2, tops[two] + close / 2
-    return join(
-        label(shortened(named[place].name, room - 10), x + 8, top + 4, f"name s{place % SERIES}", named[place].name)
-        for top, (_, place) in zip(tops, ends, strict=True)
-    )
+    labels = []
+    for top, (_, place) in zip(tops, ends, strict=True):
+        x, name = across.place(named[place].points[-1][0]) + 10, named[place].name
+        labels.append(label(shortened(name, right - x), x, top + 4, "name", name))
+    return join(labels)
 
 
 def _upright(x: float, frame: _Frame) -> Markup:
@@ -508,7 +536,8 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 def _with_room(low: float, high: float, share: float = 0.08) -> tuple[float, float]:
     """Return a little more than a range, and some range where all values are equal."""
-    room = share * (high - low) or max(abs(high), 1.0) * share
+    size = max(abs(low), abs(high))
+    room = share * (high - low if high - low > 1e-9 * size else size or 1.0)
     return low - room, high + room
 
 
