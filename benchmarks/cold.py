@@ -4,9 +4,10 @@
     python benchmarks/cold.py --wheel dist/toledo_mt_kernels-*.whl --json
     python benchmarks/cold.py --before other/venv/bin/python --only choose evaluate
 
-Inputs are those of the README and the quick start. Each command runs in a process of its own, once without kernels
-(`cold`), once with those of the wheel and nothing else (`shipped`), and once with what the first run kept (`warm`); the
-time is that of the process and of those that it starts. Behind it, in brackets, is the number of compiled kernels.
+Inputs are those of the README and the quick start, tokenized. Each command runs in a process of its own, once without
+kernels (`cold`), once with those of the wheel and nothing else (`shipped`), and once with what the first run kept
+(`warm`); the time is that of the process and of those that it starts. Behind it, in brackets, is the number of compiled
+kernels.
 `--before` names a Python with Toledo 0.1, whose commands do the same; it runs them with an empty cache.
 """
 
@@ -32,7 +33,7 @@ SAMPLES = [
 DATA = "example-data data --train 2000 --tune 100 --test 100"
 REFERENCES = "-r data/test.trg.0 -r data/test.trg.1"
 OLD_REFERENCES = "--reference data/test.trg.0 --reference data/test.trg.1"
-TRAIN = "train -s data/train.src -t data/train.trg -o"
+TRAIN = "train --tokenized -s data/train.src -t data/train.trg -o"
 TUNED = "--tokenized -r data/tune.trg.0 --systems tune/A tune/B tune/C -o"
 
 

@@ -98,7 +98,7 @@ class _Tiny:
             toledo.Combination.tune(systems, self.references, tokenized=tokenized).run(systems)
 
     def train(self) -> None:
-        toledo.train(*self.text, output=self.directory / "model")
+        toledo.train(*self.text, tokenized=True, output=self.directory / "model")
 
     @cached_property
     def model(self) -> toledo.Model:
