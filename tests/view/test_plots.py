@@ -160,3 +160,5 @@ def test_long_names_are_cut() -> None:
     assert cut.endswith("…")
     assert text_width(cut) <= 60
     assert text_width("家") > text_width("a")
+    assert text_width("\u202e") == text_width("⟨U+202E⟩")
+    assert "\u202e" not in shortened("\u202e" * 10, 60)
