@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 WITHOUT_KERNELS = {"text", "report", "list", "example-data", "warm-up"}
 USED = {  # a package or module whose kernels each command uses
     "choose": "toledo.consensus",
+    "tune-votes": "toledo.metrics.bleu",
     "evaluate": "toledo.metrics.bleu",
     "compare": "toledo.metrics.significance",
     "combine": "toledo.combination",

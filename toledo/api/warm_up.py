@@ -75,6 +75,8 @@ class _Tiny:
         self.test = directory / "data" / "test.src"
         self.references = [directory / "data" / f"tune.trg.{number}" for number in range(2)]
         self.dev = directory / "data" / "tune.src", self.references
+        first, second = self.data.tune.references
+        self.systems = {"one": first, "two": second, "three": [text.partition(" ")[2] for text in first]}
 
     def choose(self) -> None:
         lists = self.directory / "lists.jsonl"
@@ -83,19 +85,20 @@ class _Tiny:
             toledo.choose_many(lists, metric=metric)
         for rule in ("consensus", "map"):
             toledo.choose_many(lists, rule=rule)
+        toledo.choose_many(self.systems)
+
+    def tune_votes(self) -> None:
+        toledo.tune_votes(self.systems, self.references)
 
     def evaluate(self) -> None:
         toledo.evaluate(self.references[0], self.references, resamples=2, tokenize="none")
 
     def compare(self) -> None:
-        systems = dict(zip("AB", self.references, strict=True))
-        toledo.compare(systems, self.references, resamples=2, tokenize="none")
+        toledo.compare(self.systems, self.references, resamples=2, tokenize="none")
 
     def combine(self) -> None:
-        first, second = self.data.tune.references
-        systems = {"one": first, "two": second, "three": [text.partition(" ")[2] for text in first]}
         for tokenized in (True, False):
-            toledo.Combination.tune(systems, self.references, tokenized=tokenized).run(systems)
+            toledo.Combination.tune(self.systems, self.references, tokenized=tokenized).run(self.systems)
 
     def train(self) -> None:
         toledo.train(*self.text, tokenized=True, output=self.directory / "model")

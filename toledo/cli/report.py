@@ -15,8 +15,8 @@ log = logging.getLogger(__name__)
 
 Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
 Command = Literal[
-    "choose", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate", "sample",
-    "document", "export", "import", "align", "lm", "forest",
+    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
+    "sample", "document", "export", "import", "align", "lm", "forest",
 ]  # fmt: skip
 
 
