@@ -49,7 +49,7 @@ def read_set(pair: Pair, name: str = "") -> list[Segment]:
     if not texts:
         raise InputError(f"{argument} is empty", argument=name or "sources", remedy="give one text or more")
     try:
-        groups = read_groups(pair[1], len(texts), argument)
+        groups = read_groups(pair[1], texts, argument)
     except InputError as error:
         if not name:
             raise
