@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import read_lines
-from toledo.metrics.analysis.analysis import (
-    SegmentAnalysis,
-    analyze_segments,
-    segment_difference,
-    word_frequency,
-)
+from toledo.metrics.analysis.analysis import SegmentAnalysis, analyze_segments, segment_difference, word_frequency
 from toledo.metrics.analysis.pairs import SegmentDifference
 from toledo.metrics.analysis.segment_table import SegmentTable
 from toledo.metrics.bleu import BLEU

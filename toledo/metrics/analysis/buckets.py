@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,14 @@ class WordBucket(Result):
 
 
 def bucket_labels(limits: Sequence[int]) -> list[str]:
-    """Return the names of buckets: "<10", "10–19", "5", "60+"."""
-    inner = [f"{low}" if high - low == 1 else f"{low}–{high - 1}" for low, high in zip(limits, limits[1:], strict=False)]
-    return [f"<{limits[0]}", *(one.replace("-", "−") for one in inner), f"{limits[-1]}+"]
+    """Return the names of buckets of whole numbers: "<10", "10–19", "5", "−20 to −11", "60+"."""
+
+    def between(low: int, high: int) -> str:
+        return str(low) if low == high else f"{low}–{high}" if low >= 0 else f"{low} to {high}"
+
+    inner = [between(low, high - 1) for low, high in pairwise(limits)]
+    first = "0" if limits[0] == 1 else f"<{limits[0]}"  # nothing that is counted is below 0
+    return [one.replace("-", "−") for one in (first, *inner, f"{limits[-1]}+")]
 
 
 def mean_reference_lengths(words: SystemWords) -> Floats:

@@ -25,8 +25,8 @@ SMOOTHING = 1.0
 class NGramDifference(Result):
     """An n-gram of the references: how often each of two systems has it right, and where one has it more often.
 
-    `share` is the smoothed share of the system in both counts: above 0.5 the n-gram is won, below it is lost. `segments`
-    are those in which the side with the larger count has more of it.
+    `share` is the smoothed share of the system in both counts: above 0.5 the n-gram is won, below it is lost.
+    `segments` are those in which the side with the larger count has more of it.
     """
 
     text: str
@@ -182,7 +182,9 @@ def _most_telling(more: Int64s, fewer: Int64s, number: int) -> list[int]:
 
 def _segments_with_more(gram: int, more: Occurrences, fewer: Occurrences) -> tuple[int, ...]:
     others = dict(zip(*_entries(gram, fewer), strict=True))
-    return tuple(segment for segment, count in zip(*_entries(gram, more), strict=True) if count > others.get(segment, 0))
+    return tuple(
+        segment for segment, count in zip(*_entries(gram, more), strict=True) if count > others.get(segment, 0)
+    )
 
 
 def _entries(gram: int, found: Occurrences) -> tuple[list[int], list[int]]:

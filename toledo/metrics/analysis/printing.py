@@ -26,7 +26,7 @@ def analysis_text(analysis: SegmentAnalysis, color: bool = False) -> str:
         parts.append(_frequency_table(analysis))
     for title, buckets in (
         ("words more than the reference", analysis.by_length_difference),
-        (f"{analysis.metric} of segments", analysis.by_score),
+        (analysis.metric, analysis.by_score),
     ):
         parts += [_count_table(title, buckets)] if buckets else []
     return "\n\n".join("\n".join(part) for part in parts)
@@ -72,7 +72,10 @@ def _mark(piece: Piece, kind: str, color: bool) -> str:
 
 
 def _key(pair: PairAnalysis, color: bool) -> str:
-    own, other = _mark(Piece(pair.baseline, True, False), BASELINE, color), _mark(Piece(pair.system, True, False), SYSTEM, color)
+    own, other = (
+        _mark(Piece(name, True, False), kind, color)
+        for name, kind in ((pair.baseline, BASELINE), (pair.system, SYSTEM))
+    )
     return f"{own} only, {other} only, {f'{BOLD}bold{END}' if color else '*'} in a reference, too"
 
 

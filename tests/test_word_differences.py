@@ -1,0 +1,42 @@
+"""What two texts do not have in common."""
+
+from functools import cache
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toledo.text.differences import Piece, common_words, word_pieces
+
+WORDS = st.lists(st.sampled_from("a b c".split()), max_size=7)
+
+
+@given(WORDS, WORDS)
+def test_what_is_common_is_a_longest_common_subsequence(first, second):
+    @cache
+    def longest(i, j):
+        if i == len(first) or j == len(second):
+            return 0
+        skipped = max(longest(i + 1, j), longest(i, j + 1))
+        return max(skipped, 1 + longest(i + 1, j + 1)) if first[i] == second[j] else skipped
+
+    own, others = common_words(first, second)
+    shared = [word for word, common in zip(first, own, strict=True) if common]
+    assert shared == [word for word, common in zip(second, others, strict=True) if common]
+    assert len(shared) == longest(0, 0)
+
+
+@given(WORDS, WORDS, st.lists(WORDS, max_size=2))
+def test_pieces_are_the_texts(first, second, references):
+    for words, pieces in zip((first, second), word_pieces(first, second, references), strict=True):
+        assert " ".join(piece.text for piece in pieces) == " ".join(words)
+        known = {word for reference in references for word in reference}
+        assert all(set(piece.text.split()) <= known for piece in pieces if piece.agrees)
+        assert all(piece.own or not piece.agrees for piece in pieces)
+
+
+def test_pieces_say_what_agrees_with_a_reference():
+    first, second = word_pieces(
+        "three men walk uphill".split(), "three men are walking uphill".split(), ["men are walking up".split()]
+    )
+    assert first == [Piece("three men", False, False), Piece("walk", True, False), Piece("uphill", False, False)]
+    assert second == [Piece("three men", False, False), Piece("are walking", True, True), Piece("uphill", False, False)]
