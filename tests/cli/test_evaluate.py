@@ -97,7 +97,7 @@ def test_the_same_text_is_not_different(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["good"], "needs references"),
-        (["good", "-r", "short"], "segments"),
+        (["good", "-r", "short"], "good has 4 lines, short has 1 line\n"),
         (["empty", "-r", "ref.0"], "the file is empty"),
         (["good", "-r", "ref.0", "-m", "blue"], "no metric 'blue': did you mean 'bleu'?"),
         (["good", "-r", "ref.0", "--resamples", "0"], "resamples"),

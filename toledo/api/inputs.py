@@ -65,12 +65,18 @@ def require_as_many(first: str, texts: Sized, second: str, others: Sized) -> Non
         return
     if not isinstance(texts, FileTexts) and not isinstance(others, FileTexts):
         raise length_error(first, len(texts), second, len(others))
-    counts = (
-        f"{one.file} has {len(one)} lines" if isinstance(one, FileTexts) else f"{name} has {len(one)} segments"
+    counts = [
+        f"{one.file} has {_counted(len(one), 'line')}"
+        if isinstance(one, FileTexts)
+        else f"{name} has {_counted(len(one), 'segment')}"
         for name, one in ((first, texts), (second, others))
-    )
+    ]
     remedy = "line i of each must belong together; look for lost or added lines"
     raise InputError(", ".join(counts), argument=second, remedy=remedy)
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
