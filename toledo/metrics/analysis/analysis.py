@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from toledo.metrics.analysis.buckets import (
     LENGTH_DIFFERENCES,
@@ -28,6 +31,7 @@ from toledo.results import Result
 if TYPE_CHECKING:
     from toledo.metrics.evaluation import Comparison
 
+Floats = NDArray[np.float64]
 NGRAMS = 10
 
 
@@ -36,11 +40,19 @@ class SegmentAnalysis(Result):
     """Where systems differ, by a metric; without references there are no lengths, words or n-grams."""
 
     metric: str
+    metric_name: str
     pairs: tuple[PairAnalysis, ...]
+    reference_lengths: Floats  # of each segment, on average
     by_length: tuple[LengthBucket, ...]
     by_length_difference: tuple[CountBucket, ...]
     by_score: tuple[CountBucket, ...]
     by_frequency: tuple[WordBucket, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the lengths of single segments."""
+        found = super().to_dict()
+        del found["reference_lengths"]
+        return found
 
     def text(self, color: bool = False) -> str:
         """Return pairs of systems first, then buckets; words that differ are colored, or else marked."""
@@ -67,26 +79,29 @@ def analyze_segments(
     by_score = count_buckets({name: comparison.systems[name].segments[metric] for name in names}, SCORES)
     if task.references is None:
         found = [_pair(comparison, pair, metric, examples) for pair in pairs]
-        return SegmentAnalysis(scorer.name, tuple(found), (), (), tuple(by_score), ())
-    words = system_words(comparison, names)
+        return SegmentAnalysis(metric, scorer.name, tuple(found), np.zeros(0), (), (), tuple(by_score), ())
+    split = task.words.split_words
+    words = SystemWords(
+        {name: split(comparison.texts[name]) for name in names}, [split(group) for group in task.references]
+    )
     orders = number_ngrams(words.texts)
     found = [
         _pair(comparison, pair, metric, examples, ngram_differences(words, orders, *pair, NGRAMS)) for pair in pairs
     ]
     statistics = {name: comparison.statistics[name][metric] for name in names}
     tested = pairs if how.level is not None else ()
-    lengths = by_length(mean_reference_lengths(words), scorer, statistics, tested, how.resamples, how.seed)
-    differences = count_buckets({name: length_differences(words, name) for name in names}, LENGTH_DIFFERENCES)
-    accuracy = word_accuracy(words, orders[0], frequency)
+    lengths = mean_reference_lengths(words)
+    differences = {name: length_differences(words, name) for name in names}
     return SegmentAnalysis(
-        scorer.name, tuple(found), tuple(lengths), tuple(differences), tuple(by_score), tuple(accuracy)
+        metric,
+        scorer.name,
+        tuple(found),
+        lengths,
+        tuple(by_length(lengths, scorer, statistics, tested, how.resamples, how.seed)),
+        tuple(count_buckets(differences, LENGTH_DIFFERENCES)),
+        tuple(by_score),
+        tuple(word_accuracy(words, orders[0], frequency)),
     )
-
-
-def system_words(comparison: Comparison, names: Sequence[str]) -> SystemWords:
-    """Return the words of systems and references, as BLEU counts them."""
-    split, references = comparison.task.words.split_words, comparison.task.references or ()
-    return SystemWords({name: split(comparison.texts[name]) for name in names}, [split(group) for group in references])
 
 
 def word_frequency(lines: Iterable[str], metric: SegmentMetric) -> Counter[str]:

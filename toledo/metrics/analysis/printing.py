@@ -26,7 +26,7 @@ def analysis_text(analysis: SegmentAnalysis, color: bool = False) -> str:
         parts.append(_frequency_table(analysis))
     for title, buckets in (
         ("words more than the reference", analysis.by_length_difference),
-        (analysis.metric, analysis.by_score),
+        (analysis.metric_name, analysis.by_score),
     ):
         parts += [_count_table(title, buckets)] if buckets else []
     return "\n\n".join("\n".join(part) for part in parts)
@@ -87,7 +87,7 @@ def _ngram_table(ngrams: Sequence[NGramDifference], pair: PairAnalysis) -> Itera
 def _length_table(analysis: SegmentAnalysis) -> list[str]:
     names = list(analysis.by_length[0].scores)
     tested = [f"{one.system} − {one.baseline}" for one in analysis.by_length[0].differences]
-    rows = [[f"{analysis.metric} by length of the reference", "segments", *names, *tested]]
+    rows = [[f"{analysis.metric_name} by length of the reference", "segments", *names, *tested]]
     for bucket in analysis.by_length:
         differences = [f"{one.difference:+.2f} ± {one.interval.half_width:.2f}" for one in bucket.differences]
         scores = [f"{bucket.scores[name]:.2f}" for name in names]

@@ -1,0 +1,152 @@
+"""A page on systems segment by segment: scores first, then wins and losses, segments side by side, n-grams and buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+
+from toledo.metrics.analysis.analysis import SegmentAnalysis
+from toledo.metrics.analysis.buckets import CountBucket
+from toledo.metrics.analysis.ngrams import NGramDifference
+from toledo.metrics.analysis.pairs import DifferenceBar, PairAnalysis
+from toledo.metrics.evaluation import Comparison
+from toledo.reports.scores import score_table, scores
+from toledo.reports.segments import ShownSegments, ngram_marks, segment_id
+from toledo.view.markup import Child, Markup, join, tag
+from toledo.view.page import Page, card, columns, paragraph
+from toledo.view.plots import Dot, Dots, Histogram, Kind, figure
+from toledo.view.tables import fixed, shown, table
+from toledo.view.text import linked
+
+MOST_LINES = 8  # links of an n-gram
+COLUMN = 600  # pixels for a plot beside another
+
+
+def comparison_page(comparison: Comparison, analysis: SegmentAnalysis) -> Page:
+    """Return the page of a comparison and of what was found in its segments."""
+    pairs, segments = analysis.pairs, ShownSegments(comparison, analysis)
+    one = f"{pairs[0].system} against {pairs[0].baseline}"
+    title = one if len(pairs) == 1 else f"Comparison of {len(segments.names)} systems"
+    script = files("toledo.view").joinpath("segments.js").read_text(encoding="utf-8")
+    page = Page(title, f"{segments.size:,} segments; single segments are compared by {analysis.metric_name}", script)
+    page.heading("Scores")
+    page.add(card("All segments", scores(score_table(comparison.to_dict(), ""))))
+    page.heading("Segments won and lost")
+    page.add(*_side_by_side([_wins(pair, number, segments) for number, pair in enumerate(pairs)]))
+    page.heading("Segments side by side")
+    page.add(segments.card())
+    if any(pair.won or pair.lost for pair in pairs):
+        page.heading("N-grams won and lost", "N-grams of the references, and how often each system has them right.")
+        page.add(*(columns(*_ngrams(pair, number, segments)) for number, pair in enumerate(pairs)))
+    if analysis.by_length:
+        page.heading("Lengths and words")
+        lengths = [_lengths(pair, analysis, segments) for pair in pairs] if analysis.by_length[0].differences else []
+        page.add(*_side_by_side(lengths), *_side_by_side([_length_scores(analysis), _frequencies(analysis)]))
+    differences = ("Words more than the reference", "words", analysis.by_length_difference)
+    by_score = (f"Segments by {analysis.metric_name}", analysis.metric_name, analysis.by_score)
+    page.add(*_side_by_side([_counts(*one) for one in (differences, by_score) if one[2]]))
+    return page
+
+
+def _side_by_side(cards: Sequence[Markup]) -> Iterator[Markup]:
+    """Yield cards in twos."""
+    for place in range(0, len(cards), 2):
+        some = cards[place : place + 2]
+        yield columns(*some) if len(some) > 1 else some[0]
+
+
+def _wins(pair: PairAnalysis, number: int, segments: ShownSegments) -> Markup:
+    bars = pair.histogram
+    names = [_bar_name(bar, pair) for bar in bars]
+    kinds: list[Kind] = ["even" if bar.high == bar.low else "more" if (bar.low or 0) >= 0 and bar.high != 0 else "less" for bar in bars]
+    plot = Histogram(
+        [_bar_label(bar) for bar in bars],
+        [bar.segments for bar in bars],
+        f"difference, {pair.metric}",
+        kinds,
+        left=f"{pair.baseline} better",
+        right=f"{pair.system} better",
+        names=names,
+        links=[segments.link(f"d{number}:{place}", name) for place, name in enumerate(names)],
+    )
+    counts = f"better in {pair.wins:,}, equal in {pair.ties:,}, worse in {pair.losses:,}"
+    return card(f"{pair.system} against {pair.baseline}", figure(plot, COLUMN), note=counts)
+
+
+def _bar_label(bar: DifferenceBar) -> str:
+    """Return the size of differences; their sign is seen from the side of the bar."""
+    if bar.low == bar.high:
+        return "equal"
+    low, high = sorted((abs(bar.low or 0), abs(bar.high or 0)))
+    return f"{high:g}+" if None in (bar.low, bar.high) else f"{low:g}–{high:g}"
+
+
+def _bar_name(bar: DifferenceBar, pair: PairAnalysis) -> str:
+    if bar.low == bar.high:
+        return "equal"
+    better = pair.system if (bar.low or 0) >= 0 and bar.high != 0 else pair.baseline
+    return f"{better} better by {_bar_label(bar)}"
+
+
+def _ngrams(pair: PairAnalysis, number: int, segments: ShownSegments) -> Iterator[Markup]:
+    """Yield a table of n-grams won, and one of n-grams lost."""
+    marked = list(ngram_marks(pair, number))
+    for what, some in (("more", marked[: len(pair.won)]), ("less", marked[len(pair.won) :])):
+        rows = [
+            [linked(one.text, segments.link(mark, f"“{one.text}”")), one.system, one.baseline, _lines(one, segments)]
+            for mark, one in some
+        ]
+        found = table(["n-gram", pair.system, pair.baseline, "lines"], rows) if rows else paragraph("There are none.")
+        yield card(f"{pair.system} has right {what} often", found, note=f"against {pair.baseline}")
+
+
+def _lines(ngram: NGramDifference, segments: ShownSegments) -> Markup:
+    """Return links to the first segments of an n-gram."""
+    on_page = set(segments.places)
+    known = [place for place in ngram.segments if place in on_page]
+    links: list[Child] = [tag("a", place + 1, href=f"#{segment_id(place)}") for place in known[:MOST_LINES]]
+    return join(*links, *(["…"] if len(ngram.segments) > len(links) else []), between=" ")
+
+
+def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: ShownSegments) -> Markup:
+    sign = 1 if segments.comparison.task.metrics[analysis.metric].higher_is_better else -1
+    dots = []
+    for number, bucket in enumerate(analysis.by_length):
+        for one in bucket.differences:
+            if (one.system, one.baseline) == (pair.system, pair.baseline):
+                kind: Kind = "more" if sign * one.difference > 0 else "less" if one.difference else "even"
+                name, ends = f"{bucket.label} words", (one.interval.low, one.interval.high)
+                link = segments.link(f"n:{number}", name)
+                dots.append(Dot(name, one.difference, *ends, f"{bucket.segments:,}", kind, link))
+    plot = Dots(dots, f"difference, {analysis.metric_name}, with 95 % interval", 0.0, "segments")
+    heading = f"{pair.system} against {pair.baseline}, by length of the reference"
+    return card(heading, figure(plot, COLUMN))
+
+
+def _length_scores(analysis: SegmentAnalysis) -> Markup:
+    names = list(analysis.by_length[0].scores)
+    rows = [
+        [f"{one.label} words", one.segments, *(fixed(one.scores[name]) for name in names)] for one in analysis.by_length
+    ]
+    header = ["", "segments", *names]
+    return card("By length of the reference", table(header, rows), note=analysis.metric_name)
+
+
+def _frequencies(analysis: SegmentAnalysis) -> Markup:
+    names = list(analysis.by_frequency[0].systems) if analysis.by_frequency else []
+    rows = [
+        [
+            bucket.label,
+            shown(bucket.systems[names[0]].in_references),
+            *(fixed(100 * bucket.systems[name].f) for name in names),
+        ]
+        for bucket in analysis.by_frequency
+    ]
+    header = ["frequency", "in references", *names]
+    return card("Words by frequency", table(header, rows), note="F of words, in per cent")
+
+
+def _counts(title: str, what: str, buckets: Sequence[CountBucket]) -> Markup:
+    names = list(buckets[0].segments)
+    rows = [[one.label, *(one.segments[name] for name in names)] for one in buckets]
+    return card(title, table([what, *names], rows), note="number of segments")
