@@ -68,7 +68,10 @@ def test_scores_of_segments_are_saved(comparison, ending, tmp_path):
     if ending == "tsv":
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream, delimiter="\t"))
-        rows = [{**row, **{k: float(row[k]) for k in ("bleu", "chrf", "ter")}, "segment": int(row["segment"])} for row in rows]
+        rows = [
+            {**row, **{k: float(row[k]) for k in ("bleu", "chrf", "ter")}, "segment": int(row["segment"])}
+            for row in rows
+        ]
     elif ending == "json":
         rows = json.loads(path.read_text("utf-8"))
     elif ending == "jsonl":

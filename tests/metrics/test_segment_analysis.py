@@ -12,7 +12,7 @@ import toledo
 from toledo.metrics.analysis.buckets import FREQUENCIES, LENGTH_DIFFERENCES, LENGTHS, bucket_labels
 from toledo.metrics.analysis.pairs import difference_histogram
 
-SENTENCES = st.lists(st.sampled_from("a b c d".split()), max_size=7)
+SENTENCES = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=7)
 SEGMENTS = st.integers(1, 4).flatmap(
     lambda size: st.tuples(
         *(st.lists(SENTENCES, min_size=size, max_size=size) for _ in range(2)),
@@ -46,7 +46,9 @@ def test_ngrams_are_counted_as_in_bleu_and_ranked_by_their_share(texts):
     (pair,) = compare(first, second, references).analyze().pairs
     expected, places = {}, {}
     for order in range(1, 5):
-        ours, theirs = ([matches(*one, order) for one in zip(some, references, strict=True)] for some in (second, first))
+        ours, theirs = (
+            [matches(*one, order) for one in zip(some, references, strict=True)] for some in (second, first)
+        )
         for gram in {gram for counts in ours + theirs for gram in counts}:
             a, b = (sum(counts[gram] for counts in some) for some in (ours, theirs))
             more, fewer = (ours, theirs) if a > b else (theirs, ours)
@@ -96,7 +98,10 @@ def test_segments_by_length_and_by_score(texts):
     comparison = compare(first, second, references)
     analysis = comparison.analyze()
     closest = [
-        [min((abs(len(words) - len(one)), len(one)) for one in group)[1] for words, group in zip(some, references, strict=True)]
+        [
+            min((abs(len(words) - len(one)), len(one)) for one in group)[1]
+            for words, group in zip(some, references, strict=True)
+        ]
         for some in (first, second)
     ]
     for name, some, lengths in zip(("one", "two"), (first, second), closest, strict=True):
@@ -105,7 +110,9 @@ def test_segments_by_length_and_by_score(texts):
             for words, length in zip(some, lengths, strict=True)
         ]
         expected = Counter(bucket_labels(LENGTH_DIFFERENCES)[place] for place in places)
-        assert {one.label: one.segments[name] for one in analysis.by_length_difference if one.segments[name]} == expected
+        assert {
+            one.label: one.segments[name] for one in analysis.by_length_difference if one.segments[name]
+        } == expected
         assert sum(one.segments[name] for one in analysis.by_score) == len(some)
     (bucket,) = analysis.by_length  # all references have fewer than ten words
     assert (bucket.label, bucket.segments) == ("<10", len(references))
@@ -122,7 +129,9 @@ def test_scores_by_length_are_those_of_the_segments_alone():
     own = [place for place, size in enumerate(sizes) if 10 <= size < 20]
     for name, some in (("one", first), ("two", second)):
         texts = [" ".join(some[place]) for place in own]
-        alone = toledo.evaluate(texts, [[" ".join(references[place][0])] for place in own], metrics="ter", interval=None)
+        alone = toledo.evaluate(
+            texts, [[" ".join(references[place][0])] for place in own], metrics="ter", interval=None
+        )
         assert found[1].scores[name] == pytest.approx(alone.ter.score)
     (difference,) = found[1].differences
     assert difference.difference == pytest.approx(found[1].scores["two"] - found[1].scores["one"])

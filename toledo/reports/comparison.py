@@ -1,4 +1,4 @@
-"""A page on systems segment by segment: scores first, then wins and losses, segments side by side, n-grams and buckets."""
+"""A page on systems segment by segment: scores, wins and losses, segments side by side, n-grams, lengths and words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from toledo.metrics.analysis.ngrams import NGramDifference
 from toledo.metrics.analysis.pairs import DifferenceBar, PairAnalysis
 from toledo.metrics.evaluation import Comparison
 from toledo.reports.scores import score_table, scores
-from toledo.reports.segments import ShownSegments, ngram_marks, segment_id
+from toledo.reports.segments import SegmentList, ngram_marks, segment_id
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.page import Page, card, columns, paragraph
 from toledo.view.plots import Dot, Dots, Histogram, Kind, figure
-from toledo.view.tables import fixed, shown, table
+from toledo.view.tables import Cell, fixed, shown, table
 from toledo.view.text import linked
 
 MOST_LINES = 8  # links of an n-gram
@@ -24,7 +24,7 @@ COLUMN = 600  # pixels for a plot beside another
 
 def comparison_page(comparison: Comparison, analysis: SegmentAnalysis) -> Page:
     """Return the page of a comparison and of what was found in its segments."""
-    pairs, segments = analysis.pairs, ShownSegments(comparison, analysis)
+    pairs, segments = analysis.pairs, SegmentList(comparison, analysis)
     one = f"{pairs[0].system} against {pairs[0].baseline}"
     title = one if len(pairs) == 1 else f"Comparison of {len(segments.names)} systems"
     script = files("toledo.view").joinpath("segments.js").read_text(encoding="utf-8")
@@ -55,10 +55,10 @@ def _side_by_side(cards: Sequence[Markup]) -> Iterator[Markup]:
         yield columns(*some) if len(some) > 1 else some[0]
 
 
-def _wins(pair: PairAnalysis, number: int, segments: ShownSegments) -> Markup:
+def _wins(pair: PairAnalysis, number: int, segments: SegmentList) -> Markup:
     bars = pair.histogram
     names = [_bar_name(bar, pair) for bar in bars]
-    kinds: list[Kind] = ["even" if bar.high == bar.low else "more" if (bar.low or 0) >= 0 and bar.high != 0 else "less" for bar in bars]
+    kinds: list[Kind] = ["less" if _is_loss(bar) else "even" if bar.low == bar.high else "more" for bar in bars]
     plot = Histogram(
         [_bar_label(bar) for bar in bars],
         [bar.segments for bar in bars],
@@ -84,15 +84,18 @@ def _bar_label(bar: DifferenceBar) -> str:
 def _bar_name(bar: DifferenceBar, pair: PairAnalysis) -> str:
     if bar.low == bar.high:
         return "equal"
-    better = pair.system if (bar.low or 0) >= 0 and bar.high != 0 else pair.baseline
-    return f"{better} better by {_bar_label(bar)}"
+    return f"{pair.baseline if _is_loss(bar) else pair.system} better by {_bar_label(bar)}"
 
 
-def _ngrams(pair: PairAnalysis, number: int, segments: ShownSegments) -> Iterator[Markup]:
+def _is_loss(bar: DifferenceBar) -> bool:
+    return bar.low is None or bar.low < 0
+
+
+def _ngrams(pair: PairAnalysis, number: int, segments: SegmentList) -> Iterator[Markup]:
     """Yield a table of n-grams won, and one of n-grams lost."""
     marked = list(ngram_marks(pair, number))
     for what, some in (("more", marked[: len(pair.won)]), ("less", marked[len(pair.won) :])):
-        rows = [
+        rows: list[list[Cell]] = [
             [linked(one.text, segments.link(mark, f"“{one.text}”")), one.system, one.baseline, _lines(one, segments)]
             for mark, one in some
         ]
@@ -100,7 +103,7 @@ def _ngrams(pair: PairAnalysis, number: int, segments: ShownSegments) -> Iterato
         yield card(f"{pair.system} has right {what} often", found, note=f"against {pair.baseline}")
 
 
-def _lines(ngram: NGramDifference, segments: ShownSegments) -> Markup:
+def _lines(ngram: NGramDifference, segments: SegmentList) -> Markup:
     """Return links to the first segments of an n-gram."""
     on_page = set(segments.places)
     known = [place for place in ngram.segments if place in on_page]
@@ -108,7 +111,7 @@ def _lines(ngram: NGramDifference, segments: ShownSegments) -> Markup:
     return join(*links, *(["…"] if len(ngram.segments) > len(links) else []), between=" ")
 
 
-def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: ShownSegments) -> Markup:
+def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentList) -> Markup:
     sign = 1 if segments.comparison.task.metrics[analysis.metric].higher_is_better else -1
     dots = []
     for number, bucket in enumerate(analysis.by_length):
@@ -125,7 +128,7 @@ def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: ShownSegme
 
 def _length_scores(analysis: SegmentAnalysis) -> Markup:
     names = list(analysis.by_length[0].scores)
-    rows = [
+    rows: list[list[Cell]] = [
         [f"{one.label} words", one.segments, *(fixed(one.scores[name]) for name in names)] for one in analysis.by_length
     ]
     header = ["", "segments", *names]
@@ -134,7 +137,7 @@ def _length_scores(analysis: SegmentAnalysis) -> Markup:
 
 def _frequencies(analysis: SegmentAnalysis) -> Markup:
     names = list(analysis.by_frequency[0].systems) if analysis.by_frequency else []
-    rows = [
+    rows: list[list[Cell]] = [
         [
             bucket.label,
             shown(bucket.systems[names[0]].in_references),
@@ -148,5 +151,5 @@ def _frequencies(analysis: SegmentAnalysis) -> Markup:
 
 def _counts(title: str, what: str, buckets: Sequence[CountBucket]) -> Markup:
     names = list(buckets[0].segments)
-    rows = [[one.label, *(one.segments[name] for name in names)] for one in buckets]
+    rows: list[list[Cell]] = [[one.label, *(one.segments[name] for name in names)] for one in buckets]
     return card(title, table([what, *names], rows), note="number of segments")

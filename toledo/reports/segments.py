@@ -22,7 +22,7 @@ from toledo.view.text import SegmentLink, against, difference, difference_key, s
 MOST_SEGMENTS = 1000  # on a page
 
 
-class ShownSegments:
+class SegmentList:
     """The segments on a page: those that n-grams link to, then those that differ most, the largest difference first."""
 
     def __init__(self, comparison: Comparison, analysis: SegmentAnalysis) -> None:
@@ -48,7 +48,7 @@ class ShownSegments:
         pairs = self.analysis.pairs
         note = f"{len(self.places):,} of {self.size:,} segments, those that differ most" if self._cut else None
         key = difference_key(pairs[0].baseline, pairs[0].system if len(pairs) == 1 else "the other")
-        shown = tag("div", [(self._segment(place), "\n") for place in self.places], class_="segments", tabindex=0)
+        shown = tag("div", [(self._segment(place), "\n") for place in self.places], class_="segments list", tabindex=0)
         return card("Largest differences first", _controls(pairs), key, shown, note=note)
 
     @property
@@ -65,7 +65,7 @@ class ShownSegments:
             [f"line {place + 1} ", tag("small", self._gain_text(gains))],
             [*quiet, *self._outputs(place)],
             quiet=range(len(quiet)),
-            id=segment_id(place),
+            place=segment_id(place),
             data_marks=" ".join(sorted(self.marks[place])),
             data_gains=" ".join(f"{gain:.2f}" for gain in gains),
         )
@@ -82,11 +82,11 @@ class ShownSegments:
     def _outputs(self, place: int) -> Iterator[tuple[Child, Child]]:
         """Yield the texts of systems; words that differ from the first one are marked."""
         texts = [self.comparison.texts[name][place].split() for name in self.names]
-        references = self.comparison.task.references
-        reference = references[place][0].split() if references is not None else ()
-        drawn: list[Child] = [" ".join(texts[0]), *(against(text, texts[0], reference) for text in texts[1:])]
+        given = self.comparison.task.references
+        references = [] if given is None else [text.split() for text in given[place]]
+        drawn: list[Child] = [" ".join(texts[0]), *(against(text, texts[0], references) for text in texts[1:])]
         if len(texts) == 2:
-            drawn = [*difference(texts[0], texts[1], reference)]
+            drawn = [*difference(texts[0], texts[1], references)]
         for name, text in zip(self.names, drawn, strict=True):
             score = float(self.comparison.systems[name].segments[self.analysis.metric][place])
             yield [name, " ", tag("small", fixed(score, 1))], text or tag("i", "empty", class_="quiet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.tables import fixed
@@ -36,17 +37,37 @@ def shade_key() -> Markup:
 
 
 def segment(
-    title: Child, texts: Sequence[tuple[Child, Child]], *, quiet: Collection[int] = (), place: str | None = None
+    title: Child,
+    texts: Sequence[tuple[Child, Child]],
+    *,
+    quiet: Collection[int] = (),
+    place: str | None = None,
+    **data: str,
 ) -> Markup:
     """Return the texts of a segment below each other, each beside its name; those numbered in `quiet` are grey.
 
-    Links `#place` lead to it. Segments stand in a `div` of class `segments`.
+    Links `#place` lead to it. Segments stand in a `div` of class `segments`. `data_marks` and the like are for scripts.
     """
     rows = [
         (tag("dt", name), tag("dd", text, class_="quiet" if place in quiet else None, dir="auto"))
         for place, (name, text) in enumerate(texts)
     ]
-    return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place)
+    return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place, **data)
+
+
+class SegmentLink(NamedTuple):
+    """Leads to a segment on the page; a script shows all segments with a mark instead, `name` says which these are."""
+
+    place: str
+    mark: str
+    name: str
+
+
+def linked(part: Child, link: SegmentLink | None) -> Markup:
+    """Return a part that leads to segments, or the part alone if there is no link."""
+    return (
+        join(part) if link is None else tag("a", part, href=f"#{link.place}", data_show=link.mark, data_name=link.name)
+    )
 
 
 def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
@@ -62,21 +83,32 @@ def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool
     return one, two
 
 
-def difference(first: Sequence[str], second: Sequence[str], reference: Sequence[str] = ()) -> tuple[Markup, Markup]:
+def agreeing_words(words: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool]:
+    """Return which words some reference has as well, in its order."""
+    found = [False] * len(words)
+    for reference in references:
+        found = [known or new for known, new in zip(found, common_words(words, reference)[0], strict=True)]
+    return found
+
+
+def difference(
+    first: Sequence[str], second: Sequence[str], references: Sequence[Sequence[str]] = ()
+) -> tuple[Markup, Markup]:
     """Return two texts with the words marked that only one of them has, `del` in the first and `ins` in the second.
 
-    Marked words that the reference has as well, in its order, are bold. ‸ is where words of the other text are missing.
+    Marked words that a reference has as well, in its order, are bold. ‸ is where words of the other text are missing.
     """
     common, other_common = common_words(first, second)
     return (
-        _marked(first, common, second, other_common, "del", reference),
-        _marked(second, other_common, first, common, "ins", reference),
+        _marked(first, common, second, other_common, "del", references),
+        _marked(second, other_common, first, common, "ins", references),
     )
 
 
-def against(text: Sequence[str], base: Sequence[str], reference: Sequence[str] = ()) -> Markup:
+def against(text: Sequence[str], base: Sequence[str], references: Sequence[Sequence[str]] = ()) -> Markup:
     """Return a text as it differs from another: its own words marked, ‸ where words of the other are missing."""
-    return difference(base, text, reference)[1]
+    common, base_common = common_words(text, base)
+    return _marked(text, common, base, base_common, "ins", references)
 
 
 def difference_key(first: str, second: str) -> Markup:
@@ -87,7 +119,7 @@ def difference_key(first: str, second: str) -> Markup:
         " ",
         tag("span", tag("ins", second), " only"),
         " ",
-        tag("span", tag("b", "bold"), " in the reference, too"),
+        tag("span", tag("b", "bold"), " in a reference, too"),
         " ",
         tag("span", tag("span", MISSING, class_="gap"), " words are missing"),
         class_="key",
@@ -106,10 +138,10 @@ def _marked(
     other: Sequence[str],
     other_common: Sequence[bool],
     mark: str,
-    reference: Sequence[str],
+    references: Sequence[Sequence[str]],
 ) -> Markup:
     """Return words with those that are not common marked, words of one mark together."""
-    agrees = common_words(words, reference)[0]
+    agrees = agreeing_words(words, () if all(common) else references)
     own, others = _runs(common), _runs(other_common)
     parts: list[Markup] = []
     for place, ((start, end), (other_start, other_end)) in enumerate(zip(own, others, strict=True)):

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from toledo.metrics.analysis.buckets import CountBucket
+from toledo.metrics.analysis.differences import Piece, word_pieces
 from toledo.metrics.analysis.ngrams import NGramDifference
 from toledo.metrics.analysis.pairs import PairAnalysis, SegmentDifference
 from toledo.results import table
-from toledo.text.differences import Piece, word_pieces
 
 if TYPE_CHECKING:
     from toledo.metrics.analysis.analysis import SegmentAnalysis

@@ -5,9 +5,10 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.text.differences import Piece, common_words, word_pieces
+from toledo.metrics.analysis.differences import Piece, word_pieces
+from toledo.view.text import common_words
 
-WORDS = st.lists(st.sampled_from("a b c".split()), max_size=7)
+WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=7)
 
 
 @given(WORDS, WORDS)
@@ -35,8 +36,7 @@ def test_pieces_are_the_texts(first, second, references):
 
 
 def test_pieces_say_what_agrees_with_a_reference():
-    first, second = word_pieces(
-        "three men walk uphill".split(), "three men are walking uphill".split(), ["men are walking up".split()]
-    )
+    texts = ["three", "men", "walk", "uphill"], ["three", "men", "are", "walking", "uphill"]
+    first, second = word_pieces(*texts, [["men", "are", "walking", "up"]])
     assert first == [Piece("three men", False, False), Piece("walk", True, False), Piece("uphill", False, False)]
     assert second == [Piece("three men", False, False), Piece("are walking", True, True), Piece("uphill", False, False)]
