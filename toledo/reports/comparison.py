@@ -32,7 +32,8 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis) -> Page:
     page.heading("Scores")
     page.add(card("All segments", scores(score_table(comparison.to_dict(), ""))))
     page.heading("Segments won and lost")
-    page.add(*_side_by_side([_wins(pair, number, segments) for number, pair in enumerate(pairs)]))
+    for number, pair in enumerate(pairs):
+        page.add(*_side_by_side([_wins(pair, number, segments), *_lengths(pair, analysis, segments)]))
     page.heading("Segments side by side")
     page.add(segments.card())
     if any(pair.won or pair.lost for pair in pairs):
@@ -40,8 +41,7 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis) -> Page:
         page.add(*(columns(*_ngrams(pair, number, segments)) for number, pair in enumerate(pairs)))
     if analysis.by_length:
         page.heading("Lengths and words")
-        lengths = [_lengths(pair, analysis, segments) for pair in pairs] if analysis.by_length[0].differences else []
-        page.add(*_side_by_side(lengths), *_side_by_side([_length_scores(analysis), _frequencies(analysis)]))
+        page.add(*_side_by_side([_length_scores(analysis), _frequencies(analysis)]))
     differences = ("Words more than the reference", "words", analysis.by_length_difference)
     by_score = (f"Segments by {analysis.metric_name}", analysis.metric_name, analysis.by_score)
     page.add(*_side_by_side([_counts(*one) for one in (differences, by_score) if one[2]]))
@@ -111,7 +111,8 @@ def _lines(ngram: NGramDifference, segments: SegmentList) -> Markup:
     return join(*links, *(["…"] if len(ngram.segments) > len(links) else []), between=" ")
 
 
-def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentList) -> Markup:
+def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentList) -> Iterator[Markup]:
+    """Yield the differences by length, if there are references."""
     sign = 1 if segments.comparison.task.metrics[analysis.metric].higher_is_better else -1
     dots = []
     for number, bucket in enumerate(analysis.by_length):
@@ -121,9 +122,12 @@ def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentLis
                 name, ends = f"{bucket.label} words", (one.interval.low, one.interval.high)
                 link = segments.link(f"n:{number}", name)
                 dots.append(Dot(name, one.difference, *ends, f"{bucket.segments:,}", kind, link))
-    plot = Dots(dots, f"difference, {analysis.metric_name}, with 95 % interval", 0.0, "segments")
-    heading = f"{pair.system} against {pair.baseline}, by length of the reference"
-    return card(heading, figure(plot, COLUMN))
+    if dots:
+        plot = Dots(dots, f"difference, {analysis.metric_name}", 0.0, "segments")
+        note = "dot: difference; line: its 95 % interval"
+        yield card(
+            f"{pair.system} against {pair.baseline}, by length of the reference", figure(plot, COLUMN), note=note
+        )
 
 
 def _length_scores(analysis: SegmentAnalysis) -> Markup:

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 EQUAL = 1e-9  # differences that rounding may cause
 STEPS = 5  # of the histogram, on each side
-FAR = 0.98  # share of the differences that need not be in the outermost bars
+FAR = 0.95  # share of the differences that need not be in the outermost bars
 
 
 @dataclass(frozen=True)
