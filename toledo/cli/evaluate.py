@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from toledo.cli.messages import print_result, require_apart
 from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, repeated
@@ -58,7 +59,10 @@ class SegmentOptions:
 
     segments: Annotated[
         int | None,
-        Parameter(help="Show wins, losses, n-grams, buckets, and this many segments that gain or lose most."),
+        Parameter(
+            validator=Number(gte=0),
+            help="Show wins, losses, n-grams, buckets, and this many segments that gain or lose most.",
+        ),
     ] = None
     segment_metric: Annotated[
         str | None, Parameter(help="Metric for segments. [default: chrf, or the first if chrf is not computed]")

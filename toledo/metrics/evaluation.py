@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import read_lines
-from toledo.metrics.analysis.analysis import SegmentAnalysis, analyze_segments, segment_difference, word_frequency
+from toledo.metrics.analysis.analysis import (
+    SegmentAnalysis,
+    analyze_segments,
+    differing_most,
+    segment_difference,
+    word_frequency,
+)
 from toledo.metrics.analysis.pairs import SegmentDifference
 from toledo.metrics.analysis.segment_table import SegmentTable
 from toledo.metrics.bleu import BLEU
@@ -204,8 +210,8 @@ class Comparison(TableResult):
         """
         (pair,), key = self._chosen_pairs(system, baseline), self._segment_metric(metric)
         ours, theirs = (self.systems[name].segments[key] for name in pair)
-        order = np.argsort(-np.abs(ours - theirs), kind="stable")[:n].tolist()
-        return [segment_difference(self, pair, key, segment) for segment in order]
+        order = np.argsort(-np.abs(ours - theirs), kind="stable").tolist()
+        return [segment_difference(self, pair, key, one) for one in differing_most(self, pair, order, n)]
 
     def analyze(
         self,
@@ -222,6 +228,8 @@ class Comparison(TableResult):
         the other, and scores by length and by frequency of words. Frequencies are those of the references, or of
         `frequency_text`, such as a training text. The metric is chrF if none is named and systems are compared by it.
         """
+        if examples < 0:
+            raise InputError(f"examples is {examples}, expected at least 0", argument="examples")
         pairs, key = self._chosen_pairs(system, baseline), self._segment_metric(metric)
         lines = read_lines(frequency_text) if isinstance(frequency_text, Path) else frequency_text
         frequency = None if lines is None else word_frequency(lines, self.task.words)
@@ -255,26 +263,33 @@ class Comparison(TableResult):
                 tests = {test.metric: test for test in self.tests if test.system == name}
                 cells = ([score.cell(), *_test_cells(tests.get(key))] for key, score in system.scores.items())
                 lines.append([name, *_flat(cells)])
-            return "\n".join([*table(lines, left=[0]), self._footer(f" against {against.pop()!r}")])
+            return "\n".join([*table(lines, left=[0]), self._footer()])
         lines = [["System", *first.headers()], *([name, *system.cells()] for name, system in self.systems.items())]
         pairs = [["", "", "metric", "Δ", P_HEADER]]
         pairs += [[one.system, one.baseline, one.metric, *_test_cells(one)] for one in self.tests]
-        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer(" of all pairs")]
+        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer()]
         return "\n".join([*table(lines, left=[0]), *shown])
 
-    def _footer(self, what: str) -> str:
-        how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
+    @property
+    def test_note(self) -> str:
+        """Which test p comes from, with its settings and its correction."""
+        how, pairs = self.resampling, {(one.system, one.baseline) for one in self.tests}
+        against = {baseline for _, baseline in pairs}
         number = len(next(iter(self.texts.values()))) if how.units is None else int(how.units.max()) + 1
         draws = "resamples" if how.test == "bootstrap" else "random swaps"
-        tests = f"{count} test{'s' if count != 1 else ''}"
+        tests = f"{len(pairs)} test{'s' if len(pairs) != 1 else ''}"
         after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
-        runs = ""
-        if any(one > 1 for one in self.runs.values()):
-            runs = "\nmean ± σ of runs: " + ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
+        what = f"against {against.pop()!r}" if len(against) == 1 else "of all pairs"
         return (
-            f"{TITLES[how.test]}{what}, two-sided, {how.resamples} {draws} of {number} {how.unit}; "
-            f"* p < {how.alpha:g}{after}{runs}"
+            f"{TITLES[how.test]} {what}, two-sided, {how.resamples} {draws} of {number} {how.unit}; "
+            f"* p < {how.alpha:g}{after}"
         )
+
+    def _footer(self) -> str:
+        if all(one == 1 for one in self.runs.values()):
+            return self.test_note
+        runs = ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
+        return f"{self.test_note}\nmean ± σ of runs: {runs}"
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"

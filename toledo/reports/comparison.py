@@ -22,15 +22,16 @@ MOST_LINES = 8  # links of an n-gram
 COLUMN = 600  # pixels for a plot beside another
 
 
-def comparison_page(comparison: Comparison, analysis: SegmentAnalysis) -> Page:
+def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: str = "Comparison") -> Page:
     """Return the page of a comparison and of what was found in its segments."""
     pairs, segments = analysis.pairs, SegmentList(comparison, analysis)
-    one = f"{pairs[0].system} against {pairs[0].baseline}"
-    title = one if len(pairs) == 1 else f"Comparison of {len(segments.names)} systems"
     script = files("toledo.view").joinpath("segments.js").read_text(encoding="utf-8")
-    page = Page(title, f"{segments.size:,} segments; single segments are compared by {analysis.metric_name}", script)
+    names = ", ".join(f"{pair.system} against {pair.baseline}" for pair in pairs)
+    note = f"{names}; {segments.size:,} segments, single ones are compared by {analysis.metric_name}"
+    page = Page(title, note, script)
     page.heading("Scores")
-    page.add(card("All segments", scores(score_table(comparison.to_dict(), ""))))
+    test = paragraph(comparison.test_note, class_="note") if comparison.tests else None
+    page.add(card("All segments", scores(score_table(comparison.to_dict(), "")), test))
     page.heading("Segments won and lost")
     for number, pair in enumerate(pairs):
         page.add(*_side_by_side([_wins(pair, number, segments), *_lengths(pair, analysis, segments)]))

@@ -220,6 +220,7 @@ class Histogram:
             tag("line", x1=0, x2=width, y1=bottom, y2=bottom, class_="axis"),
             names,
             label(self.x, width / 2, self.height - 6, "middle"),
+            role="group" if self.links else "img",
         )
 
     def rows(self) -> tuple[list[str], Rows]:
@@ -297,6 +298,7 @@ class Dots:
                     self.dots, texts, (24.0 + ROW * (n + 0.5) for n in range(len(texts))), strict=True
                 )
             ],
+            role="group" if any(one.link for one in self.dots) else "img",
         )
 
     def rows(self) -> tuple[list[str], Rows]:

@@ -44,7 +44,7 @@ addEventListener("click", (event) => {
   chosen.set(link.dataset.show, link.dataset.name);
   show();
   list.scrollTop = 0;
-  controls.scrollIntoView({ block: "nearest" });
+  controls.scrollIntoView();
 });
 addEventListener("hashchange", () => { // a link to a segment that a filter hides
   if (document.querySelector(":target[hidden]")) { chosen.clear(); find.value = ""; show(); document.querySelector(":target").scrollIntoView(); }

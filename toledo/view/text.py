@@ -177,7 +177,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool
     for word in first:
         above, row = lengths[-1], [0]
         for place, other in enumerate(second):
-            row.append(above[place] + 1 if word == other else max(above[place + 1], row[-1]))
+            skipped, left = above[place + 1], row[-1]
+            row.append(above[place] + 1 if word == other else skipped if skipped > left else left)
         lengths.append(row)
     found = [False] * len(first), [False] * len(second)
     i, j = len(first), len(second)

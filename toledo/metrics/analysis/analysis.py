@@ -124,6 +124,19 @@ def segment_difference(comparison: Comparison, pair: tuple[str, str], metric: st
     )
 
 
+def differing_most(comparison: Comparison, pair: tuple[str, str], order: Iterable[int], number: int) -> list[int]:
+    """Return the first segments of an order, each text once."""
+    seen: set[tuple[object, ...]] = set()
+    found: list[int] = []
+    for segment in order:
+        references = comparison.task.references[segment] if comparison.task.references is not None else ()
+        texts = (*(comparison.texts[name][segment] for name in pair), *references)
+        if len(found) < number and texts not in seen:
+            seen.add(texts)
+            found.append(segment)
+    return found
+
+
 def _pair(
     comparison: Comparison,
     pair: tuple[str, str],
@@ -134,7 +147,10 @@ def _pair(
     ours, theirs = (comparison.systems[name].segments[metric] for name in pair)
     gains = segment_gains(ours, theirs, comparison.task.metrics[metric].higher_is_better)
     best, worst = (
-        tuple(segment_difference(comparison, pair, metric, segment) for segment in largest_gains(some, examples))
+        tuple(
+            segment_difference(comparison, pair, metric, segment)
+            for segment in differing_most(comparison, pair, largest_gains(some), examples)
+        )
         for some in (gains, -gains)
     )
     name = comparison.task.metrics[metric].name

@@ -87,9 +87,9 @@ def segment_gains(system: Floats, baseline: Floats, higher_is_better: bool) -> F
     return np.asarray(system - baseline if higher_is_better else baseline - system, np.float64)
 
 
-def largest_gains(gains: Floats, number: int) -> list[int]:
-    """Return the segments that gain most, only those that gain anything."""
-    order = np.argsort(-gains, kind="stable")[:number]
+def largest_gains(gains: Floats) -> list[int]:
+    """Return the segments that gain anything, those that gain most first."""
+    order = np.argsort(-gains, kind="stable")
     found: list[int] = order[gains[order] > EQUAL].tolist()
     return found
 
