@@ -281,8 +281,9 @@ def report(*results: str | Path | Result, title: str = "Toledo", examples: int =
     """Show runs and results on one HTML page.
 
     `results` are files and directories that runs have left, or results of functions such as `compare`. In directories
-    all runs are shown; a comparison alone is shown with its segments. Of n-best lists, the first `examples` segments are shown; `scale` is a factor of their scores,
-    below 1 for more even probabilities. `page.save("report.html")` writes the page, notebooks show it.
+    all runs are shown; a comparison alone is shown with its segments. Of n-best lists, the first `examples` segments
+    are shown; `scale` is a factor of their scores, below 1 for more even probabilities. `page.save("report.html")`
+    writes the page, notebooks show it.
     """
     if not results:
         raise InputError("nothing to show", argument="results", remedy="give a run or a result")
