@@ -76,7 +76,7 @@ def test_the_policy_allows_our_script_and_style_only(page):
 
 def test_every_link_leads_to_a_segment_or_a_heading(page):
     ids = {attributes["id"] for _, attributes in page.found if "id" in attributes}
-    links = [attributes for attributes in page.named("a")]
+    links = page.named("a")
     assert links
     assert all(one["href"].startswith("#") and one["href"][1:] in ids for one in links)
 
