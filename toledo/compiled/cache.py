@@ -3,11 +3,15 @@
 Numba's cache notices a change in the file of a function, but not in the functions that it calls, and keeps code apart
 for each directory of sources. Here the key of a kernel is a digest of its byte code and of everything that it reaches:
 kernels, constants, options. Moving a file or editing a comment changes nothing; changing a callee does.
+
+Code is looked up in the user's cache directory first, then among shipped kernels: the package `toledo_mt_kernels`, with
+code for any processor of the level x86-64-v3, which is never written to. What is in neither is compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import logging
 import os
 import sys
@@ -18,6 +22,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite.binding  # type: ignore[import-untyped]
 import numpy as np
 
 from toledo.compiled.numba_internals import CodeCache, Dispatcher
@@ -25,6 +30,9 @@ from toledo.compiled.numba_internals import CodeCache, Dispatcher
 log = logging.getLogger(__name__)
 
 KEPT = 4  # versions of a kernel that stay on disk: some checkouts side by side
+SHIPPED_PACKAGE = "toledo_mt_kernels"
+SHIPPED_PROCESSOR = "x86-64-v3"
+SHIPPED_FEATURES = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # as llvmlite calls them
 
 
 class KernelCache(CodeCache):
@@ -49,17 +57,36 @@ class KernelCache(CodeCache):
         return cache_directory() / self._module
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return compiled code for a signature from disk, or None."""
-        try:
-            result = self.read(self.directory, self.stamp, signature, target_context)
-        except OSError:
-            result = None
-        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            self.forget(self.directory, self.stamp)
-            result = None
+        """Return compiled code for a signature from the user's cache or the shipped kernels, or None."""
+        result = self._found("kept", self.directory, signature, target_context)
+        if result is None and (shipped := shipped_directory()):
+            result = self._found("shipped", shipped / self._module, signature, target_context, SHIPPED_PROCESSOR)
         if result is None:
+            self._record("compiled", signature)
             self._compiling()
         return result
+
+    def _found(self, how: str, directory: Path, signature: Any, context: Any, processor: str | None = None) -> Any:
+        try:
+            found = self.read(directory, self.stamp, signature, context, processor=processor)
+        except OSError:
+            return None
+        except Exception:  # a damaged file, or one of another version of the package, for types that are gone
+            if how == "kept":
+                self.forget(directory, self.stamp)
+            return None
+        if found is None:
+            return None
+        result, file = found
+        self._record(how, signature, file)
+        return result
+
+    def _record(self, how: str, signature: Any, file: str = "") -> None:
+        """Write a line on where code comes from to the file that is named by $TOLEDO_KERNELS_LOG, if any."""
+        if path := os.environ.get("TOLEDO_KERNELS_LOG"):
+            line = "\t".join([how, self._module, self._dispatcher.py_func.__qualname__, str(signature), file])
+            with open(path, "a", encoding="utf-8") as record:
+                record.write(f"{line}\n")
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep compiled code in the user's cache directory."""
@@ -123,6 +150,27 @@ def _names(code: CodeType) -> set[str]:
 def _file_digest(file: str) -> str:
     path = Path(file)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
+
+
+@cache
+def shipped_directory() -> Path | None:
+    """Return the directory of shipped kernels, if there is one and this processor can run them.
+
+    $TOLEDO_KERNELS names it, or is empty for none; by default it is that of the installed package.
+    """
+    configured = os.environ.get("TOLEDO_KERNELS")
+    if configured is None:
+        package = importlib.util.find_spec(SHIPPED_PACKAGE)
+        configured = package.submodule_search_locations[0] if package and package.submodule_search_locations else ""
+    return Path(configured) if configured and _has_features() else None
+
+
+def _has_features() -> bool:
+    try:
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:  # not known for this kind of processor
+        return False
+    return all(features.get(name, False) for name in SHIPPED_FEATURES)
 
 
 @cache

@@ -92,6 +92,8 @@ def ticks(low: float, high: float, most: int = TICKS, whole: bool = False) -> li
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
     step = max(step, 1.0) if whole else step
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if first > last and not whole:
+        return ticks(low, high, 2 * most)
     return [number * step for number in range(first, last + 1)]
 
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from toledo.view.markup import Child, Markup, tag
 
-LETTER, WIDE_LETTER = 0.56, 1.0  # of the size of letters, a little more than most fonts need
+LETTER, WIDE_LETTER = 0.6, 1.0  # of the size of letters, as wide fonts need it
 SIZE = 12.0  # of letters in drawings
 TOKEN = re.compile(r"--([\w-]+): ([^;]+);")
 LIGHT = re.compile(r"light-dark\(([^,]+), [^)]+\)")
