@@ -1,29 +1,11 @@
 """What two texts do not have in common."""
 
-from functools import cache
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toledo.metrics.analysis.differences import Piece, word_pieces
-from toledo.view.text import common_words
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=7)
-
-
-@given(WORDS, WORDS)
-def test_what_is_common_is_a_longest_common_subsequence(first, second):
-    @cache
-    def longest(i, j):
-        if i == len(first) or j == len(second):
-            return 0
-        skipped = max(longest(i + 1, j), longest(i, j + 1))
-        return max(skipped, 1 + longest(i + 1, j + 1)) if first[i] == second[j] else skipped
-
-    own, others = common_words(first, second)
-    shared = [word for word, common in zip(first, own, strict=True) if common]
-    assert shared == [word for word, common in zip(second, others, strict=True) if common]
-    assert len(shared) == longest(0, 0)
 
 
 @given(WORDS, WORDS, st.lists(WORDS, max_size=2))

@@ -17,7 +17,7 @@ from toledo.metrics.evaluation import Comparison
 from toledo.view.markup import Child, Markup, tag
 from toledo.view.page import card
 from toledo.view.tables import fixed
-from toledo.view.text import SegmentLink, against, difference, difference_key, segment
+from toledo.view.text import SegmentLink, against, difference, difference_key, segment, spaced, written_words
 
 MOST_SEGMENTS = 1000  # on a page
 
@@ -81,10 +81,10 @@ class SegmentList:
 
     def _outputs(self, place: int) -> Iterator[tuple[Child, Child]]:
         """Yield the texts of systems; words that differ from the first one are marked."""
-        texts = [self.comparison.texts[name][place].split() for name in self.names]
+        texts = [written_words(self.comparison.texts[name][place]) for name in self.names]
         given = self.comparison.task.references
-        references = [] if given is None else [text.split() for text in given[place]]
-        drawn: list[Child] = [" ".join(texts[0]), *(against(text, texts[0], references) for text in texts[1:])]
+        references = [] if given is None else [written_words(text) for text in given[place]]
+        drawn: list[Child] = [spaced(texts[0]), *(against(text, texts[0], references) for text in texts[1:])]
         if len(texts) == 2:
             drawn = [*difference(texts[0], texts[1], references)]
         for name, text in zip(self.names, drawn, strict=True):

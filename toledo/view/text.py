@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+import string
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.tables import fixed
 
+PUNCTUATION = re.escape(string.punctuation) + "¡§«¶·»¿\u2010-\u205e\u3001-\u303f\uff01-\uff0f\uff1a-\uff20"
+CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # kana and Han: words without blanks between them
+LETTERS = f"[^\\s{PUNCTUATION}{CHARACTERS}]+"
+WRITTEN = re.compile(rf"[{CHARACTERS}]|{LETTERS}(?:['’.,-]{LETTERS})*|\S")
 SHADES = 9  # classes p0 to p8
 DOUBTFUL = 0.5
 MISSING = "‸"
@@ -68,6 +74,32 @@ def linked(part: Child, link: SegmentLink | None) -> Markup:
     return (
         join(part) if link is None else tag("a", part, href=f"#{link.place}", data_show=link.mark, data_name=link.name)
     )
+
+
+class WrittenWord(str):
+    """A word or a punctuation mark of a text; `after` is a blank, or nothing if the next one is written next to it."""
+
+    after: str
+
+
+def written_words(text: str) -> list[str]:
+    """Cut a text as it is written into words and punctuation marks, and into characters where words have no blanks."""
+    found: list[str] = []
+    for match in WRITTEN.finditer(text):
+        word = WrittenWord(match[0])
+        word.after = " " if text[match.end() : match.end() + 1].isspace() else ""
+        found.append(word)
+    return found
+
+
+def spaced(words: Sequence[str]) -> str:
+    """Return words as they are written, with blanks between those of which nothing is known."""
+    return "".join([*(f"{word}{blank_after(word)}" for word in words[:-1]), *words[-1:]])
+
+
+def blank_after(word: str) -> str:
+    """Return what stands between a word and the next one."""
+    return word.after if isinstance(word, WrittenWord) else " "
 
 
 def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
@@ -143,17 +175,16 @@ def _marked(
     """Return words with those that are not common marked, words of one mark together."""
     agrees = agreeing_words(words, () if all(common) else references)
     own, others = _runs(common), _runs(other_common)
-    parts: list[Markup] = []
+    parts: list[Markup | str] = []
     for place, ((start, end), (other_start, other_end)) in enumerate(zip(own, others, strict=True)):
         if place:  # a common word lies between two gaps
-            parts.append(join(words[start - 1]))
+            parts += [words[start - 1], blank_after(words[start - 1])]
         if start < end:
-            parts.append(tag(mark, _bold(words[start:end], agrees[start:end])))
+            parts += [tag(mark, _bold(words[start:end], agrees[start:end])), blank_after(words[end - 1])]
         elif other_start < other_end:
-            parts.append(
-                tag("span", MISSING, class_="gap", title=f"not here: {' '.join(other[other_start:other_end])}")
-            )
-    return join(*parts, between=" ")
+            missing = f"not here: {spaced(other[other_start:other_end])}"
+            parts += [tag("span", MISSING, class_="gap", title=missing), parts[-1] if parts else " "]
+    return join(*parts[:-1])
 
 
 def _runs(common: Sequence[bool]) -> list[tuple[int, int]]:
@@ -163,12 +194,11 @@ def _runs(common: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def _bold(words: Sequence[str], agrees: Sequence[bool]) -> Markup:
-    def groups() -> Iterator[Markup]:
-        for bold, own in groupby(zip(words, agrees, strict=True), key=lambda pair: pair[1]):
-            text = " ".join(word for word, _ in own)
-            yield tag("b", text) if bold else join(text)
-
-    return join(*groups(), between=" ")
+    parts: list[Markup | str] = []
+    for bold, group in groupby(zip(words, agrees, strict=True), key=lambda pair: pair[1]):
+        own = [word for word, _ in group]
+        parts += [tag("b", spaced(own)) if bold else spaced(own), blank_after(own[-1])]
+    return join(*parts[:-1])
 
 
 def _subsequence(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:

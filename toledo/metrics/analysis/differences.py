@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from toledo.view.text import agreeing_words, common_words
+from toledo.view.text import agreeing_words, blank_after, common_words, spaced
 
 
 class Piece(NamedTuple):
-    """Neighboring words of a text: `own` if the other text lacks them, `agrees` if a reference has them."""
+    """Neighboring words of a text: `own` if the other text lacks them, `agrees` if a reference has them.
+
+    `after` is what stands between them and the next ones.
+    """
 
     text: str
     own: bool
     agrees: bool
+    after: str = " "
 
 
 def word_pieces(
@@ -28,5 +32,8 @@ def word_pieces(
 def _joined(words: Sequence[str], common: Sequence[bool], references: Sequence[Sequence[str]]) -> list[Piece]:
     agrees = agreeing_words(words, references)
     marks = [(not shared, good and not shared) for shared, good in zip(common, agrees, strict=True)]
-    groups = groupby(zip(words, marks, strict=True), key=lambda pair: pair[1])
-    return [Piece(" ".join(word for word, _ in own), *mark) for mark, own in groups]
+    pieces = []
+    for (own, agreed), group in groupby(zip(words, marks, strict=True), key=lambda pair: pair[1]):
+        together = [word for word, _ in group]
+        pieces.append(Piece(spaced(together), own, agreed, blank_after(together[-1])))
+    return pieces

@@ -10,6 +10,7 @@ from toledo.metrics.analysis.differences import Piece, word_pieces
 from toledo.metrics.analysis.ngrams import NGramDifference
 from toledo.metrics.analysis.pairs import PairAnalysis, SegmentDifference
 from toledo.results import table
+from toledo.view.text import written_words
 
 if TYPE_CHECKING:
     from toledo.metrics.analysis.analysis import SegmentAnalysis
@@ -50,9 +51,10 @@ def _pair_parts(pair: PairAnalysis, color: bool) -> Iterator[list[str]]:
 def _example(one: SegmentDifference, pair: PairAnalysis, color: bool) -> Iterator[str]:
     before, after = (one.scores[name] for name in (pair.baseline, pair.system))
     yield f"  line {one.segment + 1}: {after - before:+.2f} ({before:.2f} → {after:.2f})"
-    first, second = word_pieces(
-        one.texts[pair.baseline].split(), one.texts[pair.system].split(), [text.split() for text in one.references]
+    baseline, system, *references = map(
+        written_words, (one.texts[pair.baseline], one.texts[pair.system], *one.references)
     )
+    first, second = word_pieces(baseline, system, references)
     rows = [["source", one.source]] if one.source is not None else []
     rows += [["reference", text] for text in one.references]
     rows += [[pair.baseline, _marked(first, BASELINE, color)], [pair.system, _marked(second, SYSTEM, color)]]
@@ -60,7 +62,8 @@ def _example(one: SegmentDifference, pair: PairAnalysis, color: bool) -> Iterato
 
 
 def _marked(pieces: Sequence[Piece], kind: str, color: bool) -> str:
-    return " ".join(_mark(piece, kind, color) if piece.own else piece.text for piece in pieces)
+    shown = (f"{_mark(piece, kind, color) if piece.own else piece.text}{piece.after}" for piece in pieces)
+    return "".join(shown).rstrip(" ")
 
 
 def _mark(piece: Piece, kind: str, color: bool) -> str:
