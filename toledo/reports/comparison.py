@@ -43,7 +43,7 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: st
     if analysis.by_length:
         page.heading("Lengths and words")
         page.add(*_side_by_side([_length_scores(analysis), _frequencies(analysis)]))
-    differences = ("Words more than the reference", "words", analysis.by_length_difference)
+    differences = ("Longer or shorter than the reference", "words longer", analysis.by_length_difference)
     by_score = (f"Segments by {analysis.metric_name}", analysis.metric_name, analysis.by_score)
     page.add(*_side_by_side([_counts(*one) for one in (differences, by_score) if one[2]]))
     return page

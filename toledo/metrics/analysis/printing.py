@@ -26,7 +26,7 @@ def analysis_text(analysis: SegmentAnalysis, color: bool = False) -> str:
     if analysis.by_frequency:
         parts.append(_frequency_table(analysis))
     for title, buckets in (
-        ("words more than the reference", analysis.by_length_difference),
+        ("how many words longer than the reference", analysis.by_length_difference),
         (analysis.metric_name, analysis.by_score),
     ):
         parts += [_count_table(title, buckets)] if buckets else []
