@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.metrics.analysis.differences import Piece, word_pieces
+from toledo.metrics.analysis.differences import WordPiece, word_pieces
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=7)
 
@@ -20,5 +20,13 @@ def test_pieces_are_the_texts(first, second, references):
 def test_pieces_say_what_agrees_with_a_reference():
     texts = ["three", "men", "walk", "uphill"], ["three", "men", "are", "walking", "uphill"]
     first, second = word_pieces(*texts, [["men", "are", "walking", "up"]])
-    assert first == [Piece("three men", False, False), Piece("walk", True, False), Piece("uphill", False, False)]
-    assert second == [Piece("three men", False, False), Piece("are walking", True, True), Piece("uphill", False, False)]
+    assert first == [
+        WordPiece("three men", False, False),
+        WordPiece("walk", True, False),
+        WordPiece("uphill", False, False),
+    ]
+    assert second == [
+        WordPiece("three men", False, False),
+        WordPiece("are walking", True, True),
+        WordPiece("uphill", False, False),
+    ]

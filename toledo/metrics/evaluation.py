@@ -204,10 +204,7 @@ class Comparison(TableResult):
     def examples(
         self, system: str, n: int = 10, metric: str | None = None, baseline: str | None = None
     ) -> list[SegmentDifference]:
-        """Return the segments in which a system differs most from a baseline, that of its first test if none is named.
-
-        The metric is chrF if none is named and systems are compared by it.
-        """
+        """Return the segments in which a system differs most from a baseline, by default that of its first test."""
         (pair,), key = self._chosen_pairs(system, baseline), self._segment_metric(metric)
         ours, theirs = (self.systems[name].segments[key] for name in pair)
         order = np.argsort(-np.abs(ours - theirs), kind="stable").tolist()
@@ -222,11 +219,10 @@ class Comparison(TableResult):
         examples: int = 10,
         frequency_text: Iterable[str] | Path | None = None,
     ) -> SegmentAnalysis:
-        """Show where a system differs from a baseline; all pairs that were tested if no system is named.
+        """Show where a system differs from a baseline: segments, n-grams, lengths, words; all tested pairs by default.
 
-        The result has wins and losses, the segments that differ most, n-grams that one system has right more often than
-        the other, and scores by length and by frequency of words. Frequencies are those of the references, or of
-        `frequency_text`, such as a training text. The metric is chrF if none is named and systems are compared by it.
+        Frequencies of words are those of the references, or of `frequency_text`, such as a training text. Segments are
+        compared by chrF if no metric is named and systems are compared by it.
         """
         if examples < 0:
             raise InputError(f"examples is {examples}, expected at least 0", argument="examples")

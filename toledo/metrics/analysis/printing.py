@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from toledo.metrics.analysis.buckets import CountBucket
-from toledo.metrics.analysis.differences import Piece, word_pieces
+from toledo.metrics.analysis.differences import WordPiece, word_pieces
 from toledo.metrics.analysis.ngrams import NGramDifference
 from toledo.metrics.analysis.pairs import PairAnalysis, SegmentDifference
 from toledo.results import table
@@ -61,12 +61,12 @@ def _example(one: SegmentDifference, pair: PairAnalysis, color: bool) -> Iterato
     yield from (f"    {line}" for line in table(rows, left=[0, 1]))
 
 
-def _marked(pieces: Sequence[Piece], kind: str, color: bool) -> str:
+def _marked(pieces: Sequence[WordPiece], kind: str, color: bool) -> str:
     shown = (f"{_mark(piece, kind, color) if piece.own else piece.text}{piece.after}" for piece in pieces)
     return "".join(shown).rstrip(" ")
 
 
-def _mark(piece: Piece, kind: str, color: bool) -> str:
+def _mark(piece: WordPiece, kind: str, color: bool) -> str:
     """Return words that the other text lacks: bold, or with a star, if a reference has them."""
     if color:
         return f"{kind}{BOLD if piece.agrees else ''}{piece.text}{END}"
@@ -76,7 +76,7 @@ def _mark(piece: Piece, kind: str, color: bool) -> str:
 
 def _key(pair: PairAnalysis, color: bool) -> str:
     own, other = (
-        _mark(Piece(name, True, False), kind, color)
+        _mark(WordPiece(name, True, False), kind, color)
         for name, kind in ((pair.baseline, BASELINE), (pair.system, SYSTEM))
     )
     return f"{own} only, {other} only, {f'{BOLD}bold{END}' if color else '*'} in a reference, too"
