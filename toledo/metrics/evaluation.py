@@ -268,24 +268,20 @@ class Comparison(TableResult):
 
     @property
     def test_note(self) -> str:
-        """Which test p comes from, with its settings and its correction."""
-        how, pairs = self.resampling, {(one.system, one.baseline) for one in self.tests}
-        against = {baseline for _, baseline in pairs}
+        """Which test p comes from, and its settings."""
+        how, against = self.resampling, {one.baseline for one in self.tests}
         number = len(next(iter(self.texts.values()))) if how.units is None else int(how.units.max()) + 1
         draws = "resamples" if how.test == "bootstrap" else "random swaps"
-        tests = f"{len(pairs)} test{'s' if len(pairs) != 1 else ''}"
-        after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
         what = f"against {against.pop()!r}" if len(against) == 1 else "of all pairs"
-        return (
-            f"{TITLES[how.test]} {what}, two-sided, {how.resamples} {draws} of {number} {how.unit}; "
-            f"* p < {how.alpha:g}{after}"
-        )
+        return f"{TITLES[how.test]} {what}, two-sided, {how.resamples} {draws} of {number} {how.unit}"
 
     def _footer(self) -> str:
-        if all(one == 1 for one in self.runs.values()):
-            return self.test_note
+        how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
+        tests = f"{count} test{'s' if count != 1 else ''}"
+        after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
         runs = ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
-        return f"{self.test_note}\nmean ± σ of runs: {runs}"
+        below = f"\nmean ± σ of runs: {runs}" if runs else ""
+        return f"{self.test_note}; * p < {how.alpha:g}{after}{below}"
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"

@@ -26,12 +26,11 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: st
     """Return the page of a comparison and of what was found in its segments."""
     pairs, segments = analysis.pairs, SegmentList(comparison, analysis)
     script = files("toledo.view").joinpath("segments.js").read_text(encoding="utf-8")
-    names = ", ".join(f"{pair.system} against {pair.baseline}" for pair in pairs)
-    note = f"{names}; {segments.size:,} segments, single ones are compared by {analysis.metric_name}"
+    note = f"{_pair_names(pairs)}; {segments.size:,} segments, single ones are compared by {analysis.metric_name}"
     page = Page(title, note, script)
     page.heading("Scores")
-    test = paragraph(comparison.test_note, class_="note") if comparison.tests else None
-    page.add(card("All segments", scores(score_table(comparison.to_dict(), "")), test))
+    test = comparison.test_note if comparison.tests else None
+    page.add(card("All segments", scores(score_table(comparison.to_dict(), "")), note=test))
     page.heading("Segments won and lost")
     for number, pair in enumerate(pairs):
         page.add(*_side_by_side([_wins(pair, number, segments), *_lengths(pair, analysis, segments)]))
@@ -47,6 +46,14 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: st
     by_score = (f"Segments by {analysis.metric_name}", analysis.metric_name, analysis.by_score)
     page.add(*_side_by_side([_counts(*one) for one in (differences, by_score) if one[2]]))
     return page
+
+
+def _pair_names(pairs: Sequence[PairAnalysis]) -> str:
+    """Return which systems are compared with which."""
+    by_baseline: dict[str, list[str]] = {}
+    for pair in pairs:
+        by_baseline.setdefault(pair.baseline, []).append(pair.system)
+    return "; ".join(f"{', '.join(systems)} against {baseline}" for baseline, systems in by_baseline.items())
 
 
 def _side_by_side(cards: Sequence[Markup]) -> Iterator[Markup]:
@@ -85,7 +92,8 @@ def _bar_label(bar: DifferenceBar) -> str:
 def _bar_name(bar: DifferenceBar, pair: PairAnalysis) -> str:
     if bar.low == bar.high:
         return "equal"
-    return f"{pair.baseline if _is_loss(bar) else pair.system} better by {_bar_label(bar)}"
+    better, other = (pair.baseline, pair.system) if _is_loss(bar) else (pair.system, pair.baseline)
+    return f"{better} better than {other} by {_bar_label(bar)}"
 
 
 def _is_loss(bar: DifferenceBar) -> bool:

@@ -47,7 +47,7 @@ class SegmentList:
         """Return all segments, with what is needed to search and sort them."""
         pairs = self.analysis.pairs
         note = f"{len(self.places):,} of {self.size:,} segments, those that differ most" if self._cut else None
-        key = difference_key(pairs[0].baseline, pairs[0].system if len(pairs) == 1 else "the other")
+        key = difference_key(self.names[0], self.names[1] if len(self.names) == 2 else None)
         shown = tag("div", [(self._segment(place), "\n") for place in self.places], class_="segments list", tabindex=0)
         return card("Largest differences first", _controls(pairs), key, shown, note=note)
 

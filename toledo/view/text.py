@@ -143,13 +143,14 @@ def against(text: Sequence[str], base: Sequence[str], references: Sequence[Seque
     return _marked(text, common, base, base_common, "ins", references)
 
 
-def difference_key(first: str, second: str) -> Markup:
-    """Return what the marks of `difference` mean."""
+def difference_key(first: str, second: str | None = None) -> Markup:
+    """Return what the marks of `difference` mean; those of `against` if only one text is named."""
+    marks = tag("span", tag("ins", "marked"), f" not in {first}")
+    if second is not None:
+        marks = join(tag("span", tag("del", first), " only"), " ", tag("span", tag("ins", second), " only"))
     return tag(
         "p",
-        tag("span", tag("del", first), " only"),
-        " ",
-        tag("span", tag("ins", second), " only"),
+        marks,
         " ",
         tag("span", tag("b", "bold"), " in a reference, too"),
         " ",
