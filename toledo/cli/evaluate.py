@@ -169,10 +169,9 @@ def compare(
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
     from toledo.api.evaluate import compare as compare_systems
-    from toledo.api.inputs import read_system_files
+    from toledo.api.inputs import path_of_system, read_system_files
 
-    inputs = [one.rpartition("=")[2] for one in systems]
-    view.require_outputs(*inputs, *scoring.reference, scoring.source, view.frequency_text)
+    view.require_outputs(*map(path_of_system, systems), *scoring.reference, scoring.source, view.frequency_text)
     result = compare_systems(
         read_system_files(systems, scoring.reference),
         baseline=baseline,
