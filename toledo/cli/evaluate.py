@@ -68,7 +68,8 @@ class SegmentOptions:
         str | None, Parameter(help="Metric for segments. [default: chrf, or the first if chrf is not computed]")
     ] = None
     pair: Annotated[
-        tuple[str, str] | None, Parameter(help="Show segments of these systems only: a baseline and another.")
+        tuple[str, str] | None,
+        Parameter(negative="", help="Show segments of these systems only: a baseline and another."),
     ] = None
     frequency_text: Annotated[
         Path | None, Parameter(help="Text in which words are counted, such as a training text. [default: references]")

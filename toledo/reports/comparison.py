@@ -70,7 +70,7 @@ def _wins(pair: PairAnalysis, number: int, segments: SegmentList) -> Markup:
     plot = Histogram(
         [_bar_label(bar) for bar in bars],
         [bar.segments for bar in bars],
-        f"difference, {pair.metric}",
+        f"difference, {pair.metric_name}",
         kinds,
         left=f"{pair.baseline} better",
         right=f"{pair.system} better",

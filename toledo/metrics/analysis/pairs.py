@@ -47,7 +47,7 @@ class PairAnalysis(Result):
 
     system: str
     baseline: str
-    metric: str
+    metric_name: str
     gains: Floats
     won: tuple[NGramDifference, ...]
     lost: tuple[NGramDifference, ...]

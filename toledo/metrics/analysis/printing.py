@@ -35,7 +35,7 @@ def analysis_text(analysis: SegmentAnalysis, color: bool = False) -> str:
 
 def _pair_parts(pair: PairAnalysis, color: bool) -> Iterator[list[str]]:
     yield [
-        f"{pair.system} against {pair.baseline}, {pair.metric} of segments: "
+        f"{pair.system} against {pair.baseline}, {pair.metric_name} of segments: "
         f"better in {pair.wins}, equal in {pair.ties}, worse in {pair.losses}"
     ]
     for title, examples in (("gains", pair.best), ("loses", pair.worst)):
