@@ -30,7 +30,10 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
         "api.files api.forests api.names api.register api.registries "
         "api.report api.warm_up forest formats objectives view sample settings text",
     ),
-    "results": ("Results and errors", "consensus.choice errors metrics.evaluation metrics.score progress results"),
+    "results": (
+        "Results and errors",
+        "consensus.choice errors metrics.analysis metrics.evaluation metrics.score progress results",
+    ),
     "other": ("Other names", ""),
 }
 INTRODUCTION = """# Python API

@@ -62,6 +62,10 @@ from toledo.formats.documents import read_documents as read_documents
 from toledo.formats.pairs import read_pairs as read_pairs
 from toledo.language_model.model import LanguageModel as LanguageModel
 from toledo.language_model.model import Perplexity as Perplexity
+from toledo.metrics.analysis.analysis import SegmentAnalysis as SegmentAnalysis
+from toledo.metrics.analysis.pairs import PairAnalysis as PairAnalysis
+from toledo.metrics.analysis.pairs import SegmentDifference as SegmentDifference
+from toledo.metrics.analysis.segment_table import SegmentTable as SegmentTable
 from toledo.metrics.bleu import BLEU as BLEU
 from toledo.metrics.chrf import CHRF as CHRF
 from toledo.metrics.evaluation import Comparison as Comparison

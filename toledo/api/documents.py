@@ -324,13 +324,13 @@ def _read_words(sources: Texts, references: ReferenceTexts | None, document_ids:
         if not lines:
             raise InputError("sources is empty", argument="sources", remedy="give one text or more")
         ids = [""] * len(lines) if document_ids is None else read_texts(document_ids, "document_ids")
-        read_ids(ids, len(lines))
+        read_ids(ids, lines)
         numbered = enumerate(zip(lines, ids, strict=True))
         parts = [Segment(number, tuple(split_words(line)), (), name) for number, (line, name) in numbered]
         text = DocumentText(documents_of(parts))
     if references is None:
         return text
-    segments = sum(len(document.segments) for document in text.documents)
+    segments = [segment for document in text.documents for segment in document.segments]
     return with_references(text, read_groups(references, segments, "sources"))
 
 

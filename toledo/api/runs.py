@@ -14,7 +14,7 @@ from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_texts
 from toledo.api.model import Model, load
 from toledo.api.pairs import warn_of_doubt
 from toledo.errors import InputError
-from toledo.files import display_name, require_output_directory
+from toledo.files import require_output_directory
 from toledo.model import DESCRIPTION, PhraseModel
 from toledo.runs.checkpoint import digest, digest_arrays
 from toledo.text.corpus import Segment, WrittenWords
@@ -53,11 +53,10 @@ def read_set(
     """
     argument = f"{name} sources" if name else "sources"
     texts = read_texts(pair[0], argument)
-    known = f"{argument} ({display_name(pair[0])})" if isinstance(pair[0], str | Path) else argument
     if not texts:
         raise InputError(f"{argument} is empty", argument=name or "sources", remedy="give one text or more")
     try:
-        groups = read_groups(pair[1], len(texts), known)
+        groups = read_groups(pair[1], texts, argument)
     except InputError as error:
         if not name:
             raise

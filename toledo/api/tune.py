@@ -381,7 +381,7 @@ def _task_of_lists(
         )
     vocabulary = Vocabulary()
     forests = [to_forest(some.entries, names, vocabulary) for some in given]
-    groups = read_groups(references, len(given), "lists")
+    groups = read_groups(references, given, "lists")
     texts = [tuple(tuple(split_words(one)) for one in group) for group in groups]
     weights = start.weights(names, None)
     content = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]

@@ -119,7 +119,7 @@ def tune_rule(
         samples = [list(one) for one in read_lists(model_or_lists, "lists", num_samples)]
         if not samples:
             raise InputError("nothing to choose from", argument="lists")
-        groups, judge = read_groups(references, len(samples), "lists"), METRICS.make(metric)
+        groups, judge = read_groups(references, samples, "lists"), METRICS.make(metric)
         if scales is None:
             scales = SCALES if feature_weights is None else scales_for(feature_weights, list(feature_weights))
         tried = _candidates(rules, [make_rule(named) for named in rules], scales)
@@ -132,7 +132,7 @@ def tune_rule(
     for name, value in (("feature_weights", feature_weights), ("num_samples", num_samples)):
         if value is not None:
             raise InputError(f"`{name}` is for lists, not for a model", argument=name, remedy=f"leave `{name}` out")
-    groups = read_groups(references, len(texts), "sources")
+    groups = read_groups(references, texts, "sources")
     translator = model_or_lists.translator(Decoding("viterbi", search=search or "beam", seed=seed, tokenized=tokenized))
     made, text = translator.search, translator.text
     (judge,) = make_metrics([metric], None if text.raw else "none", False).values()

@@ -16,6 +16,7 @@ from toledo.view.axes import Frame, Scale, tick_texts, ticks, value_range, with_
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.svg import Drawing, drawing, label, shortened, text_width
 from toledo.view.tables import Rows, fixed, table
+from toledo.view.text import SegmentLink, linked
 
 WIDE, NARROW = 720, 330  # pixels: on a screen and on a phone
 MOST_ROWS = 100  # of the table behind a plot
@@ -54,7 +55,8 @@ def figure(plot: Plot, width: int = WIDE) -> Markup:
 class Histogram:
     """Counts as columns, each above its label; `kinds` colour differences: less, even, more.
 
-    `left` and `right` stand above the two sides, such as which of two systems is better there.
+    `left` and `right` stand above the two sides, such as which of two systems is better there. `names` say in full what
+    labels abbreviate. `links` lead from columns to segments.
     """
 
     labels: Sequence[str]
@@ -64,6 +66,8 @@ class Histogram:
     left: str = ""
     right: str = ""
     height: int = 220
+    names: Sequence[str] = ()
+    links: Sequence[SegmentLink | None] = ()
 
     def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
@@ -73,12 +77,13 @@ class Histogram:
         for place, count in enumerate(self.counts):
             size, x = (bottom - top) * count / most, 5 + place * step
             kind = self.kinds[place] if self.kinds else ""
-            title = tag("title", f"{self.labels[place]}: {count:,}")
+            title = tag("title", f"{(self.names or self.labels)[place]}: {count:,}")
             column = tag(
                 "rect", title, x=x + 1, y=bottom - size, width=step - 2, height=size, class_=f"bar {kind}".strip()
             )
             fits = count and text_width(f"{count:,}") <= step + 4
-            columns.append((column, label(f"{count:,}", x + step / 2, bottom - size - 5, "middle") if fits else None))
+            above = label(f"{count:,}", x + step / 2, bottom - size - 5, "middle") if fits else None
+            columns.append(linked((column, above), self.links[place] if self.links else None))
         every = math.ceil((max(map(text_width, self.labels), default=0.0) + 8) / step)
         names = [
             label(name, 5 + (place + 0.5) * step, bottom + 16, "middle")
@@ -95,11 +100,12 @@ class Histogram:
             tag("line", x1=0, x2=width, y1=bottom, y2=bottom, class_="axis"),
             names,
             label(self.x, width / 2, self.height - 6, "middle"),
+            role="group" if self.links else "img",
         )
 
     def rows(self) -> tuple[list[str], Rows]:
         """Return a row for each column."""
-        return [self.x, "count"], list(zip(self.labels, self.counts, strict=True))
+        return [self.x, "count"], list(zip(self.names or self.labels, self.counts, strict=True))
 
 
 def histogram(values: Iterable[float], x: str, most: int = 20) -> Histogram:
@@ -118,7 +124,10 @@ def histogram(values: Iterable[float], x: str, most: int = 20) -> Histogram:
 
 @dataclass(frozen=True)
 class Dot:
-    """A value with its interval; `note` stands beside the name, such as how many segments it is from."""
+    """A value with its interval; `note` stands beside the name, such as how many segments it is from.
+
+    `link` leads to these segments.
+    """
 
     name: str
     value: float
@@ -126,6 +135,7 @@ class Dot:
     high: float | None = None
     note: str = ""
     kind: Kind = ""
+    link: SegmentLink | None = None
 
 
 @dataclass(frozen=True)
@@ -158,16 +168,17 @@ class Dots:
             None if self.baseline is None else _upright(across.place(self.baseline), frame),
             [
                 (
-                    label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name),
+                    linked(label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name), one.link),
                     label(one.note, names + notes, y + 4, "end"),
                     tag("line", x1=across.start, x2=across.end, y1=y, y2=y, class_="axis"),
-                    interval(one, across, y),
+                    linked(interval(one, across, y), one.link),
                     label(text, width, y + 4, "end strong"),
                 )
                 for one, text, y in zip(
                     self.dots, texts, (24.0 + ROW * (n + 0.5) for n in range(len(texts))), strict=True
                 )
             ],
+            role="group" if any(one.link for one in self.dots) else "img",
         )
 
     def rows(self) -> tuple[list[str], Rows]:

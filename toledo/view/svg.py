@@ -26,12 +26,17 @@ class Drawing(Markup):
     height: float
 
 
-def drawing(width: float, height: float, description: str, *parts: Child, class_: str = "drawing") -> Drawing:
-    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet."""
+def drawing(
+    width: float, height: float, description: str, *parts: Child, class_: str = "drawing", role: str = "img"
+) -> Drawing:
+    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet.
+
+    One with links in it is no image but a `group`, so that the links can be reached without a mouse.
+    """
     width, height = math.ceil(width), math.ceil(height)
     found = Drawing(
         tag(
-            "svg", *parts, class_=class_, width=width, height=height, viewBox=f"0 0 {width} {height}", role="img",
+            "svg", *parts, class_=class_, width=width, height=height, viewBox=f"0 0 {width} {height}", role=role,
             aria_label=description,
         )
     )  # fmt: skip
