@@ -69,7 +69,6 @@ def test_no_other_file_imports_private_names() -> None:
         ("IndexDataCacheFile", "load"),
         ("IndexDataCacheFile", "save"),
         ("IndexDataCacheFile", "flush"),
-        ("Dispatcher", "get_call_template"),
         ("rtsys", "initialize"),
         ("cgutils", "voidptr_t"),
         ("cgutils", "get_or_insert_function"),
@@ -91,8 +90,9 @@ def test_methods_take_what_they_are_given() -> None:
 
 def test_a_kernel_asks_our_cache_and_knows_no_literals() -> None:
     assert add_one(1) == 2
-    assert isinstance(add_one._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
-    assert add_one.get_call_template.__module__ == numba_internals.__name__, REMEDY  # type: ignore[attr-defined]
+    assert isinstance(add_one.dispatcher._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
+    template = add_one.dispatcher.get_call_template  # type: ignore[attr-defined]
+    assert template.__module__ == numba_internals.__name__, REMEDY
 
 
 def test_results_that_are_named_tuples_are_made_where_signals_expect_it() -> None:

@@ -12,14 +12,13 @@ from typing import Any
 
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, register
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
 
 __all__ = [
-    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Dispatcher", "Event", "Listener", "cgutils", "forget_literals",
+    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "cgutils", "forget_literals",
     "make_array", "register", "use_cache",
 ]  # fmt: skip
 

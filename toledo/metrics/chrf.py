@@ -187,7 +187,7 @@ def _score(statistics: Rows, beta: float) -> float:
     return 100.0 * ((1.0 + factor) * precision * recall / (factor * precision + recall))
 
 
-@kernel
+@kernel(small=100_000)
 def _scores(statistics: Rows, beta: float) -> Rows:
     scores = np.empty(statistics.shape[0])
     for row in range(statistics.shape[0]):
@@ -214,7 +214,7 @@ def _gradient(statistics: Rows, beta: float) -> Rows:
     return gradient
 
 
-@kernel
+@kernel(small=100_000)
 def _fill_statistics(
     characters: Texts,
     words: Texts,
