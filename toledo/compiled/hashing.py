@@ -139,7 +139,7 @@ def same_rows(one: NDArray[Any], begin: int, other: NDArray[Any], start: int, si
     return True
 
 
-@kernel
+@kernel(small=100_000)
 def number_rows(
     values: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

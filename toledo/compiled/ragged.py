@@ -92,7 +92,7 @@ def join_offsets(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), *(part[1:] + shifts[i] for i, part in enumerate(parts))])
 
 
-@kernel
+@kernel(small=100_000)
 def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return offsets and data of some rows, in the order given."""
     new_offsets = np.zeros(rows.size + 1, offsets.dtype)

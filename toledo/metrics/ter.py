@@ -143,7 +143,7 @@ def count_edits(hypothesis: Int32s, reference: Int32s, limits: TERLimits) -> int
     beam = _beam(hypothesis.size, reference.size, limits.beam_width)
     width = np.max(beam.high[1:] - beam.low[1:])
     matrix = EditMatrix(np.empty((words.size + 1, width), np.int32), np.empty((words.size + 1, width), np.int8))
-    rows = np.full((2, reference.size + 2), UNREACHED)
+    rows = np.full((2, reference.size + 2), UNREACHED, np.int32)
     shifts = 0
     checked = 0
     while True:
