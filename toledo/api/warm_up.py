@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import toledo
+from toledo.compiled.kernels import small_kernels
 from toledo.sample.corpus import example_data
 from toledo.settings import unknown_name
 
@@ -88,7 +89,7 @@ def warm_up(*verbs: str) -> None:
     for verb in verbs:
         if verb not in VERBS:
             raise unknown_name("verb", verb, VERBS)
-    with TemporaryDirectory(prefix="toledo-warm-up-") as directory:
+    with TemporaryDirectory(prefix="toledo-warm-up-") as directory, small_kernels("machine"):
         tiny = _Tiny(Path(directory))
         for verb in verbs or VERBS:
             log.info("compiling: %s", verb)

@@ -1,19 +1,24 @@
-"""Compiled kernels on disk, found by their content (`toledo.compiled.stamps`)."""
+"""Compiled kernels on disk, found by their content (`toledo.compiled.stamps`).
+
+Code is looked up in the user's cache directory first, then among shipped kernels. What is in neither is compiled.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from toledo.compiled.numba_internals import CodeCache
-from toledo.compiled.stamps import cache_directory, code_directory, stamp_of
+from toledo.compiled.stamps import cache_directory, code_directory, shipped_directory, stamp_of
 
 log = logging.getLogger(__name__)
 
 KEPT = 4  # versions of a kernel that stay on disk: some checkouts side by side
+SHIPPED_PROCESSOR = "x86-64-v3"
 
 
 class KernelCache(CodeCache):
@@ -22,6 +27,7 @@ class KernelCache(CodeCache):
     def __init__(self, kernel: Any, compiling: Callable[[], None]) -> None:
         super().__init__(kernel.py_func)
         self._kernel, self._compiling = kernel, compiling
+        self._module: str = kernel.py_func.__module__
 
     @cached_property
     def stamp(self) -> str:
@@ -31,20 +37,39 @@ class KernelCache(CodeCache):
     @property
     def directory(self) -> Path:
         """Where the code of this kernel is kept: a directory for each module."""
-        return code_directory(self._kernel.py_func.__module__)
+        return code_directory(self._module)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return compiled code for a signature from disk, or None."""
-        try:
-            result = self.read(self.directory, self.stamp, signature, target_context)
-        except OSError:
-            result = None
-        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            self.forget(self.directory, self.stamp)
-            result = None
+        """Return compiled code for a signature from the user's cache or the shipped kernels, or None."""
+        result = self._found("kept", self.directory, signature, target_context)
+        if result is None and (shipped := shipped_directory()):
+            result = self._found("shipped", shipped / self._module, signature, target_context, SHIPPED_PROCESSOR)
         if result is None:
+            self._record("compiled", signature)
             self._compiling()
         return result
+
+    def _found(self, how: str, directory: Path, signature: Any, context: Any, processor: str | None = None) -> Any:
+        try:
+            found = self.read(directory, self.stamp, signature, context, processor=processor)
+        except OSError:
+            return None
+        except Exception:  # a damaged file, or one of another version of the package, for types that are gone
+            if how == "kept":
+                self.forget(directory, self.stamp)
+            return None
+        if found is None:
+            return None
+        result, file = found
+        self._record(how, signature, file)
+        return result
+
+    def _record(self, how: str, signature: Any, file: str = "") -> None:
+        """Write a line on where code comes from to the file that is named by $TOLEDO_KERNELS_LOG, if any."""
+        if path := os.environ.get("TOLEDO_KERNELS_LOG"):
+            line = "\t".join([how, self._module, self._kernel.py_func.__qualname__, str(signature), file])
+            with open(path, "a", encoding="utf-8") as record:
+                record.write(f"{line}\n")
 
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep compiled code in the user's cache directory."""

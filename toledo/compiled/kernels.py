@@ -21,7 +21,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -38,6 +39,7 @@ SECONDS_AS_PYTHON = 4.0  # of CPU time, in all: less than compiling takes
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 Kind = Literal["kernel", "inner", "inlined"]
+Mode = Literal["auto", "python", "machine"]
 
 KERNELS: dict[str, Kernel] = {}  # all that were defined in modules imported so far, by module and name
 
@@ -90,17 +92,14 @@ class Kernel:
         self.kind = kind
         self.small = small
         self.targetoptions = {"kind": kind, "inline": "always" if kind == "inlined" else "never"}
-        self._may_interpret = small > 0
         self._dispatcher: Any = None
         self._plain: Callable[..., Any] | None = None
         KERNELS[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code, or the function itself where that is quicker."""
-        if self._may_interpret:
-            if self._suits_python(arguments):
-                return _interpretation.run(self.plain, arguments)
-            self._may_interpret = False
+        if self.small and self._suits_python(arguments):
+            return _interpretation.run(self.plain, arguments)
         return (self._dispatcher or self.dispatcher)(*arguments)
 
     @property
@@ -126,8 +125,11 @@ class Kernel:
         return self._plain
 
     def _suits_python(self, arguments: tuple[Any, ...]) -> bool:
-        few = _interpretation.seconds < SECONDS_AS_PYTHON and _elements(arguments) <= self.small
-        return few and not self._is_kept
+        if _interpretation.mode in ("python", "machine"):
+            return _interpretation.mode == "python"
+        if self._dispatcher is not None or _interpretation.seconds > SECONDS_AS_PYTHON:
+            return False
+        return _elements(arguments) <= self.small and not self._is_kept
 
     @functools.cached_property
     def _is_kept(self) -> bool:
@@ -146,9 +148,10 @@ def _elements(arguments: tuple[Any, ...]) -> int:
 
 
 class _Interpretation:
-    """CPU time of kernels that ran as plain Python."""
+    """How kernels for small inputs run ($TOLEDO_SMALL_KERNELS), and the CPU time of those that ran as plain Python."""
 
     def __init__(self) -> None:
+        self.mode = os.environ.get("TOLEDO_SMALL_KERNELS", "auto")
         self.seconds, self._lock = 0.0, threading.Lock()
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -162,6 +165,16 @@ class _Interpretation:
 
 
 _interpretation = _Interpretation()
+
+
+@contextmanager
+def small_kernels(mode: Mode) -> Iterator[None]:
+    """Let all kernels for small inputs run as plain Python, or as machine code, whatever their inputs."""
+    before, _interpretation.mode = _interpretation.mode, mode
+    try:
+        yield
+    finally:
+        _interpretation.mode = before
 
 
 def compiled_kernels() -> int:

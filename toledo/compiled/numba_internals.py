@@ -70,6 +70,16 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
 
 
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """Remembers the name of the file that was loaded."""
+
+    loaded = ""
+
+    def _load_data(self, name: str) -> Any:
+        self.loaded = name
+        return super()._load_data(name)
+
+
 class CodeCache(FunctionCache):  # type: ignore[misc]
     """Machine code of one kernel in files of Numba's form: an index, and a file for each signature and processor.
 
@@ -82,13 +92,16 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         self.file_name: str = self._impl.filename_base
 
-    def read(self, directory: Path, stamp: str, signature: Any, context: Any, *, processor: str | None = None) -> Any:
-        """Return code from a directory, or None; for this machine's processor or for a named one without its extras."""
+    def read(
+        self, directory: Path, stamp: str, signature: Any, context: Any, *, processor: str | None = None
+    ) -> tuple[Any, str] | None:
+        """Return code from a directory and the name of its file: for this processor, or for a kind of processors."""
         rtsys.initialize(context)  # Numba's method refreshes all registries here, which only compiling needs
         signature, (triple, *host), function = self._index_key(signature, context.codegen())
         target = (triple, *host) if processor is None else (triple, processor, "")
-        payload = self._files(directory, stamp).load((signature, target, function))
-        return None if payload is None else self._impl.rebuild(context, payload)
+        files = self._files(directory, stamp)
+        payload = files.load((signature, target, function))
+        return None if payload is None else (self._impl.rebuild(context, payload), files.loaded)
 
     def write(self, directory: Path, stamp: str, signature: Any, result: Any) -> None:
         """Keep code in a directory, unless it holds addresses of this process."""
@@ -101,5 +114,5 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
         """Empty the index of a directory."""
         self._files(directory, stamp).flush()
 
-    def _files(self, directory: Path, stamp: str) -> IndexDataCacheFile:
-        return IndexDataCacheFile(str(directory), f"{self.file_name}.{stamp[:16]}", stamp)
+    def _files(self, directory: Path, stamp: str) -> _Files:
+        return _Files(str(directory), f"{self.file_name}.{stamp[:16]}", stamp)

@@ -3,11 +3,15 @@
 Numba's cache notices a change in the file of a function, but not in the functions that it calls, and keeps code apart
 for each directory of sources. Here the stamp of a kernel is a digest of its byte code and of everything that it
 reaches: kernels, constants, options. Moving a file or editing a comment changes nothing; changing a callee does.
+
+Code is in the user's cache directory, or among shipped kernels: the package `toledo_mt_kernels`, with code for any
+processor of the level x86-64-v3, which is never written to.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -20,6 +24,8 @@ from typing import Any
 import numpy as np
 
 STAMP_IN_NAME = 16  # digits of a stamp in the name of a file
+SHIPPED_PACKAGE = "toledo_mt_kernels"
+SHIPPED_FEATURES = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # of x86-64-v3, as llvmlite calls them
 TWINS = "machine_"  # before the name of a file, for the compiled twins of its plain functions
 
 
@@ -38,7 +44,11 @@ def code_directory(module: str) -> Path:
 
 def has_code(kernel: Any) -> bool:
     """Return whether machine code of a kernel, for any types of arguments, is on disk."""
-    return any(code_directory(kernel.__module__).glob(f"*.{stamp_of(kernel)[:STAMP_IN_NAME]}.nbi"))
+    module, pattern = kernel.__module__, f"*.{stamp_of(kernel)[:STAMP_IN_NAME]}.nbi"
+    if any(code_directory(module).glob(pattern)):
+        return True
+    shipped = shipped_directory()
+    return shipped is not None and any((shipped / module).glob(pattern))
 
 
 def names_in(code: CodeType) -> set[str]:
@@ -101,3 +111,26 @@ def cache_directory() -> Path:
         return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "toledo"
     except RuntimeError:  # a user without a home, as in some containers: a private directory for this process
         return Path(tempfile.mkdtemp(prefix="toledo-"))
+
+
+@cache
+def shipped_directory() -> Path | None:
+    """Return the directory of shipped kernels, if there is one and this processor can run them.
+
+    $TOLEDO_KERNELS names it, or is empty for none; by default it is that of the installed package.
+    """
+    configured = os.environ.get("TOLEDO_KERNELS")
+    if configured is None:
+        package = importlib.util.find_spec(SHIPPED_PACKAGE)
+        configured = package.submodule_search_locations[0] if package and package.submodule_search_locations else ""
+    return Path(configured) if configured and _has_features() else None
+
+
+def _has_features() -> bool:
+    import llvmlite.binding  # type: ignore[import-untyped]
+
+    try:
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:  # not known for this kind of processor
+        return False
+    return all(features.get(name, False) for name in SHIPPED_FEATURES)

@@ -96,7 +96,10 @@ def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
 def _new_table(slots: int) -> NGramCounter:
     half = slots // 2
     return NGramCounter(
-        np.full(slots, NO_KEY, np.int64), np.empty(slots, np.int32), np.full(half, -1, np.int64), np.empty(half, np.int32)
+        np.full(slots, NO_KEY, np.int64),
+        np.empty(slots, np.int32),
+        np.full(half, -1, np.int64),
+        np.empty(half, np.int32),
     )
 
 

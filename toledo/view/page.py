@@ -86,9 +86,9 @@ def card(heading: str, *parts: Child, note: Child = None, level: int = 3, fold: 
     return tag("section", tag("header", tag(f"h{level}", heading), beside), body, class_="card")
 
 
-def columns(*cards: Markup) -> Markup:
-    """Return two or three cards side by side, one below the other on narrow screens."""
-    return tag("div", *cards, class_=f"columns-{len(cards)}")
+def columns(*parts: Markup) -> Markup:
+    """Return two or three cards or other parts side by side, one below the other on narrow screens."""
+    return tag("div", *parts, class_=f"columns-{min(len(parts), 3)}")
 
 
 def paragraph(*text: Child, class_: str | None = None) -> Markup:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal, Protocol
 
 from toledo.view.markup import Child, Markup, join, tag
-from toledo.view.svg import SIZE, drawing, label, shortened, text_width
+from toledo.view.svg import SIZE, Drawing, drawing, label, shortened, text_width
 from toledo.view.tables import Rows, fixed, shown, table
 
 WIDE, NARROW = 720, 330  # pixels: on a screen and on a phone
@@ -28,7 +28,7 @@ Kind = Literal["", "less", "even", "more", "base"]
 class Plot(Protocol):
     """What `figure` draws."""
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         ...
 
@@ -91,6 +91,8 @@ def ticks(low: float, high: float, most: int = TICKS, whole: bool = False) -> li
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
     step = max(step, 1.0) if whole else step
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if first > last and not whole:
+        return ticks(low, high, 2 * most)
     return [number * step for number in range(first, last + 1)]
 
 
@@ -122,8 +124,9 @@ class Lines:
     whole: bool = False  # x are whole numbers
     logarithmic: bool = False  # x
     height: int = 260
+    named: bool = True  # whether names stand at the ends of curves
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         points = [point for one in self.series for point in one.points if math.isfinite(point[1])]
         xs, ys = [x for x, _ in points] or [0.0], [y for _, y in points] or [0.0]
@@ -131,7 +134,7 @@ class Lines:
         up = Scale(low, high, self.height - 40.0, 26.0)
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
-        right = min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32)
+        right = min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 0.0
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
         across = Scale(min(xs), max(xs), left + 6, width - right - 6, self.logarithmic, unit)
@@ -146,7 +149,7 @@ class Lines:
             self._mark(across, frame),
             [_thin_curve(one, across, up) for one in self.series if not one.name],
             [_curve(one, place, across, up) for place, one in enumerate(named)],
-            _names(named, across, up, width - right, right),
+            _names(named, across, up, width - right, right) if self.named else None,
         )
 
     def rows(self) -> tuple[list[str], Rows]:
@@ -184,7 +187,7 @@ class Histogram:
     right: str = ""
     height: int = 220
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         bottom, top = self.height - 40.0, 40.0 if self.left or self.right else 24.0
         most, step = max(self.counts, default=0) or 1, (width - 10) / max(len(self.counts), 1)
@@ -257,7 +260,7 @@ class Dots:
     note: str = ""  # title of the notes
     digits: int = 1
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         ends = [end for one in self.dots for end in (one.value, one.low, one.high) if end is not None]
         low, high = _with_room(*_range([*ends, *([] if self.baseline is None else [self.baseline])]), 0.06)
@@ -279,6 +282,7 @@ class Dots:
                 (
                     label(shortened(one.name, names - 8), 0, y + 4, "strong", one.name),
                     label(one.note, names + notes, y + 4, "end"),
+                    tag("line", x1=across.start, x2=across.end, y1=y, y2=y, class_="axis"),
                     interval(one, across, y),
                     label(text, width, y + 4, "end strong"),
                 )
@@ -330,7 +334,7 @@ class Bars:
     sign: bool = False
     title: str = ""
 
-    def draw(self, width: int) -> Markup:
+    def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         values = [value for one in self.bars for value in one.values]
         low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
@@ -421,12 +425,19 @@ class _Frame:
         y = self.bottom_line
         return join(
             tag("line", x1=self.left, x2=self.right, y1=y, y2=y, class_="axis"),
-            [
-                label(text, across.place(value), y + 16, "middle")
-                for value, text in zip(values, tick_texts(values), strict=True)
-            ],
+            _tick_labels(across, values, y + 16),
             label(title, (self.left + self.right) / 2, y + 32, "middle"),
         )
+
+
+def _tick_labels(across: Scale, values: Sequence[float], y: float) -> Iterator[Markup]:
+    """Yield the values of an axis, without those that would touch the one before."""
+    end = -math.inf
+    for value, text in zip(values, tick_texts(values), strict=True):
+        x, half = across.place(value), text_width(text) / 2
+        if x - half > end + 6:
+            yield label(text, x, y, "middle")
+            end = x + half
 
 
 def thinned(points: Sequence[tuple[float, float]], across: Scale) -> list[tuple[float, float]]:
@@ -508,7 +519,8 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 def _with_room(low: float, high: float, share: float = 0.08) -> tuple[float, float]:
     """Return a little more than a range, and some range where all values are equal."""
-    room = share * (high - low) or max(abs(high), 1.0) * share
+    size = max(abs(low), abs(high))
+    room = share * (high - low if high - low > 1e-9 * size else size or 1.0)
     return low - room, high + room
 
 

@@ -11,7 +11,7 @@ from toledo.view.tables import fixed
 
 SIGNIFICANT = 0.05
 LEAST_P = 0.001  # what a test with a thousand samples can tell
-WIDTH, HEIGHT, ROOM = 120, 22, 6
+WIDTH, HEIGHT, ROOM = 88, 22, 5
 
 
 def score(value: float, half_width: float | None = None, digits: int = 2) -> Markup:

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 
 from toledo.view.markup import Child, Markup, tag
 
-LETTER, WIDE_LETTER = 0.56, 1.0  # of the size of letters, a little more than most fonts need
+LETTER, WIDE_LETTER = 0.6, 1.0  # of the size of letters, as wide fonts need it
 SIZE = 12.0  # of letters in drawings
 TOKEN = re.compile(r"--([\w-]+): ([^;]+);")
 LIGHT = re.compile(r"light-dark\(([^,]+), [^)]+\)")
 USE = re.compile(r"var\(--([\w-]+)\)")
 
 
-def drawing(width: float, height: float, description: str, *parts: Child, class_: str = "drawing") -> Markup:
-    """Return an SVG element of that size, whose colours are classes of the style sheet."""
-    return tag(
-        "svg",
-        *parts,
-        class_=class_,
-        width=width,
-        height=height,
-        viewBox=f"0 0 {width:.0f} {height:.0f}",
-        role="img",
-        aria_label=description,
-    )
+class Drawing(Markup):
+    """An SVG element that knows its size."""
+
+    width: float
+    height: float
+
+
+def drawing(width: float, height: float, description: str, *parts: Child, class_: str = "drawing") -> Drawing:
+    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet."""
+    width, height = math.ceil(width), math.ceil(height)
+    found = Drawing(
+        tag(
+            "svg", *parts, class_=class_, width=width, height=height, viewBox=f"0 0 {width} {height}", role="img",
+            aria_label=description,
+        )
+    )  # fmt: skip
+    found.width, found.height = width, height
+    return found
 
 
 def label(text: Child, x: float, y: float, class_: str | None = None, title: str = "") -> Markup:
@@ -50,7 +59,14 @@ def shortened(text: str, room: float, size: float = SIZE) -> str:
     return text.rstrip() + "…"
 
 
-def svg_file(picture: Markup, *, background: bool = True) -> str:
+def below(drawings: Sequence[Drawing], description: str, gap: float = 24.0) -> Drawing:
+    """Return drawings one below the other as one."""
+    tops = list(accumulate((one.height + gap for one in drawings), initial=0.0))
+    parts = [tag("g", one, transform=f"translate(0,{top:.0f})") for one, top in zip(drawings, tops, strict=False)]
+    return drawing(max(one.width for one in drawings), tops[-1] - gap, description, *parts)
+
+
+def svg_file(picture: Drawing, *, background: bool = True) -> str:
     """Return a drawing as the content of an .svg file, with its style inside, in light colours that every viewer knows.
 
     With `background` it is readable on dark pages too.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from toledo.view.markup import Markup, join, tag
+from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.tables import fixed
 
 SHADES = 9  # classes p0 to p8
@@ -18,12 +18,13 @@ def shade(probability: float) -> str:
     return f"p{min(max(round(probability * (SHADES - 1)), 0), SHADES - 1)}"
 
 
-def shaded(words: Sequence[tuple[str, Sequence[float]]]) -> Markup:
+def shaded_text(words: Sequence[tuple[str, Sequence[float]]]) -> Markup:
     """Return words shaded by the first of their probabilities; all are in the title, below 0.5 a word is dotted.
 
     The probabilities of a word are those of the n-grams that end with it, from the shortest up.
     """
-    return tag("p", join(*(_shaded_word(*one) for one in words), between=" "), class_="text", dir="auto")
+    shown = join(*(_shaded_word(*one) for one in words), between=" ") if words else tag("i", "empty", class_="quiet")
+    return tag("p", shown, class_="text", dir="auto")
 
 
 def shade_key() -> Markup:
@@ -32,6 +33,20 @@ def shade_key() -> Markup:
     dotted = tag("span", "dotted", class_="w low")
     return tag("p", tag("span", "Probability that a word occurs: 0 ", ramp, " 1"), " ",
                tag("span", dotted, f" below {DOUBTFUL:g}"), class_="key")  # fmt: skip
+
+
+def segment(
+    title: Child, texts: Sequence[tuple[Child, Child]], *, quiet: Collection[int] = (), place: str | None = None
+) -> Markup:
+    """Return the texts of a segment below each other, each beside its name; those numbered in `quiet` are grey.
+
+    Links `#place` lead to it. Segments stand in a `div` of class `segments`.
+    """
+    rows = [
+        (tag("dt", name), tag("dd", text, class_="quiet" if place in quiet else None, dir="auto"))
+        for place, (name, text) in enumerate(texts)
+    ]
+    return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place)
 
 
 def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
