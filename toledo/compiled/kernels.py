@@ -93,7 +93,6 @@ class Kernel:
         self.small = small
         self.targetoptions = {"kind": kind, "inline": "always" if kind == "inlined" else "never"}
         self._dispatcher: Any = None
-        self._plain: Callable[..., Any] | None = None
         KERNELS[f"{function.__module__}.{function.__qualname__}"] = self
 
     def __call__(self, *arguments: Any) -> Any:
@@ -112,17 +111,10 @@ class Kernel:
                 self._dispatcher = make_dispatcher(self)
             return self._dispatcher
 
-    @property
+    @functools.cached_property
     def plain(self) -> Callable[..., Any]:
         """The same function in Python, calling plain functions instead of kernels."""
-        if self._plain is None:
-            function, names = self.py_func, names_in(self.py_func.__code__)
-            known = {name: value for name, value in function.__globals__.items() if name in names}
-            known["__builtins__"] = function.__globals__["__builtins__"]
-            plain = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
-            self._plain = plain  # before those that it calls, which may call it
-            known.update({name: value.plain for name, value in known.items() if isinstance(value, Kernel)})
-        return self._plain
+        return _plain(self, {})
 
     def _suits_python(self, arguments: tuple[Any, ...]) -> bool:
         if _interpretation.mode in ("python", "machine"):
@@ -137,6 +129,19 @@ class Kernel:
 
 
 _making = threading.RLock()
+
+
+def _plain(kernel: Kernel, made: dict[Kernel, FunctionType]) -> FunctionType:
+    """Return a kernel's function with plain functions for the kernels that it calls; `made` are those so far."""
+    if kernel not in made:
+        function, names = kernel.py_func, names_in(kernel.py_func.__code__)
+        known = {name: value for name, value in function.__globals__.items() if name in names}
+        known["__builtins__"] = function.__globals__["__builtins__"]
+        made[kernel] = FunctionType(
+            function.__code__, known, function.__name__, function.__defaults__, function.__closure__
+        )
+        known.update({name: _plain(value, made) for name, value in known.items() if isinstance(value, Kernel)})
+    return made[kernel]
 
 
 def _elements(arguments: tuple[Any, ...]) -> int:

@@ -98,10 +98,10 @@ def bleu_score(statistics: Rows, method: int, value: float, effective: bool, pre
     matched = False
     for n in range(precisions.size):
         matched |= statistics[2 + n] > 0.0
-    if not matched:
+    used = orders_used(statistics, method, value, effective)
+    if not matched or used == 0:
         return 0.0
     _fill_precisions(statistics, method, value, precisions)
-    used = orders_used(statistics, method, value, effective)
     total = 0.0
     for n in range(used):
         if precisions[n] == 0.0:
