@@ -28,7 +28,7 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
     "files": (
         "Files and extending",
         "api.files api.forests api.names api.register api.registries "
-        "api.report api.warm_up forest formats objectives reports sample settings text",
+        "api.report api.warm_up forest formats objectives view sample settings text",
     ),
     "results": ("Results and errors", "consensus.choice errors metrics.evaluation metrics.score progress results"),
     "other": ("Other names", ""),
