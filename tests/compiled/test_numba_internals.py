@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numba
 import numba.core.serialize
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from toledo.compiled import numba_internals
 from toledo.compiled.cache import KernelCache
@@ -99,3 +101,18 @@ def test_results_that_are_named_tuples_are_made_where_signals_expect_it() -> Non
     """`toledo.cli.signals` raises nothing while code of this module runs; Numba would crash."""
     assert "numba.core.serialize" in Path(ROOT / "toledo/cli/signals.py").read_text(encoding="utf-8")
     assert hasattr(numba.core.serialize, "_numba_unpickle"), REMEDY
+
+
+@kernel
+def square(x: int) -> int:
+    return x * x
+
+
+@kernel
+def sum_of_squares(values: NDArray[np.int32]) -> int:
+    return square(3) + square(values[0]) + square(values.size)
+
+
+def test_callees_are_compiled_for_integers_of_64_bits_alone() -> None:
+    assert sum_of_squares(np.array([2**20, 1], np.int32)) == 9 + 2**40 + 4
+    assert [str(one) for one in square.dispatcher.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from numba.extending import typeof_impl
 from toledo.compiled import machine_instructions  # noqa: F401 (tells Numba about them)
 from toledo.compiled.cache import KernelCache
 from toledo.compiled.kernels import Kernel, announcement, compilation
-from toledo.compiled.numba_internals import NO_REFERENCE_COUNTS, Event, Listener, forget_literals, register, use_cache
+from toledo.compiled.numba_internals import NO_REFERENCE_COUNTS, Event, Listener, generalize_calls, register, use_cache
 
 OPTIONS: dict[str, dict[str, Any]] = {"kernel": {}, "inner": NO_REFERENCE_COUNTS, "inlined": {"inline": "always"}}
 
@@ -21,7 +21,7 @@ def make_dispatcher(kernel: Kernel) -> Any:
     compiles = hasattr(dispatcher, "py_func")  # a plain function where compilation is switched off for debugging
     if compiles and kernel.kind != "inlined":
         use_cache(dispatcher, KernelCache(kernel, announcement.one_more))
-        forget_literals(dispatcher)
+        generalize_calls(dispatcher)
     return dispatcher
 
 

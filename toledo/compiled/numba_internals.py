@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.event import Event, Listener, register
@@ -18,7 +19,7 @@ from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
 
 __all__ = [
-    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "cgutils", "forget_literals",
+    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "cgutils", "generalize_calls",
     "make_array", "register", "use_cache",
 ]  # fmt: skip
 
@@ -31,18 +32,24 @@ def use_cache(dispatcher: Any, cache: CodeCache) -> None:
     dispatcher._cache = cache
 
 
-def forget_literals(dispatcher: Any) -> None:
-    """Let calls from kernels see types without values.
+def generalize_calls(dispatcher: Any) -> None:
+    """Let calls from kernels see types without values, and integers of 64 bits alone.
 
-    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop: the
-    callee would be compiled twice.
+    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop; an
+    element of an array has 32 bits, and 64 after an addition: the callee would be compiled for each.
     """
     template = dispatcher.get_call_template
 
-    def without_literals(args: Any, kws: Any) -> Any:
-        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+    def of_general_types(args: Any, kws: Any) -> Any:
+        return template(tuple(map(_general, args)), {name: _general(kind) for name, kind in kws.items()})
 
-    dispatcher.get_call_template = without_literals
+    dispatcher.get_call_template = of_general_types
+
+
+def _general(kind: Any) -> Any:
+    kind = unliteral(kind)
+    is_narrow = isinstance(kind, types.Integer) and kind.signed and kind.bitwidth < types.intp.bitwidth
+    return types.intp if is_narrow else kind
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

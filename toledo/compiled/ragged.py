@@ -179,7 +179,9 @@ def checked_symbols(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
 def character_sequences(texts: Sequence[str]) -> Sequences:
     """Return the characters of texts without white space."""
     joined = ["".join(text.split()) for text in texts]
-    encoded = "".join(joined).encode("utf-32-le", "surrogatepass")
+    encoded = bytearray(
+        "".join(joined).encode("utf-32-le", "surrogatepass")
+    )  # kernels see arrays of one kind: writable
     return Sequences.from_lengths(np.frombuffer(encoded, np.int32), map(len, joined))
 
 

@@ -130,7 +130,7 @@ class CHRF(SegmentMetric):
     def _characters(self, texts: Sequence[str]) -> Sequences:
         if not self.whitespace:
             return character_sequences(texts)
-        encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
+        encoded = bytearray("".join(texts).encode("utf-32-le", "surrogatepass"))
         return Sequences(np.frombuffer(encoded, np.int32), offsets_of([len(text) for text in texts]))
 
     def _word_numbers(self, texts: Sequence[str]) -> Sequences:
