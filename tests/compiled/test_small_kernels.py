@@ -183,6 +183,17 @@ def test_kernels_that_are_kept_are_loaded(state: kernels._Interpretation, monkey
     assert is_compiled(total)
 
 
+def test_tiny_inputs_do_not_load_the_compiler_for_kernels_that_are_kept(
+    state: kernels._Interpretation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "has_code", lambda kernel: True)
+    monkeypatch.delitem(sys.modules, "numba")
+    total = new_kernel()
+    assert total._suits_python((np.arange(3),))
+    state.seconds = kernels.SECONDS_TO_LOAD
+    assert not total._suits_python((np.arange(3),))
+
+
 def test_what_was_compiled_is_found_on_disk(tmp_path: Path) -> None:
     program = """
         import sys

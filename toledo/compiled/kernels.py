@@ -4,7 +4,7 @@ A kernel takes arrays and named tuples of arrays and gives arrays; it runs witho
 on first use and kept on disk (`toledo.compiled.cache`). Numba is loaded when the first kernel is compiled or found.
 
 Compiling takes seconds. A kernel that says how many elements are few for it runs as plain Python as long as its inputs
-are no larger and nothing has compiled it before. Results must be the same, bit for bit, so its source keeps to what
+are no larger and nothing has compiled it before; with tiny inputs, even before Numba is loaded. Results must be the same, bit for bit, so its source keeps to what
 means the same to NumPy and to Numba:
 
 - elements of arrays of less than 64 bits become `int(…)` or `float(…)`, or are read from `listed(array)`, before they
@@ -19,6 +19,7 @@ import functools
 import logging
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 
 SECONDS_OF_SILENCE = 5.0
 SECONDS_AS_PYTHON = 4.0  # of CPU time, in all: less than compiling takes
+SECONDS_TO_LOAD, TINY = 0.3, 10_000  # what loading Numba takes; elements for which no kernel takes as long
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -119,9 +121,12 @@ class Kernel:
     def _suits_python(self, arguments: tuple[Any, ...]) -> bool:
         if _interpretation.mode in ("python", "machine"):
             return _interpretation.mode == "python"
-        if self._dispatcher is not None or _interpretation.seconds > SECONDS_AS_PYTHON:
+        seconds, elements = _interpretation.seconds, _elements(arguments)
+        if self._dispatcher is not None or seconds > SECONDS_AS_PYTHON or elements > self.small:
             return False
-        return _elements(arguments) <= self.small and not self._is_kept
+        if elements <= TINY and seconds < SECONDS_TO_LOAD and "numba" not in sys.modules:
+            return True
+        return not self._is_kept
 
     @functools.cached_property
     def _is_kept(self) -> bool:
