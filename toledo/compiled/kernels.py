@@ -4,8 +4,8 @@ A kernel takes arrays and named tuples of arrays and gives arrays; it runs witho
 on first use and kept on disk (`toledo.compiled.cache`). Numba is loaded when the first kernel is compiled or found.
 
 Compiling takes seconds. A kernel that says how many elements are few for it runs as plain Python as long as its inputs
-are no larger and nothing has compiled it before; with tiny inputs, even before Numba is loaded. Results must be the same, bit for bit, so its source keeps to what
-means the same to NumPy and to Numba:
+are no larger and nothing has compiled it before; with tiny inputs, even before Numba is loaded. Results must be the
+same, bit for bit, so its source keeps to what means the same to NumPy and to Numba:
 
 - elements of arrays of less than 64 bits become `int(…)` or `float(…)`, or are read from `listed(array)`, before they
   are added or multiplied; uint64 meets uint64 alone; integers stay within 64 bits;
