@@ -40,7 +40,7 @@ docstrings; [the other pages](../index.md) have examples. Long work also takes `
 processors; results do not depend on it) and `progress` (a `Progress`), which are left out here.
 
 Besides these, `toledo.metrics` has sacreBLEU's functions (`corpus_bleu`, `sentence_chrf`, …) and
-`toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean` and `Truecaser`.
+`toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean`, `Cleaning` and `Truecaser`.
 
 | page | names |
 |---|---|"""
