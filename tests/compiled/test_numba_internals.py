@@ -116,3 +116,20 @@ def sum_of_squares(values: NDArray[np.int32]) -> int:
 def test_callees_are_compiled_for_integers_of_64_bits_alone() -> None:
     assert sum_of_squares(np.array([2**20, 1], np.int32)) == 9 + 2**40 + 4
     assert [str(one) for one in square.dispatcher.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]
+
+
+def test_a_function_is_called_at_the_first_compilation_and_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "load_overload", lambda *_: None)
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    calls = list[str]()
+
+    @kernel
+    def add_two(x: float) -> float:
+        return x + 2
+
+    with numba_internals.at_first_compilation(lambda: calls.append("compiling")):
+        assert not calls
+        assert (add_two(1), add_two(1.5)) == (3, 3.5)
+    with numba_internals.at_first_compilation(lambda: calls.append("again")):
+        add_two(2)
+    assert calls == ["compiling"]
