@@ -131,7 +131,7 @@ def run_documentation(python: Path, **environment: str) -> list[list[str]]:
         ["-m", "pytest", "-p", "no:cacheprovider", *tests],
     ):
         print("running", *arguments[1:3], flush=True)
-        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), **environment)
+        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), TOLEDO_SMALL_KERNELS="machine", **environment)
     lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line[1].startswith("toledo.")]  # tests have kernels, too
 

@@ -196,7 +196,11 @@ def warm_up(*commands: str, progress: Progress = silent) -> WarmUp:
         if command not in COMMANDS:
             raise unknown_name("command", command, list(COMMANDS))
     wanted: Sequence[str] = commands or list(COMMANDS)
-    with TemporaryDirectory(prefix="toledo-warm-up-") as directory, progress("compiling", len(wanted)) as advance:
+    with (
+        TemporaryDirectory(prefix="toledo-warm-up-") as directory,
+        small_kernels("machine"),
+        progress("compiling", len(wanted)) as advance,
+    ):
         tiny, rows = _Tiny(Path(directory)), []
         for command in wanted:
             log.info("compiling: %s", command)
