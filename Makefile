@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test fuzz check format docs bench experiments clean
+.PHONY: help demo test test-versions fuzz check format docs site bench experiments clean
 
 help: ## Show this list.
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -35,10 +35,13 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the API pages from docstrings, and the picture in the README and the results from other pages.
-	$(BIN)/python docs/make_api.py
+docs: $(READY) ## Make the picture in the README and the results from other pages.
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_results.py
+
+site: $(READY) ## Build the documentation as a site: site/index.html.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
@@ -47,4 +50,4 @@ experiments: $(READY) ## Run all experiments of the pages on ../shared into work
 	$(BIN)/python docs/run_experiments.py --work work
 
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
