@@ -35,9 +35,10 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the picture in the README and the results from other pages.
+docs: $(READY) ## Make the picture in the README and the results from other pages, and run the notebooks.
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_results.py
+	$(BIN)/python docs/make_notebooks.py
 
 site: $(READY) ## Build the documentation as a site: site/index.html.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'

@@ -49,7 +49,9 @@ class ToledoSources(griffe.Extension):
             func.parameters = lender.parameters
         exports = [one for one in pkg.members.values() if one.is_alias and one.target_path.startswith(f"{pkg.path}.")]
         exported = {one.canonical_path for one in exports}
-        methods = [one for export in exports if export.is_class for one in export.all_members.values() if one.is_function]
+        methods = [
+            one for export in exports if export.is_class for one in export.all_members.values() if one.is_function
+        ]
         for method in {one.canonical_path: one.final_target if one.is_alias else one for one in methods}.values():
             if _takes_internals(method, pkg, exported):
                 method.parent.del_member(method.name)
