@@ -47,7 +47,9 @@ site: $(READY) ## Build the documentation as a site: site/index.html.
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
-experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
+experiments: export DATA ?= ../shared/data
+experiments: export MOSES ?= ../shared/peers/moses-de-en
+experiments: $(READY) ## Run all experiments of the pages into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
 
 clean: ## Remove what the other targets made.

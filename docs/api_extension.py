@@ -26,8 +26,7 @@ class ToledoSources(griffe.Extension):
         annotation = attr.annotation
         if not isinstance(annotation, griffe.ExprSubscript) or str(annotation.left) != "Annotated":
             return
-        assert isinstance(annotation.slice, griffe.ExprTuple)
-        attr.annotation, *notes = annotation.slice.elements
+        attr.annotation, *notes = annotation.slice.elements  # type: ignore[union-attr]
         for note in notes:
             if (text := _description(note)) and not attr.docstring:
                 attr.docstring = griffe.Docstring(text, parent=attr)

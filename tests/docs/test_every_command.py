@@ -13,7 +13,7 @@ from toledo.cli.app import COMMANDS, HYPHEN, make_app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs" / "api").iterdir()})
-DATA = re.compile(r"\.\./shared|\$\w+")  # real data beside the checkout: minutes, so these commands are only read
+DATA = re.compile(r"\$\w+")  # real data beside the checkout: minutes, so these commands are only read
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 ELSEWHERE = {"--editable", "--index-url"}  # options of pip
 

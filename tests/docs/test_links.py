@@ -65,3 +65,8 @@ def test_files_to_change_exist_and_hold_the_registries() -> None:
         sources = "".join((ROOT / "toledo" / name).read_text(encoding="utf-8") for name in old)
         assert all(registry in sources for registry in re.findall(r"`([A-Z]+)`", todo))
         assert all((ROOT / "toledo" / name).is_file() for name in re.findall(r"`([\w/]+\.py)`", todo))
+
+
+def test_pages_for_users_name_no_folder_of_developers() -> None:
+    """What they show can be had by everyone."""
+    assert [page.name for page in PAGES if "../shared" in page.read_text(encoding="utf-8")] == ["experiments.md"]
