@@ -1,5 +1,7 @@
 """What holds for each page that the package writes: well formed, self-contained, made for small screens, too."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,9 +17,13 @@ class _Checker(HTMLParser):
         self.open: list[str] = []
         self.addresses: list[str] = []
         self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.ids: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.ids += [value or "" for name, value in attrs if name == "id"]
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "action")]
         if tag not in EMPTY:
             self.open.append(tag)
@@ -41,8 +47,25 @@ def check_page(path: Path) -> str:
     assert not checker.open
     assert text.startswith("<!doctype html>")
     assert '<meta name="viewport" content="width=device-width' in text
-    assert not {"script", "iframe", "link", "object"} & checker.tags
+    assert not {"iframe", "link", "object"} & checker.tags
+    assert not {name for name in checker.attributes if name == "style" or name.startswith("on")}
     assert all(address.startswith(("#", "data:")) for address in checker.addresses)
+    missing = {address[1:] for address in checker.addresses if address.startswith("#")} - set(checker.ids)
+    assert not missing, f"links lead nowhere: {missing}"
     assert not re.search(r"@import|url\((?!#)", text)
-    assert len(re.findall("<table>", text)) == len(re.findall('<div class="wide"[^>]*><table>', text))
+    assert len(re.findall("<table>", text)) == len(re.findall('<div class="scroll"[^>]*><table>', text))
+    _check_policy(text)
     return text
+
+
+def _check_policy(text: str) -> None:
+    """The policy must name the digests of the style and the script inside, and allow nothing else."""
+    found = re.search('<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
+    assert found
+    policy = found[1].replace("&#x27;", "'")
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    for tag, name in (("style", "style-src"), ("script", "script-src")):
+        inside = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in inside]
+        assert re.findall(rf"{name} 'sha256-([^']+)'", policy) == digests

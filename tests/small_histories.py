@@ -23,7 +23,8 @@ COMPARISON = {
     "command": "compare", "version": "0.2.0", "signature": None,
     "result": {
         "systems": {"a": _system(20.5, 0.9), "<b>": _system(21.5, 1.0)},
-        "tests": [{"metric": "bleu", "system": "<b>", "baseline": "a", "p": 0.005, "p_corrected": 0.01}],
+        "tests": [{"metric": "bleu", "system": "<b>", "baseline": "a", "difference": 1.0,
+                   "p": 0.005, "p_corrected": 0.01}],
     },
 }  # fmt: skip
 COMBINED = """

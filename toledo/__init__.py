@@ -50,7 +50,7 @@ _MODULES = {  # module → names
     "metrics.shapes": "References",
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",
-    "reports.page": "Page",
+    "view.page": "Page",
     "refinement.settings": "RefineSettings",
     "results": "Hypothesis Result",
     "sample.corpus": "ExampleData ExampleText example_data",

@@ -72,7 +72,6 @@ from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress
 from toledo.refinement.settings import RefineSettings as RefineSettings
-from toledo.reports.page import Page as Page
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
 from toledo.sample.corpus import ExampleData as ExampleData
@@ -87,6 +86,7 @@ from toledo.translation import Trace as Trace
 from toledo.translation import Translated as Translated
 from toledo.tuning.settings import DocumentGradient as DocumentGradient
 from toledo.tuning.settings import DocumentPRO as DocumentPRO
+from toledo.view.page import Page as Page
 from toledo.weights import Weights as Weights
 
 __version__: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from toledo.errors import MissingExtraError
+from toledo.view.markup import tag
 
 DECIMALS = 6  # of numbers in JSON
 
@@ -26,7 +26,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Show the printed form in a notebook."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return tag("pre", str(self))
 
 
 class TableResult(Result):

@@ -34,12 +34,13 @@ def test_a_directory_with_a_run_of_each_kind(tmp_path: Path) -> None:
     assert "Tunings side by side" in page
     assert page.count("Tuning: mert") == 2  # two seeds are one run: in the contents and as a heading
     assert "2 runs: min 45.00, max 46.00" in page
-    assert '<td class="number">21.50<span class="beside">0.010 *</span></td>' in page
+    assert "<b>21.50</b>" in page
+    assert '<span class="badge better">+1.00 · p = 0.010</span>' in page
     assert "p: paired bootstrap, Holm&#x27;s correction against “a”" in page
     assert page.index("Scores: scores.json") < page.index("Tuning: cobleu")  # files at the top come first
     assert "<td>&lt;b&gt;</td>" in page
-    assert '<div class="amount">22.00' in page  # BLEU of the combination
-    assert "A: 0.400" in page  # its last stage
+    assert '<td>combination</td><td class="number">22.00</td>' in page
+    assert '<td>A A</td><td class="number">0.400</td>' in page  # the share in its last stage
     assert "first &lt;1&gt;" in page
     assert "Hypotheses: best.nbest" in page
 
@@ -48,11 +49,11 @@ def test_posteriors_of_lists_are_those_of_their_scores(tmp_path: Path) -> None:
     write_all(tmp_path / "runs")
     report(tmp_path / "runs" / "best.nbest", "--output", tmp_path / "page.html")
     page = check_page(tmp_path / "page.html")
-    assert 'title="1: 0.73"' in page  # 1 / (1 + exp(-1)): "the"
-    assert 'title="1: 1.00, 2: 0.73"' in page  # both have "house"
+    assert '<span class="w p6" title="0.73">the</span>' in page  # 1 / (1 + exp(-1))
+    assert 'title="1.00, 2-gram 0.73">house' in page  # both have "house"
     assert "viterbi, consensus" in page
     report(tmp_path / "runs" / "best.nbest", "--output", tmp_path / "page.html", "--scale", "2")
-    assert 'title="1: 0.88"' in check_page(tmp_path / "page.html")
+    assert 'title="0.88">the' in check_page(tmp_path / "page.html")
 
 
 def test_runs_of_the_same_name_are_numbered(tmp_path: Path) -> None:
@@ -90,7 +91,8 @@ def test_a_history_alone(tmp_path: Path) -> None:
     report(tmp_path / "history.json", "-o", tmp_path / "page.html")
     page = check_page(tmp_path / "page.html")
     assert "Tunings side by side" not in page
-    assert "BLEU 30.00 at the start, 31.00 after round 1" in page
+    assert "<dt>at the start</dt><dd>30.00</dd>" in page
+    assert "<dt>change</dt><dd>+1.00</dd>" in page
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from toledo.combination.alignment import Matcher
 from toledo.combination.network import NULL, ConfusionNetwork, arc_votes, best_path, build_networks, distinct_hypotheses
-from toledo.combination.pictures import ShownSegment, columns_of, network_page, network_svg
+from toledo.combination.pictures import ShownSegment, columns_of, network_page
 from toledo.text.vocabulary import Vocabulary
+from toledo.view.network import network_drawing
 
 OUTPUTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=3)
 
@@ -66,11 +67,12 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert sum(one.chosen for column in columns for one in column) == path.network.columns
     for column in columns:
         assert math.isclose(sum(one.votes for one in column), 1.0, rel_tol=1e-6)
-    svg = ElementTree.fromstring(network_svg(columns, [*shares]))
-    space = "{http://www.w3.org/2000/svg}"
-    assert {"<a>", "b", "c"} <= {text.text for text in svg.iter(f"{space}text")}
-    assert len(list(svg.iter(f"{space}circle"))) == sum(len(one.systems) for column in columns for one in column)
-    assert [rect.get("class") for rect in svg.iter(f"{space}rect")].count("box chosen") == path.network.columns
+    svg = ElementTree.fromstring(network_drawing(columns, [*shares]))
+    assert {"<a>", "b", "c"} <= {text.text for text in svg.iter("text")}
+    voters = "".join(text.text or "" for text in svg.iter("text") if text.get("class") == "voters")
+    assert sorted(voters) == sorted("ABC"[system] for column in columns for one in column for system in one.systems)
+    boxes = [str(rect.get("class")) for rect in svg.iter("rect")]
+    assert sum(name.endswith(" chosen") for name in boxes) == path.network.columns
     segment = ShownSegment(7, "<a> c", columns, {"one": "<a> b"}, ["<a> reference"], "source")
     page = tmp_path / "page.html"
     network_page("Networks", [segment], shares, {"lm": 0.25}).save(page)
@@ -79,10 +81,14 @@ def test_the_picture_shows_words_votes_and_the_way(tmp_path) -> None:
     assert "&lt;a&gt; reference" in text
     assert "two &amp; a half" in text
     assert "<a>" not in text
-    assert text.count("<polyline") == 1
+    assert text.count("<polyline") == 2  # for a screen and for a phone
     long = [column for column in columns for _ in range(20)]
     network_page("Networks", [ShownSegment(1, "", long, {})], shares, {}).save(page)
     text = page.read_text(encoding="utf-8")
-    widths = [float(width) for width in re.findall(r'<svg(?! width="12")[^>]*? width="(\d+)"', text)]
-    assert len(widths) > 1  # a wide network goes on below
-    assert max(widths) < 1000
+    wide, narrow = (
+        [float(width) for width in re.findall(r'<svg class="network" width="(\d+)"', part)]
+        for part in text.split('class="plot narrow"')[:2]
+    )
+    assert 1 < len(wide) < len(narrow)  # a wide network goes on below
+    assert max(wide) <= 1280
+    assert max(narrow) <= 330

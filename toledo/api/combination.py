@@ -39,7 +39,7 @@ from toledo.combination.lines import (
     tune_lines,
 )
 from toledo.combination.network import NULL
-from toledo.combination.pictures import network_page, shown_segment
+from toledo.combination.pictures import ShownSegment, network_page, shown_segment
 from toledo.combination.settings import CombinationObjective, CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.consensus.choosing import as_hypotheses
@@ -53,9 +53,9 @@ from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
 from toledo.metrics.shapes import length_error
 from toledo.progress import Progress, silent
-from toledo.reports.page import Page
 from toledo.results import DECIMALS, Result, TableResult, table
 from toledo.settings import Named
+from toledo.view.page import Page
 from toledo.weights import Weights
 
 BEST_TEXTS = 100  # that a rule looks at
@@ -81,6 +81,22 @@ class CombinationArguments(TypedDict, total=False):
     output: str | Path | None
     resume: bool
     progress: Progress
+
+
+def shown_segments(
+    combination: Combination,
+    systems: SystemOutputs,
+    segments: Sequence[int],
+    beside: Sequence[Sequence[str]],
+    threads: int | None = None,
+) -> list[ShownSegment]:
+    """Combine some segments, to be drawn; `beside` are the lines of the source, then those of each reference."""
+    chosen = sorted(set(segments))
+    lines = list(combination._lines(systems, threads=threads, only=chosen))
+    if len(lines) < len(chosen):
+        remedy = "segments are counted from 0"
+        raise InputError(f"there is no segment {chosen[len(lines)]}", argument="segments", remedy=remedy)
+    return [shown_segment(combination.combiner, *numbered, beside) for numbered in zip(chosen, lines, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -198,13 +214,8 @@ class Combination(TableResult):
         threads: int | None = None,
     ) -> Page:
         """Draw the confusion networks of some segments; `references` are one text, or several, to show beside them."""
-        chosen = sorted(set(segments))
         beside = [read_texts(sources, "sources") if sources is not None else [], *_texts(references, "references")]
-        lines = list(self._lines(systems, threads=threads, only=chosen))
-        if len(lines) < len(chosen):
-            remedy = "segments are counted from 0"
-            raise InputError(f"there is no segment {chosen[len(lines)]}", argument="segments", remedy=remedy)
-        shown = [shown_segment(self.combiner, *numbered, beside) for numbered in zip(chosen, lines, strict=True)]
+        shown = shown_segments(self, systems, segments, beside, threads)
         return network_page("Combined outputs", shown, self.shares, self.weights)
 
     def save(self, path: str | Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toledo.api.align import Alignments, align
-from toledo.api.combination import Combination
+from toledo.api.combination import Combination, shown_segments
 from toledo.api.evaluate import compare, evaluate
 from toledo.api.model import Model
 from toledo.api.refine import refine
@@ -18,19 +18,19 @@ from toledo.api.report import SECONDS
 from toledo.api.train import train
 from toledo.api.tune import tune
 from toledo.api.tune_rule import tune_rule
+from toledo.combination.pictures import segment_cards, weight_cards
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.scale import scales_for
 from toledo.errors import InputError
 from toledo.files import write_lines
 from toledo.forest.assemble import prune_by_posterior, prune_to_density
-from toledo.forest.drawing import to_svg
+from toledo.forest.drawing import to_drawing
 from toledo.forest.forest import Forest
 from toledo.forest.inside_outside import distribution
 from toledo.progress import Progress, silent
 from toledo.refinement.settings import RefineSettings
 from toledo.reports.demo import DrawnForest, Findings, Tour, alignment_quality, demo_page
 from toledo.reports.documents import courses_of
-from toledo.reports.page import Page
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.scores import ScoreTable, score_table
 from toledo.runs.checkpoint import write_json
@@ -38,6 +38,8 @@ from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData, example_data
 from toledo.search.document.translation import DocumentTranslation
 from toledo.search.gibbs.search import default_scale
+from toledo.view.markup import Markup
+from toledo.view.page import Page
 
 log = logging.getLogger("toledo.demo")
 
@@ -186,7 +188,7 @@ class _Steps:
         chosen[SAMPLED] = self.note(f"decide, {SAMPLED}", texts, began, "rules/sampled-mbr.out")
         return chosen
 
-    def combine(self, tuned: Model) -> Page:
+    def combine(self, tuned: Model) -> list[Markup]:
         """Train three systems, each on a third of the text, and combine them."""
         text, dev, test = self.data.train, {}, {}
         folder = self.output / "combination"
@@ -207,8 +209,10 @@ class _Steps:
         self.note("combine, all three", combination.run(test, threads=self.threads), began, "combination/test.out")
         opinions = [len(set(texts)) for texts in zip(*test.values(), strict=True)]
         number = self.worth_seeing(opinions)[0]
-        references = [self.data.test.targets]
-        return combination.show(test, [number], sources=self.data.test.sources, references=references)
+        beside = [self.data.test.sources, self.data.test.targets]
+        (shown,) = shown_segments(combination, test, [number], beside, self.threads)
+        shares, weights = combination.shares, combination.weights
+        return [*segment_cards(shown, list(shares)), weight_cards(shares, weights)]
 
     def documents(self, model: Model) -> DocumentTranslation:
         """Translate whole documents, with a model of consistency."""
@@ -264,7 +268,7 @@ def _drawn(forest: Forest, model: Model, scale: float) -> DrawnForest:
     part, whole = (
         distribution(one.shape, scale * one.scores(model.weights)).log_partition[0] for one in (small, forest)
     )
-    return DrawnForest(to_svg(small, scale * small.scores(model.weights)), math.exp(part - whole))
+    return DrawnForest(to_drawing(small, scale * small.scores(model.weights)), math.exp(part - whole))
 
 
 def _by_text(forest: Forest, rules: Iterable[str], texts: Iterable[str]) -> dict[str, list[int]]:

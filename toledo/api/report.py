@@ -19,7 +19,8 @@ from typing import Any
 from toledo.api.refine import Refinement
 from toledo.api.tune import Tuning
 from toledo.combination.combiner import DESCRIPTION as COMBINATION
-from toledo.combination.pictures import legend
+from toledo.combination.combiner import RESULT
+from toledo.combination.pictures import weight_cards
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.fast_consensus import Consensus
 from toledo.errors import InputError
@@ -29,18 +30,21 @@ from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.metrics.evaluation import Comparison, Evaluation
-from toledo.reports.documents import Course, CoursePoint, add_courses, courses_of
-from toledo.reports.page import Page
-from toledo.reports.posteriors import Example, add_examples, shaded
-from toledo.reports.sampling import add_summary
-from toledo.reports.scores import score_table
-from toledo.reports.tuning import add_refinement, add_runs, add_trajectories, best_history
+from toledo.reports.documents import Course, CoursePoint, course_cards, courses_of
+from toledo.reports.posteriors import Example, shaded
+from toledo.reports.posteriors import examples as example_texts
+from toledo.reports.sampling import summary_cards
+from toledo.reports.scores import score_table, scores
+from toledo.reports.tuning import best_history, refinement_cards, trajectories, tuning_cards
 from toledo.results import Result
 from toledo.runs.checkpoint import read_run
 from toledo.runs.history import History
 from toledo.search.document.translation import DocumentTranslation
 from toledo.storage import read_toml
 from toledo.text.vocabulary import Vocabulary
+from toledo.view.markup import Markup
+from toledo.view.page import Page, card, paragraph
+from toledo.view.plots import Dot, Dots, figure
 from toledo.weights import Weights
 
 KNOWN = (
@@ -57,11 +61,11 @@ TUNING = "Tuning"
 
 @dataclass(frozen=True)
 class ShownRun:
-    """A run or result, and what adds its part to a page; a tuning has a history for each seed."""
+    """A run or result, and what draws its cards; a tuning has a history for each seed."""
 
     kind: str
     name: str
-    add_to: Callable[[Page], None]
+    cards: Callable[[], Sequence[Markup]]
     histories: tuple[History, ...] = ()
 
     @property
@@ -81,9 +85,9 @@ def runs_page(title: str, runs: Sequence[ShownRun]) -> Page:
     for run in sorted(shown, key=lambda run: kinds.index(run.kind)):
         if len(tunings) > 1 and run.kind == TUNING and run.name == next(iter(tunings)):
             page.heading("Tunings side by side")
-            add_trajectories(page, tunings)
+            page.add(card("Scores by round", trajectories(tunings)))
         page.heading(f"{run.kind}: {run.name}")
-        run.add_to(page)
+        page.add(*run.cards())
     return page
 
 
@@ -109,22 +113,23 @@ def read_runs(place: Path, examples: int = 5, scale: float = 1.0) -> list[ShownR
 
 def tuning_run(name: str, histories: Sequence[History]) -> ShownRun:
     """Return a tuning with one seed or several."""
-    return ShownRun(TUNING, name, partial(add_runs, histories=tuple(histories)), tuple(histories))
+    return ShownRun(TUNING, name, partial(tuning_cards, tuple(histories)), tuple(histories))
 
 
 def refinement_run(name: str, history: History) -> ShownRun:
     """Return a refinement."""
-    return ShownRun("Refinement", name, partial(add_refinement, history=history))
+    return ShownRun("Refinement", name, partial(refinement_cards, history))
 
 
 def scores_run(name: str, result: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> ShownRun:
     """Return an evaluation or a comparison, from what its `to_dict` returned."""
-    return ShownRun("Scores", name, score_table(result, name, seconds).add_to)
+    found = score_table(result, name, seconds)
+    return ShownRun("Scores", name, lambda: [card("Scores", scores(found))])
 
 
 def courses_run(name: str, courses: Sequence[Course]) -> ShownRun:
     """Return a document search."""
-    return ShownRun("Documents", name, partial(add_courses, courses=courses))
+    return ShownRun("Documents", name, partial(course_cards, courses))
 
 
 def read_trace(path: str | Path) -> list[Course]:
@@ -205,7 +210,7 @@ def _of_object(content: Mapping[str, Any], file: Path, name: str) -> ShownRun | 
         case {"command": "evaluate" | "compare", "result": result}:
             return scores_run(name, result, content.get(SECONDS))
         case {"summary": summary, "segments": _}:
-            return ShownRun("Samples", name, partial(add_summary, found=summary))
+            return ShownRun("Samples", name, partial(summary_cards, summary))
     return None
 
 
@@ -234,30 +239,26 @@ def _combination(content: Mapping[str, Any], file: Path, name: str) -> ShownRun:
         raise InputError("is not a combination that this version can read", file=file, remedy="tune again") from None
     weights = Weights.from_table(stage, file)
 
-    def add_to(page: Page) -> None:
-        if bleu:
-            page.paragraph("BLEU on the tuning set:")
-            page.bars(list(bleu.items()))
-        page.paragraph("Share of each system in the votes:")
-        page.markup(legend(shares))
-        page.bars(list(shares.items()))
-        page.table(["feature", "weight"], [[name, float(weight)] for name, weight in weights.items() if weight])
+    def cards() -> list[Markup]:
+        dots = [Dot(system, float(score), kind="" if system == RESULT else "base") for system, score in bleu.items()]
+        result = [card("BLEU on the tuning set", figure(Dots(dots, "BLEU", digits=2)))] if dots else []
+        return [*result, weight_cards(shares, weights)]
 
-    return ShownRun("Combination", name, add_to)
+    return ShownRun("Combination", name, cards)
 
 
 def _lists(name: str, lists: Iterable[NBestList], examples: int, scale: float) -> ShownRun:
     """Return the first segments, with the hypothesis that scores best and the one that consensus decoding chooses."""
     shown = [_example(some, scale) for some in islice(lists, examples) if some.entries]
 
-    def add_to(page: Page) -> None:
-        page.paragraph(
-            "For each segment, the hypothesis with the best score and the one that consensus decoding chooses. Colors"
+    def cards() -> list[Markup]:
+        explained = (
+            "For each segment, the hypothesis with the best score and the one that consensus decoding chooses. Shades"
             f" are probabilities over the whole list, from scores times {scale:g}."
         )
-        add_examples(page, shown)
+        return [card("Segments", paragraph(explained, class_="note"), example_texts(shown))]
 
-    return ShownRun("Hypotheses", name, add_to)
+    return ShownRun("Hypotheses", name, cards)
 
 
 def _example(some: NBestList, scale: float) -> Example:
@@ -304,4 +305,4 @@ def _runs(result: str | Path | Result, examples: int, scale: float) -> Iterator[
         yield courses_run("trace", courses_of(result))
     else:
         name = result.signature or "result"
-        yield ShownRun(type(result).__name__, name, lambda page: page.markup(result._repr_html_()))
+        yield ShownRun(type(result).__name__, name, lambda: [card(name, Markup(result._repr_html_()))])

@@ -3,11 +3,15 @@
 Numba's cache notices a change in the file of a function, but not in the functions that it calls, and keeps code apart
 for each directory of sources. Here the key of a kernel is a digest of its byte code and of everything that it reaches:
 kernels, constants, options. Moving a file or editing a comment changes nothing; changing a callee does.
+
+Code is looked up in the user's cache directory first, then among shipped kernels: the package `toledo_mt_kernels`, with
+code for any processor of the level x86-64-v3, which is never written to. What is in neither is compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import logging
 import os
 import sys
@@ -18,50 +22,26 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite.binding  # type: ignore[import-untyped]
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+
+from toledo.compiled.numba_internals import CodeCache, Dispatcher
 
 log = logging.getLogger(__name__)
 
 KEPT = 4  # versions of a kernel that stay on disk: some checkouts side by side
+SHIPPED_PACKAGE = "toledo_mt_kernels"
+SHIPPED_PROCESSOR = "x86-64-v3"
+SHIPPED_FEATURES = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # as llvmlite calls them
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
-    """Puts the code of a module below the user's cache directory."""
-
-    def __init__(self, function: FunctionType, file: str) -> None:
-        self._py_file = file  # Numba names it where a kernel cannot be kept
-        self.name = f"{function.__module__}.{function.__qualname__}"
-        self.module = function.__module__
-
-    def get_cache_path(self) -> str:
-        return str(cache_directory() / self.module)
-
-    def get_source_stamp(self) -> str:
-        return ""  # not known before all callees are defined: see KernelCache.stamp
-
-    def get_disambiguator(self) -> str:
-        return hashlib.sha256(self.name.encode()).hexdigest()[:10]
-
-    @classmethod
-    def from_function(cls, function: FunctionType, file: str) -> _Locator:
-        return cls(function, file)
-
-
-class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
-
-
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(CodeCache):
     """The cache of one kernel; `compiling` is called before a version of it is compiled."""
-
-    _impl_class = _Implementation
 
     def __init__(self, dispatcher: Any, compiling: Callable[[], None]) -> None:
         super().__init__(dispatcher.py_func)
         self._dispatcher, self._compiling = dispatcher, compiling
+        self._module: str = dispatcher.py_func.__module__
 
     @cached_property
     def stamp(self) -> str:
@@ -71,32 +51,50 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             digest.update(part.encode())
         return digest.hexdigest()
 
+    @property
+    def directory(self) -> Path:
+        """Where the code of this kernel is kept: a directory for each module."""
+        return cache_directory() / self._module
+
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return compiled code for a signature from disk, or None."""
-        rtsys.initialize(target_context)  # Numba's method refreshes all registries here, which only compiling needs
-        try:
-            payload = self._index().load(self._index_key(signature, target_context.codegen()))
-            result = None if payload is None else self._impl.rebuild(target_context, payload)
-        except OSError:
-            result = None
-        except (AttributeError, ImportError):  # kept by another version of the package, for types that are gone
-            self._index().flush()
-            result = None
+        """Return compiled code for a signature from the user's cache or the shipped kernels, or None."""
+        result = self._found("kept", self.directory, signature, target_context)
+        if result is None and (shipped := shipped_directory()):
+            result = self._found("shipped", shipped / self._module, signature, target_context, SHIPPED_PROCESSOR)
         if result is None:
+            self._record("compiled", signature)
             self._compiling()
         return result
 
+    def _found(self, how: str, directory: Path, signature: Any, context: Any, processor: str | None = None) -> Any:
+        try:
+            found = self.read(directory, self.stamp, signature, context, processor=processor)
+        except OSError:
+            return None
+        except Exception:  # a damaged file, or one of another version of the package, for types that are gone
+            if how == "kept":
+                self.forget(directory, self.stamp)
+            return None
+        if found is None:
+            return None
+        result, file = found
+        self._record(how, signature, file)
+        return result
+
+    def _record(self, how: str, signature: Any, file: str = "") -> None:
+        """Write a line on where code comes from to the file that is named by $TOLEDO_KERNELS_LOG, if any."""
+        if path := os.environ.get("TOLEDO_KERNELS_LOG"):
+            line = "\t".join([how, self._module, self._dispatcher.py_func.__qualname__, str(signature), file])
+            with open(path, "a", encoding="utf-8") as record:
+                record.write(f"{line}\n")
+
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep compiled code in the user's cache directory."""
-        self._cache_file = self._index()
         try:
-            super().save_overload(signature, data)
-            _remove_old(Path(self._cache_path), self._impl.filename_base)
+            self.write(self.directory, self.stamp, signature, data)
+            _remove_old(self.directory, self.file_name)
         except OSError:  # a read-only home must not stop the work
             _warn_not_kept()
-
-    def _index(self) -> IndexDataCacheFile:
-        return IndexDataCacheFile(self._cache_path, f"{self._impl.filename_base}.{self.stamp[:16]}", self.stamp)
 
 
 def _remove_old(directory: Path, base: str) -> None:
@@ -152,6 +150,27 @@ def _names(code: CodeType) -> set[str]:
 def _file_digest(file: str) -> str:
     path = Path(file)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else file
+
+
+@cache
+def shipped_directory() -> Path | None:
+    """Return the directory of shipped kernels, if there is one and this processor can run them.
+
+    $TOLEDO_KERNELS names it, or is empty for none; by default it is that of the installed package.
+    """
+    configured = os.environ.get("TOLEDO_KERNELS")
+    if configured is None:
+        package = importlib.util.find_spec(SHIPPED_PACKAGE)
+        configured = package.submodule_search_locations[0] if package and package.submodule_search_locations else ""
+    return Path(configured) if configured and _has_features() else None
+
+
+def _has_features() -> bool:
+    try:
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:  # not known for this kind of processor
+        return False
+    return all(features.get(name, False) for name in SHIPPED_FEATURES)
 
 
 @cache

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import cgutils, types
+from numba import types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
+
+from toledo.compiled.numba_internals import cgutils, make_array
 
 READ, KEEP, DATA = 0, 3, 1  # what LLVM's instruction asks for: to read, in all caches, and not code
 EIGHT = 8

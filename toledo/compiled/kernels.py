@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.event import Event, Listener, register
-from numba.core.types.misc import unliteral
 
 from toledo.compiled.cache import KernelCache, cache_directory
+from toledo.compiled.numba_internals import NO_REFERENCE_COUNTS, Event, Listener, forget_literals, register, use_cache
 from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
@@ -40,29 +39,15 @@ def inner_kernel(function: Function) -> Function:
     Disables reference counting for array arguments. Where kernels pass arrays on in inner loops, counting (an atomic
     instruction each time) may take as long as the work.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, **NO_REFERENCE_COUNTS)
 
 
 def _compiled(function: Function, **options: bool) -> Function:
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function where compilation is switched off for debugging
-        dispatcher._cache = KernelCache(dispatcher, _announcement.one_more)
-        _forget_literals(dispatcher)
+        use_cache(dispatcher, KernelCache(dispatcher, _announcement.one_more))
+        forget_literals(dispatcher)
     return cast(Function, dispatcher)
-
-
-def _forget_literals(dispatcher: Any) -> None:
-    """Let calls from kernels see types without values.
-
-    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop: the
-    callee would be compiled twice.
-    """
-    template = dispatcher.get_call_template
-
-    def without_literals(args: Any, kws: Any) -> Any:
-        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
-
-    dispatcher.get_call_template = without_literals
 
 
 def inlined(function: Function) -> Function:

@@ -81,6 +81,7 @@ class Score(Result):
         return self.format()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name, score, interval, details and signature."""
+        """Return name, score, interval, whether higher is better, details and signature."""
         found = {"name": self.name, "score": plain(self.score), "interval": plain(self.interval)}
-        return {**found, "details": plain(self.details), "signature": self.sign}
+        more = {"higher_is_better": self.higher_is_better, "details": plain(self.details), "signature": self.sign}
+        return {**found, **more}

@@ -9,17 +9,34 @@ import numpy as np
 
 from toledo.model import PhraseModel
 from toledo.phrases.table import PhraseTable
-from toledo.reports.documents import Course, add_courses
-from toledo.reports.page import RED, Page
-from toledo.reports.posteriors import Example, add_examples
-from toledo.reports.scores import ScoreTable, add_table
-from toledo.reports.tuning import add_refinement, add_trajectories
+from toledo.reports.documents import Course, course_cards
+from toledo.reports.posteriors import Example, examples
+from toledo.reports.scores import ScoreTable, scores
+from toledo.reports.tuning import refinement_cards, trajectories
 from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData, ExampleText
 from toledo.text.corpus import Sentences
+from toledo.view.markup import Markup
+from toledo.view.page import Page, card, columns, paragraph, wide
+from toledo.view.plots import Bar, Bars, figure
+from toledo.view.tables import table
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
+HALF = 600  # pixels of a plot in one of two columns
 Rows = list[tuple[str, str]]
+NOTES = {
+    "page": "Everything here was computed in one run on this machine, from the example data: texts in an invented"
+    " language and in English. Scores are those of the test text unless stated otherwise.",
+    "results": "A model is trained, tuned and refined, and translations are chosen, combined and revised.",
+    "rules": "One distribution, several ways to choose: what each rule takes from the same lattices, with the weights"
+    " of MERT, and MBR from samples.",
+    "systems": "Each system is trained on a third of the text, so it is weaker than the model trained on all of it."
+    " Letters below a word are the systems that vote for it; frames mark the path of the result.",
+    "documents": "Local search changes the translation of a document step by step, here so that each word is translated"
+    " consistently. It starts from the result of beam search, and is annealed: at first it also accepts changes for the"
+    " worse. Thin lines are documents.",
+    "tuning": "Scores are those of the tuning text. The demo stops after a few rounds; toledo tune goes on.",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class Findings:
 class DrawnForest:
     """A picture of a part of a forest, and the share of that part in the probability of the whole."""
 
-    svg: str
+    drawing: Markup
     share: float
 
 
@@ -63,7 +80,7 @@ class Tour:
     rules: ScoreTable
     forest: DrawnForest
     examples: Sequence[Example]
-    network: Page
+    network: Sequence[Markup]
     courses: Sequence[Course]
     refinement: History
 
@@ -110,62 +127,53 @@ def summarize(findings: Findings) -> Rows:
 
 
 def demo_page(tour: Tour) -> Page:
-    """Return the page of what the demo found."""
-    page = Page("Toledo: the demo")
-    page.paragraph(
-        "Everything here was computed in one run on this machine, from the example data: texts in an invented language"
-        " and in English. A model is trained and tuned, translations are chosen by several rules, systems are combined,"
-        " documents are translated as wholes, and the phrase table is refined. Scores are those of the test text unless"
-        " stated otherwise."
-    )
-    page.heading("Results")
-    add_table(page, tour.results)
-    page.heading("Tuning: the score round by round")
-    page.paragraph("Scores are those of the tuning text. The demo stops after a few rounds; toledo tune goes on.")
-    add_trajectories(page, tour.tunings)
-    page.heading("Decision rules: one distribution, several ways to choose")
-    page.paragraph("What each rule chooses from the same lattices, with the weights of MERT, and MBR from samples.")
-    tour.rules.add_to(page)
+    """Return the page of what the demo found: results first, then examples, then how they came about."""
+    page = Page("Toledo: the demo", NOTES["page"])
+    page.heading("Results", NOTES["results"])
+    page.add(card("Scores of everything", scores(tour.results)))
+    page.heading("Decision rules", NOTES["rules"])
+    page.add(card("Scores of rules", scores(tour.rules)))
     page.heading("Translations and their probabilities")
-    add_examples(page, tour.examples)
-    page.heading("A forest")
-    page.paragraph(
-        "The most probable translations of the first example. Those that are drawn have"
-        f" {tour.forest.share:.0%} of the probability of all that the search kept; numbers are probabilities among"
-        " those that are drawn."
-    )
-    page.picture(tour.forest.svg, "a drawn forest")
-    page.heading("Three systems combined: a confusion network")
-    page.paragraph(
-        "Each system is trained on a third of the text, so it is weaker than the model trained on all of it."
-    )
-    page.include(tour.network)
-    page.heading("Whole documents")
-    page.paragraph(
-        "Local search changes the translation of a document step by step, here so that each word is translated"
-        " consistently. It starts from the result of beam search, and is annealed: at first it also accepts changes for"
-        " the worse. Gray lines are documents."
-    )
-    add_courses(page, tour.courses, MOST_DOCUMENTS)
+    page.add(card("What the rules choose", examples(tour.examples)), _forest(tour.forest))
+    page.heading("Three systems combined", NOTES["systems"])
+    page.add(*tour.network)
+    page.heading("Whole documents", NOTES["documents"])
+    page.add(*course_cards(tour.courses, MOST_DOCUMENTS))
+    page.heading("Tuning", NOTES["tuning"])
+    page.add(card("Scores by round", trajectories(tour.tunings)))
     page.heading("The phrase table refined")
-    add_refinement(page, tour.refinement)
+    page.add(*refinement_cards(tour.refinement))
     page.heading("What was trained")
-    _add_training(page, tour.findings, tour.examples)
+    page.add(*_training(tour.findings, tour.examples))
     return page
 
 
-def _add_training(page: Page, findings: Findings, examples: Sequence[Example]) -> None:
-    page.table(["what", "value"], summarize(findings))
-    page.subheading("How much of the test text the phrase table covers")
+def _forest(forest: DrawnForest) -> Markup:
+    share = (
+        f"Those that are drawn have {forest.share:.0%} of the probability of all that the search kept; numbers are"
+        " probabilities among those that are drawn. Blue is the best derivation."
+    )
+    note = "the most probable translations of the first example"
+    return card("A forest", wide(forest.drawing, "a drawn forest"), paragraph(share, class_="note"), note=note)
+
+
+def _training(findings: Findings, some: Sequence[Example]) -> list[Markup]:
     shares = coverage(findings.model.table, findings.data.test)
-    with page.plot() as axes:
-        axes.bar(range(1, len(shares) + 1), shares, color=RED)
-        axes.set(xlabel="words of a phrase", ylabel="share known", ylim=(0.0, 1.0), xticks=range(1, len(shares) + 1))
-    page.subheading("Some entries of the phrase table")
-    words = dict.fromkeys(word for one in examples for word in one.source.split())
+    bars = [Bar(f"{length} word{'s' if length > 1 else ''}", [100.0 * share]) for length, share in enumerate(shares, 1)]
+    words = dict.fromkeys(word for one in some for word in one.source.split())
     rows = [(word, _options(findings.model.table, [word])) for word in words]
-    page.table(["word", "most probable translations, p(e|f)"], [row for row in rows if row[1]][:MOST_WORDS])
-    page.small(f"Signature of the model: {findings.model.signature}")
+    return [
+        columns(
+            card("The model", table(["", "value"], summarize(findings), description="the model")),
+            card("Coverage", figure(Bars(bars, "per cent known", digits=1), HALF),
+                 note="phrases of the test text that the table can translate, per cent"),
+        ),
+        card(
+            "Some entries of the phrase table",
+            table(["word", "most probable translations, p(e|f)"], [row for row in rows if row[1]][:MOST_WORDS]),
+            paragraph(f"Signature of the model: {findings.model.signature}", class_="signature"),
+        ),
+    ]  # fmt: skip
 
 
 def _options(table: PhraseTable, phrase: Sequence[str]) -> str:

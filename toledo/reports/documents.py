@@ -6,23 +6,25 @@ show, at each recorded step and across the documents, the smallest, the mean and
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
-from toledo.reports.page import BLUE, GRAY, RED, Page
 from toledo.search.document.translation import DocumentTranslation
+from toledo.view.markup import Markup
+from toledo.view.page import Page, card, columns
+from toledo.view.plots import Lines, Series, figure
+from toledo.view.svg import below, svg_file
+from toledo.view.tables import Cell, facts, fixed, table
 
 LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
+SVG_WIDTH, HALF = 720, 600  # pixels: of a plot in a file, and of one in two columns
 LITTLE = 10.0  # BLEU: below it, there is no movement to see
 DOCUMENT = "document."
 
@@ -55,82 +57,78 @@ def courses_of(translation: DocumentTranslation) -> list[Course]:
     return [Course(name, sizes[name], tuple(own)) for name, own in points.items()]
 
 
-Draw = Callable[[Axes, Sequence[Course]], None]
-
-
 def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
     """Write a page with plots and a table (.html), or the plots alone (.svg)."""
     if str(path).endswith(".svg"):
-        panels = _panels(courses)
-        figure = Figure(figsize=(7, 3.5 * len(panels)), layout="constrained")
-        for axes, (_, draw) in zip(np.ravel(figure.subplots(len(panels), 1)), panels, strict=True):
-            draw(axes, courses)
-        drawing = io.StringIO()
-        figure.savefig(drawing, format="svg", metadata={"Date": None})
+        plots = [plot.draw(SVG_WIDTH) for _, plot in _plots(courses)]
         with atomic_writer(path) as stream:
-            stream.write(drawing.getvalue())
+            stream.write(svg_file(below(plots, title)))
         return
     page = Page(title)
-    add_courses(page, courses)
+    page.add(*course_cards(courses, level=2))
     page.save(path)
 
 
-def add_courses(page: Page, courses: Sequence[Course], most_rows: int = MOST_ROWS) -> None:
-    """Add the plots of a search, and a table of its documents."""
+def course_cards(courses: Sequence[Course], most_rows: int = MOST_ROWS, level: int = 3) -> list[Markup]:
+    """Return the result of a search, its plots, and a table of its documents."""
+    plots = [card(heading, figure(plot, HALF), level=level) for heading, plot in _plots(courses)]
+    some = f"the first {most_rows} of {len(courses)}, " if len(courses) > most_rows else ""
+    documents = table(*_table(courses, most_rows), description="documents")
+    return [
+        card("Result", facts(_result(courses)), level=level),
+        columns(*plots),
+        card("Documents", documents, note=f"{some}at the first and at the last step", level=level),
+    ]
+
+
+def _result(courses: Sequence[Course]) -> list[tuple[str, str]]:
     segments = sum(one.segments for one in courses)
-    page.paragraph(f"{len(courses)} documents{f', {segments} segments' if segments else ''}.")
-    for heading, draw in _panels(courses):
-        page.subheading(heading)
-        with page.plot() as axes:
-            draw(axes, courses)
-    some = f": the first {most_rows} of {len(courses)}" if len(courses) > most_rows else ""
-    page.subheading(f"Documents{some}, at the first and at the last step")
-    page.table(*_table(courses, most_rows))
+    gains = [one.points[-1].score - one.points[0].score for one in courses]
+    ends = [(one.points[0].bleu, one.points[-1].bleu) for one in courses]
+    moved = [last - first for first, last in ends if first is not None and last is not None]
+    return [
+        ("documents", f"{len(courses):,}"),
+        *([("segments", f"{segments:,}")] if segments else []),
+        ("mean gain in model score", fixed(float(np.mean(gains)), sign=True)),
+        *([("mean change of a document's BLEU", fixed(float(np.mean(moved)), sign=True))] if moved else []),
+    ]
 
 
-def _panels(courses: Sequence[Course]) -> list[tuple[str, Draw]]:
+def _plots(courses: Sequence[Course]) -> list[tuple[str, Lines]]:
     points = [point for course in courses for point in course.points]
-    panels: list[tuple[str, Draw]] = [("What the search gains step by step", _draw_scores)]
-    if all(point.bleu is not None for point in points):
-        panels.append(("BLEU step by step", _draw_bleu))
-        moved = max(abs(_bleu(course.points[-1]) - _bleu(course.points[0])) for course in courses)
-        if moved > LITTLE and all(LANGUAGE_MODEL in point.features for point in points):
-            panels.append(("The language model's score against BLEU", _draw_language_model))
-    return panels
+    unit = " per segment" if courses[0].segments else ""
 
-
-def _draw_scores(axes: Axes, courses: Sequence[Course]) -> None:
     def gain(course: Course, point: CoursePoint) -> float:
         return (point.score - course.points[0].score) / (course.segments or 1)
 
-    _draw_courses(axes, courses, gain)
-    axes.set(xlabel="step", ylabel=f"gain in model score{' per segment' if courses[0].segments else ''}")
+    plots = [("What the search gains step by step", _by_step(courses, gain, f"gain in model score{unit}"))]
+    if all(point.bleu is not None for point in points):
+        plots.append(("BLEU step by step", _by_step(courses, lambda _, point: _bleu(point), "BLEU of the document")))
+        moved = max(abs(_bleu(course.points[-1]) - _bleu(course.points[0])) for course in courses)
+        if moved > LITTLE and all(LANGUAGE_MODEL in point.features for point in points):
+            plots.append(("The language model's score against BLEU", _language_model(courses)))
+    return plots
 
 
-def _draw_bleu(axes: Axes, courses: Sequence[Course]) -> None:
-    _draw_courses(axes, courses, lambda _, point: _bleu(point))
-    axes.set(xlabel="step", ylabel="BLEU of the document")
-
-
-def _draw_courses(axes: Axes, courses: Sequence[Course], value: Callable[[Course, CoursePoint], float]) -> None:
-    """Draw a thin line for each of the first documents, a thick one for the mean of all."""
-    for course in courses[:MOST_LINES]:
-        steps = [point.step for point in course.points]
-        axes.plot(steps, [value(course, point) for point in course.points], color=GRAY, linewidth=0.6)
+def _by_step(courses: Sequence[Course], value: Callable[[Course, CoursePoint], float], name: str) -> Lines:
+    """Return a thin line for each of the first documents, and one for the mean of all."""
+    thin = [
+        Series("", [(point.step, value(course, point)) for point in course.points]) for course in courses[:MOST_LINES]
+    ]
     steps, values = _at_all_steps(courses, value)
-    axes.plot(steps, values.mean(axis=0), color=RED, marker=".", label="mean")
-    axes.set_xscale("symlog", linthresh=max(next((step for step in steps if step), 1), 1))
-    axes.legend()
+    mean = Series("mean", list(zip(steps, values.mean(axis=0).tolist(), strict=True)))
+    return Lines([*thin, mean], "step", name, logarithmic=True)
 
 
-def _draw_language_model(axes: Axes, courses: Sequence[Course]) -> None:
-    """Draw smallest against smallest, mean against mean, largest against largest, step by step."""
+def _language_model(courses: Sequence[Course]) -> Lines:
+    """Return smallest against smallest, mean against mean, largest against largest, step by step."""
     _, bleu = _at_all_steps(courses, lambda _, point: _bleu(point))
     _, scores = _at_all_steps(courses, lambda _, point: point.features[LANGUAGE_MODEL])
-    for name, of, color in (("max", np.max, BLUE), ("mean", np.mean, RED), ("min", np.min, GRAY)):
-        axes.plot(of(bleu, axis=0), of(scores, axis=0), color=color, marker=".", label=name)
-    axes.set(xlabel="BLEU", ylabel="language model score of the document")
-    axes.legend()
+    curves = [
+        Series(name, list(zip(of(bleu, axis=0).tolist(), of(scores, axis=0).tolist(), strict=True)))
+        for name, of in (("max", np.max), ("mean", np.mean), ("min", np.min))
+    ]
+    return Lines(curves, "BLEU", "language model score of the document")
 
 
 def _at_all_steps(
@@ -152,7 +150,7 @@ def _bleu(point: CoursePoint) -> float:
     return 0.0 if point.bleu is None else point.bleu
 
 
-def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[object]]]:
+def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[Cell]]]:
     """Return the table of scores, features of document models and BLEU, at the first and the last step."""
     first, segments = courses[0].points[0], any(course.segments for course in courses)
     features = [name for name in first.features if name.startswith(DOCUMENT)]
@@ -160,11 +158,11 @@ def _table(courses: Sequence[Course], most: int) -> tuple[list[str], list[list[o
     values += [(name.removeprefix(DOCUMENT), partial(_feature, name), 3) for name in features]
     values += [("BLEU", _bleu, 2)] if first.bleu is not None else []
     head = ["document", *(["segments"] if segments else []), "steps"]
-    rows: list[list[object]] = []
+    rows: list[list[Cell]] = []
     for course in courses[:most]:
         ends = course.points[0], course.points[-1]
-        row: list[object] = [course.document, *([course.segments] if segments else []), ends[1].step]
-        rows.append([*row, *(f"{value(point):.{digits}f}" for _, value, digits in values for point in ends)])
+        row: list[Cell] = [course.document, *([course.segments] if segments else []), ends[1].step]
+        rows.append([*row, *(fixed(value(point), digits) for _, value, digits in values for point in ends)])
     return [*head, *(title for name, _, _ in values for title in (f"{name} first", "last"))], rows
 
 

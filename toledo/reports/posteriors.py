@@ -1,4 +1,4 @@
-"""Translations in color: how probable each word is, and each n-gram that ends with it.
+"""Translations shaded by how probable each word is, and each n-gram that ends with it.
 
 The posterior of an n-gram is the probability that it occurs in a translation at all (Tromble et al. 2008), the evidence
 that lattice MBR and consensus decoding choose by.
@@ -8,27 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from toledo.consensus.lattice_mbr import ngram_space
-from toledo.forest.drawing import printable
 from toledo.forest.forest import Forest, Scores
-from toledo.reports.page import Page
+from toledo.view.markup import Child, Markup, tag
+from toledo.view.text import segment, shade_key, shaded_text
 
 ORDER = 4
-EDGES_PER_WORD = 30.0  # of a pruned lattice: more make no difference to the colors
-DOUBTFUL = 0.5
-STYLE = """
-.shade { display: flex; flex-wrap: wrap; gap: .35rem .25rem; margin: .3rem 0 .8rem; }
-.shade .token { display: inline-block; text-align: center; line-height: 1.25; }
-.shade .word { display: block; padding: .1rem .35rem; border-radius: 3px 3px 0 0; color: #14233a; }
-.shade .doubt { text-decoration: underline dotted #a03018 2px; }
-.shade .orders { display: flex; height: .35rem; gap: 1px; margin-top: 1px; }
-.shade .orders i { flex: 1; }
-.shade .sure { display: block; font-size: .68rem; color: #4a5568; font-variant-numeric: tabular-nums; }
-.legend { display: flex; flex-wrap: wrap; gap: .2rem .8rem; align-items: center; font-size: .85rem; }
-.legend b { display: inline-block; padding: 0 .5rem; font-weight: normal; color: #14233a; border-radius: 3px; }
-"""
+EDGES_PER_WORD = 30.0  # of a pruned lattice: more make no difference to the shades
 
 
 @dataclass(frozen=True)
@@ -86,46 +73,14 @@ def shaded(
     ]
 
 
-def add_examples(page: Page, examples: Sequence[Example]) -> None:
-    """Add examples, below a legend."""
-    page.markup(f"<style>{STYLE}</style>\n{_legend()}")
-    for one in examples:
-        page.subheading(one.title)
-        if one.source:
-            page.paragraph(f"Source: {one.source}")
-        for translation in one.translations:
-            page.markup(_translation(translation))
-        for reference in one.references:
-            page.paragraph(f"Reference: {reference}")
+def examples(some: Sequence[Example]) -> Markup:
+    """Return examples one below the other, and what their shades mean."""
+    return tag("div", tag("div", [_example(one) for one in some], class_="segments"), shade_key(), class_="stack")
 
 
-def _legend() -> str:
-    steps = " ".join(f'<b style="background: {_color(value)}">{value:g}</b>' for value in (0, 0.25, 0.5, 0.75, 1))
-    return (
-        f'<p class="legend"><span>Probability that a word occurs:</span> {steps} '
-        f'<span>dotted line: below {DOUBTFUL:g}</span></p>\n<p class="legend">The strip below a word has a field each '
-        f"for the pair, the triple and the quadruple of words that ends there, in the same colors.</p>"
-    )
-
-
-def _translation(one: Shaded) -> str:
-    words = "\n".join(map(_token, one.words)) or "(empty)"
-    return f'<div>{escape(one.name)}</div>\n<div class="shade">{words}</div>'
-
-
-def _token(one: ShadedWord) -> str:
-    first, *others = one.posteriors
-    doubt = " doubt" if first < DOUBTFUL else ""
-    strip = "".join(f'<i style="background: {_color(value)}"></i>' for value in others)
-    values = ", ".join(f"{n}: {value:.2f}" for n, value in enumerate(one.posteriors, start=1))
-    return (
-        f'<span class="token" title="{values}"><span class="word{doubt}" style="background: {_color(first)}">'
-        f'{escape(printable(one.word))}</span><span class="orders">{strip}</span>'
-        f'<span class="sure">{first:.2f}</span></span>'
-    )
-
-
-def _color(chance: float) -> str:
-    """Return a color from nearly white to a blue on which dark letters are legible."""
-    share = min(max(chance, 0.0), 1.0)
-    return f"rgb({248 - 110 * share:.0f},{244 - 58 * share:.0f},{236 - 2 * share:.0f})"
+def _example(one: Example) -> Markup:
+    texts: list[tuple[str, Child]] = [("source", one.source)] if one.source else []
+    texts += [("reference", text) for text in one.references]
+    quiet = range(len(texts))
+    texts += [(own.name, shaded_text([(word.word, word.posteriors) for word in own.words])) for own in one.translations]
+    return segment(one.title, texts, quiet=quiet)

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from toledo.files import atomic_writer
-from toledo.reports.page import COLORS, Page
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
+from toledo.view.markup import Markup
+from toledo.view.page import Page, card, columns
+from toledo.view.plots import Lines, Series, figure, histogram
+from toledo.view.tables import Cell, fixed, table
 
 TRACES = 4
 WORST = 10
+THIRD = 390  # pixels of a plot in one of three columns
 
 
 def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
@@ -56,55 +59,55 @@ def write_report(path: str | Path, notes: Sequence[Diagnostics]) -> None:
             stream.write(json.dumps(content, indent=1) + "\n")
         return
     page = Page("Samples of a Gibbs sampler")
-    add_summary(page, summary(notes))
-    if notes:
-        page.heading("Segments whose chains agree least")
-        page.paragraph("Model scores of samples, a line for each chain, for the segments with the largest R-hat.")
-        worst = sorted(range(len(notes)), key=lambda number: -np.nan_to_num(notes[number].r_hat, posinf=np.inf))
-        page.figure(_traces(notes, worst[:TRACES]))
-        page.figure(_spread(notes))
-        header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
-        page.table(header, [_row(number, notes[number]) for number in worst[:WORST]])
+    page.add(*summary_cards(summary(notes), level=2), *(_segment_cards(notes) if notes else ()))
     page.save(path)
 
 
-def add_summary(page: Page, found: Mapping[str, Any]) -> None:
-    """Add what `summary` returned."""
+def summary_cards(found: Mapping[str, Any], level: int = 3) -> list[Markup]:
+    """Return what `summary` returned as cards."""
     flat = [(name, value) for name, value in found.items() if not isinstance(value, Mapping)]
-    rows = [[name.replace("_", " "), "-" if value is None else value] for name, value in flat]
-    page.table(["", "all segments"], rows)
-    page.subheading("Operators")
-    page.paragraph("Share of the draws with more than one possibility that changed the derivation.")
-    page.table(["operator", "moved"], [[name, float(rate)] for name, rate in found["move_rates"].items()])
+    rows: list[list[Cell]] = [[name.replace("_", " "), "–" if value is None else value] for name, value in flat]
+    rates: list[list[Cell]] = [[name, fixed(float(rate), 3)] for name, rate in found["move_rates"].items()]
+    moved = "share of the draws with more than one possibility that changed the derivation"
+    return [
+        columns(
+            card("All segments", table(["", "value"], rows, description="all segments"), level=level),
+            card("Operators", table(["operator", "moved"], rates, description="operators"), note=moved, level=level),
+        )
+    ]
 
 
-def _traces(notes: Sequence[Diagnostics], chosen: Sequence[int]) -> Figure:
-    figure = Figure(figsize=(8, 1.8 * len(chosen)), layout="constrained")
-    for axes, number in zip(np.ravel(figure.subplots(len(chosen), 1, squeeze=False)), chosen, strict=True):
-        for place, trace in enumerate(notes[number].trace):
-            axes.plot(trace, linewidth=0.7, color=COLORS[place % len(COLORS)])
-        axes.set_ylabel(f"segment {number}")
-    return figure
-
-
-def _spread(notes: Sequence[Diagnostics]) -> Figure:
-    figure = Figure(figsize=(8, 2.6), layout="constrained")
-    shown = (
+def _segment_cards(notes: Sequence[Diagnostics]) -> list[Markup]:
+    """Return traces and numbers of the segments whose chains agree least, and how all segments are spread."""
+    worst = sorted(range(len(notes)), key=lambda number: -np.nan_to_num(notes[number].r_hat, posinf=np.inf))
+    header = ["segment", "R-hat", "effective size", "entropy", "derivations", "translations", "best score"]
+    numbers = table(header, [_row(number, notes[number]) for number in worst[:WORST]], description="worst segments")
+    spreads = (
         ("R-hat", [note.r_hat for note in notes if not note.r_hat > STUCK]),
-        ("effective size", [note.effective_size for note in notes]),
-        ("entropy", [note.entropy for note in notes]),
+        ("Effective size", [note.effective_size for note in notes]),
+        ("Entropy", [note.entropy for note in notes]),
     )
-    for axes, (name, values) in zip(figure.subplots(1, 3), shown, strict=True):
-        axes.hist([value for value in values if np.isfinite(value)], bins=30, color=COLORS[0])
-        axes.set_xlabel(name)
-    return figure
+    return [
+        card("Segments whose chains agree least", numbers, level=2),
+        *(card(f"Segment {number}", figure(_traces(notes[number])), note="model scores of samples", level=2)
+          for number in worst[:TRACES]),
+        columns(*(card(name, figure(histogram(values, name), THIRD), level=2) for name, values in spreads)),
+    ]  # fmt: skip
 
 
-def _row(number: int, note: Diagnostics) -> list[object]:
+def _traces(note: Diagnostics) -> Lines:
+    """Return a curve for each chain."""
+    curves = [
+        Series(f"chain {place}", list(enumerate(map(float, trace)))) for place, trace in enumerate(note.trace, start=1)
+    ]
+    return Lines(curves, "sample", "model score", height=200)
+
+
+def _row(number: int, note: Diagnostics) -> list[Cell]:
     r_hat = "stuck" if note.r_hat > STUCK else f"{note.r_hat:.3f}"
     values = (note.effective_size, note.entropy)
     counts = (note.derivations, note.translations)
-    return [number, r_hat, *(f"{value:.3f}" for value in values), *counts, f"{note.best_score:.3f}"]
+    return [number, r_hat, *(fixed(value, 3) for value in values), *counts, fixed(note.best_score, 3)]
 
 
 def _mean(values: Sequence[float]) -> float:

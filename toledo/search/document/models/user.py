@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.numba_internals import NO_REFERENCE_COUNTS
 from toledo.search.document.arrays import REJECTED, USERS, State, Text
 from toledo.search.document.loop import ACCEPT, PROPOSE, REJECT, Plan, first_half, second_half
 from toledo.search.document.models.counts import Measures
@@ -146,4 +147,4 @@ def run_with_users() -> Callable[..., int]:
 
 def _not_kept(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function as an inner kernel, but do not keep it on disk."""
-    return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, error_model="numpy", **NO_REFERENCE_COUNTS)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,101 @@
+"""Private names of Numba: in one file, for the versions that they are known to hold for."""
+
+import ast
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import numba
+import numba.core.serialize
+import pytest
+
+from toledo.compiled import numba_internals
+from toledo.compiled.cache import KernelCache
+from toledo.compiled.kernels import kernel
+
+ROOT = Path(__file__).parents[2]
+INTERNALS = Path("toledo/compiled/numba_internals.py")
+PRIVATE = ("numba.core", "numba.np", "numba.cpython", "numba.typed", "numba.misc")
+REMEDY = f"check every name in {INTERNALS}, then add the version to VERSIONS there and to pyproject.toml"
+
+
+@kernel
+def add_one(x: int) -> int:
+    return x + 1
+
+
+def test_numba_has_a_version_that_the_internals_are_known_for() -> None:
+    version = ".".join(numba.__version__.split(".")[:2])
+    assert version in numba_internals.VERSIONS, f"Numba {version} is new: {REMEDY}"
+
+
+def test_the_project_asks_for_these_versions_and_no_others() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (wanted,) = (one for one in project["dependencies"] if re.match(r"numba\b", one))
+    first, *_, last = numba_internals.VERSIONS
+    major, minor = last.split(".")
+    assert wanted == f"numba>={first},<{major}.{int(minor) + 1}"
+
+
+def _imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{one.name}" for one in node.names]
+        elif isinstance(node, ast.Import):
+            found += [one.name for one in node.names]
+    return [name for name in found if name.startswith(PRIVATE)]
+
+
+def test_no_other_file_imports_private_names() -> None:
+    paths = [path.relative_to(ROOT) for path in (ROOT / "toledo").rglob("*.py")]
+    assert [path for path in paths if _imports(ROOT / path)] == [INTERNALS]
+    options = [path for path in paths if "_nrt" in (ROOT / path).read_text(encoding="utf-8")]
+    assert options == [INTERNALS]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("FunctionCache", "load_overload"),
+        ("FunctionCache", "save_overload"),
+        ("FunctionCache", "_index_key"),
+        ("CompileResultCacheImpl", "filename_base"),
+        ("CompileResultCacheImpl", "_locator_classes"),
+        ("CompileResultCacheImpl", "check_cachable"),
+        ("CompileResultCacheImpl", "reduce"),
+        ("CompileResultCacheImpl", "rebuild"),
+        ("IndexDataCacheFile", "load"),
+        ("IndexDataCacheFile", "save"),
+        ("IndexDataCacheFile", "flush"),
+        ("Dispatcher", "get_call_template"),
+        ("rtsys", "initialize"),
+        ("cgutils", "voidptr_t"),
+        ("cgutils", "get_or_insert_function"),
+    ],
+)
+def test_every_name_is_there(owner: str, name: str) -> None:
+    assert hasattr(getattr(numba_internals, owner), name), f"{owner}.{name} is gone: {REMEDY}"
+
+
+def test_methods_take_what_they_are_given() -> None:
+    taken = {
+        "IndexDataCacheFile": "(cache_path, filename_base, source_stamp)",
+        "FunctionCache": "(py_func)",
+        "CompileResultCacheImpl": "(py_func)",
+    }
+    found = {name: str(inspect.signature(getattr(numba_internals, name))) for name in taken}
+    assert found == taken, REMEDY
+
+
+def test_a_kernel_asks_our_cache_and_knows_no_literals() -> None:
+    assert add_one(1) == 2
+    assert isinstance(add_one._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
+    assert add_one.get_call_template.__module__ == numba_internals.__name__, REMEDY  # type: ignore[attr-defined]
+
+
+def test_results_that_are_named_tuples_are_made_where_signals_expect_it() -> None:
+    """`toledo.cli.signals` raises nothing while code of this module runs; Numba would crash."""
+    assert "numba.core.serialize" in Path(ROOT / "toledo/cli/signals.py").read_text(encoding="utf-8")
+    assert hasattr(numba.core.serialize, "_numba_unpickle"), REMEDY

@@ -1,0 +1,119 @@
+"""Everything that Toledo uses of Numba beyond its documented interface, so that a new version is checked in one place.
+
+A name here may change with any version of Numba. All hold for VERSIONS; a test says which is gone in another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from numba.core import cgutils
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.dispatcher import Dispatcher
+from numba.core.event import Event, Listener, register
+from numba.core.runtime import rtsys
+from numba.core.types.misc import unliteral
+from numba.np.arrayobj import make_array
+
+__all__ = [
+    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Dispatcher", "Event", "Listener", "cgutils", "forget_literals",
+    "make_array", "register", "use_cache",
+]  # fmt: skip
+
+VERSIONS = ("0.65", "0.66", "0.67", "0.68")
+NO_REFERENCE_COUNTS = {"_nrt": False}  # an option of `numba.njit`: array arguments are not counted
+
+
+def use_cache(dispatcher: Any, cache: CodeCache) -> None:
+    """Let a kernel ask this cache before it compiles, and give it what was compiled."""
+    dispatcher._cache = cache
+
+
+def forget_literals(dispatcher: Any) -> None:
+    """Let calls from kernels see types without values.
+
+    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop: the
+    callee would be compiled twice.
+    """
+    template = dispatcher.get_call_template
+
+    def without_literals(args: Any, kws: Any) -> Any:
+        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+
+    dispatcher.get_call_template = without_literals
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    """Gives the parts of a file's name; the directory and the stamp are arguments of `CodeCache`."""
+
+    def __init__(self, function: FunctionType, file: str) -> None:
+        self._py_file = file  # Numba names it where a kernel cannot be kept
+        self._name = f"{function.__module__}.{function.__qualname__}"
+
+    def get_cache_path(self) -> str:
+        return ""
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return hashlib.sha256(self._name.encode()).hexdigest()[:10]
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> _Locator:
+        return cls(function, file)
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _Files(IndexDataCacheFile):  # type: ignore[misc]
+    """Remembers the name of the file that was loaded."""
+
+    loaded = ""
+
+    def _load_data(self, name: str) -> Any:
+        self.loaded = name
+        return super()._load_data(name)
+
+
+class CodeCache(FunctionCache):  # type: ignore[misc]
+    """Machine code of one kernel in files of Numba's form: an index, and a file for each signature and processor.
+
+    Numba calls `load_overload` before it compiles and `save_overload` after it; a subclass decides where to look.
+    """
+
+    _impl_class = _Implementation
+
+    def __init__(self, function: FunctionType) -> None:
+        super().__init__(function)
+        self.file_name: str = self._impl.filename_base
+
+    def read(
+        self, directory: Path, stamp: str, signature: Any, context: Any, *, processor: str | None = None
+    ) -> tuple[Any, str] | None:
+        """Return code from a directory and the name of its file: for this processor, or for a kind of processors."""
+        rtsys.initialize(context)  # Numba's method refreshes all registries here, which only compiling needs
+        signature, (triple, *host), function = self._index_key(signature, context.codegen())
+        target = (triple, *host) if processor is None else (triple, processor, "")
+        files = self._files(directory, stamp)
+        payload = files.load((signature, target, function))
+        return None if payload is None else (self._impl.rebuild(context, payload), files.loaded)
+
+    def write(self, directory: Path, stamp: str, signature: Any, result: Any) -> None:
+        """Keep code in a directory, unless it holds addresses of this process."""
+        if self._impl.check_cachable(result):
+            directory.mkdir(parents=True, exist_ok=True)
+            key = self._index_key(signature, result.codegen)
+            self._files(directory, stamp).save(key, self._impl.reduce(result))
+
+    def forget(self, directory: Path, stamp: str) -> None:
+        """Empty the index of a directory."""
+        self._files(directory, stamp).flush()
+
+    def _files(self, directory: Path, stamp: str) -> _Files:
+        return _Files(str(directory), f"{self.file_name}.{stamp[:16]}", stamp)

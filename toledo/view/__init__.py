@@ -1,0 +1,1 @@
+"""The one way to draw: parts of pages as functions from numbers and texts to HTML and SVG."""

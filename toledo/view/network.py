@@ -1,0 +1,106 @@
+"""Confusion networks: columns of words, their votes, the letters of the systems that vote for them, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from string import ascii_letters
+
+from toledo.view.markup import Markup, join, tag
+from toledo.view.svg import drawing, label, text_width
+from toledo.view.text import shade
+
+NOTHING = "–"
+LETTERS = ascii_letters[26:] + ascii_letters[:26]
+LINE, BOX, GAP, MARGIN = 46.0, 26.0, 10.0, 4.0
+WORD, SMALL = 13.0, 10.0  # sizes of letters
+WIDE, NARROW = 1280.0, 330.0
+
+
+@dataclass(frozen=True)
+class ShownArc:
+    """A word (or none) in a column: its votes, its systems, and whether it is on the path of the result."""
+
+    word: str
+    votes: float
+    systems: tuple[int, ...]
+    chosen: bool
+
+
+Columns = Sequence[Sequence[ShownArc]]
+
+
+def letter(system: int) -> str:
+    """Return the letter that stands for a system: A to Z, a to z, then numbers."""
+    return LETTERS[system] if system < len(LETTERS) else str(system + 1)
+
+
+def network(columns: Columns, systems: Sequence[str]) -> Markup:
+    """Return a network for a screen and for a phone, in rows that are as wide as either."""
+    return join(
+        tag("div", [network_drawing(row, systems) for row in _rows(columns, room)], class_=f"plot {kind}")
+        for kind, room in (("wide", WIDE), ("narrow", NARROW))
+    )
+
+
+def network_drawing(columns: Columns, systems: Sequence[str]) -> Markup:
+    """Return the drawing of a network: the more votes a box has, the stronger its shade; the result is framed."""
+    widths = [_column_width(column) for column in columns]
+    lefts = list(accumulate((width + GAP for width in widths), initial=MARGIN))
+    height = 2 * MARGIN + LINE * max(map(len, columns), default=1)
+    boxes, way = [], []
+    for left, width, column in zip(lefts, widths, columns, strict=False):
+        for row, one in enumerate(column):
+            top = MARGIN + LINE * row
+            boxes.append(_box(one, left, top, width, systems))
+            if one.chosen:
+                way += [f"{left:.0f},{top + BOX / 2:.0f}", f"{left + width:.0f},{top + BOX / 2:.0f}"]
+    line = tag("polyline", points=" ".join(way), class_="way") if way else None
+    size = lefts[-1] - GAP + MARGIN
+    return drawing(size, height, f"confusion network of {len(columns)} columns", line, boxes, class_="network")
+
+
+def _rows(columns: Columns, room: float) -> Iterator[Columns]:
+    """Yield a network in pieces that fit into some room."""
+    row: list[Sequence[ShownArc]] = []
+    left = room - 2 * MARGIN
+    for column in columns:
+        width = _column_width(column) + GAP
+        if row and width - GAP > left:
+            yield row
+            row, left = [], room - 2 * MARGIN
+        row.append(column)
+        left -= width
+    yield row
+
+
+def _column_width(column: Sequence[ShownArc]) -> float:
+    """Return room for the words, and below each for the letters of its systems and a number."""
+    return max(
+        (max(text_width(one.word, WORD) + 14, text_width(_voters(one), SMALL) + 34) for one in column), default=0.0
+    )
+
+
+def _voters(one: ShownArc) -> str:
+    return "".join(map(letter, one.systems))
+
+
+def _box(one: ShownArc, left: float, top: float, width: float, systems: Sequence[str]) -> Markup:
+    names = ", ".join(systems[number] for number in one.systems)
+    return tag(
+        "g",
+        tag("title", f"{one.word}: {one.votes:.3f} ({names})"),
+        tag(
+            "rect",
+            x=left,
+            y=top,
+            width=width,
+            height=BOX,
+            rx=5,
+            class_=f"box {shade(one.votes)}{' chosen' if one.chosen else ''}",
+        ),
+        label(one.word, left + width / 2, top + 17, "nothing" if one.word == NOTHING else "word"),
+        label(_voters(one), left + 1, top + BOX + 11, "voters"),
+        label(f"{one.votes:.2f}", left + width - 1, top + BOX + 11, "votes"),
+    )
