@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-versions fuzz check format docs site bench experiments clean
+.PHONY: help demo test test-versions check-wheel fuzz check format docs site bench experiments clean
 
 help: ## Show this list.
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -21,6 +21,14 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-versions: $(READY) ## Run some tests on each Python at hand, with the oldest and the newest dependencies; TESTS=--full runs all.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python packaging/test_versions.py $(TESTS)
+
+check-wheel: $(READY) ## Build the wheel and run the README's commands with it on each Python at hand.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python packaging/check_wheel.py
 
 fuzz: $(READY) ## Run the property tests on new random examples, five times as many.
 	TOLEDO_PROPERTY_TESTS=fuzz $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m hypothesis
@@ -41,7 +49,6 @@ docs: $(READY) ## Make the picture in the README and the results from other page
 	$(BIN)/python docs/make_notebooks.py
 
 site: $(READY) ## Build the documentation as a site: site/index.html.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.

@@ -44,7 +44,7 @@ def check_shown(shown: str, printed: str) -> None:
 
 def _run_shell(block: str) -> str:
     block = re.sub(r"^for (\w+) in (.*); do\n(.*?)^done\n", _unroll, block.replace("\\\n", " "), flags=re.M | re.S)
-    lines = [line for line in block.splitlines() if not re.match(r"make |\. |mkdir |.*--help$", line)]
+    lines = [line for line in block.splitlines() if not re.match(r"make |pip |\. |mkdir |.*--help$", line)]
     return "".join(map(run_line, lines))
 
 
@@ -58,21 +58,6 @@ def _run_python(block: str, names: dict[str, Any]) -> str:
     with redirect_stdout(printed):
         exec(compile(block, "page", "exec"), names)
     return printed.getvalue()
-
-
-def write_systems() -> None:
-    """Write outputs of three systems into tune/ and test/, and references that are those of the first one."""
-    sentences = [
-        "The cat {} on the mat.",
-        "The dog {} on the mat.",
-        "A bird {} in the tree.",
-        "He waits for the train.",
-    ]
-    for folder in ("tune", "test"):
-        Path(folder).mkdir()
-        for name, verb in {"A": "sat", "B": "sits", "C": "sat"}.items():
-            Path(folder, f"{name}.en").write_text("".join(f"{line.format(verb)}\n" for line in sentences))
-        Path(f"{folder}.en").write_text(Path(folder, "A.en").read_text())
 
 
 def run_commands(page: Path, count: int) -> Finished:
