@@ -21,7 +21,7 @@ from pathlib import Path
 from environments import PYTHONS, ROOT, at_hand, fresh, uv
 
 sys.path.insert(0, str(ROOT / "tests"))
-from readme_files import write_systems  # noqa: E402
+from readme_files import write_systems
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -43,12 +43,12 @@ def main() -> None:
 
 def check_content(wheel: Path) -> None:
     """Check that every file of the package is there and nothing else, and that links on its page lead somewhere."""
-    tracked = subprocess.run(["git", "ls-files", "toledo"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    files = [path for path in (ROOT / "toledo").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         page = Parser().parsestr(archive.read(metadata).decode("utf-8")).get_payload()
-    if difference := names ^ {*tracked.stdout.splitlines()}:
+    if difference := names ^ {path.relative_to(ROOT).as_posix() for path in files}:
         raise SystemExit(f"only in the wheel or only in the checkout: {', '.join(sorted(difference))}")
     if relative := re.findall(r'\]\((?!https:)[^)]*\)|src="(?!https:)[^"]*"', page):
         raise SystemExit(f"links that lead nowhere on the page of the package: {', '.join(relative)}")
@@ -73,7 +73,7 @@ def try_readme(python: Path, dist: Path, folder: Path) -> None:
         elif kind == "python":
             program.append(block)
         elif kind == "sh" and not block.startswith("make "):
-            subprocess.run(["sh", "-e", "-c", block], check=True, env=environment, stdout=subprocess.DEVNULL)
+            subprocess.run(["/bin/sh", "-e", "-c", block], check=True, env=environment, stdout=subprocess.DEVNULL)
     subprocess.run(
         [bin_folder / "python", "-c", "\n".join(program)], check=True, env=environment, stdout=subprocess.DEVNULL
     )
