@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import floor
 from pathlib import Path
+
+from toledo.view.plots import Bar, Bars
+from toledo.view.svg import svg_file
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "papers" / "system-combination.md"
@@ -18,11 +20,7 @@ PICTURE = DOCS / "figures" / "gains.svg"
 
 LEGEND = ("choice by toledo choose", "combination by toledo combine")
 BEST, CHOICE, COMBINED = "best on test, ", "MBR choice, ", "latExpBLEU + biased LM "
-WIDTH, ROW, TOP, ZERO, POINT = 640, 76, 124, 310, 110  # pixels; a point of BLEU is POINT wide
-STYLE = (
-    "text{font:22px system-ui,sans-serif;fill:#1f2933}.small{font-size:19px;fill:#52606d}"
-    ".title{font-size:23px;font-weight:600}.choice{fill:#9aa5b1}.combined{fill:#1565c0}"
-)
+WIDTH = 400  # pixels; shown larger, so that letters are legible on a phone as well
 
 
 @dataclass(frozen=True)
@@ -53,41 +51,10 @@ def read_gains(page: str) -> list[Gains]:
 
 
 def picture(gains: list[Gains]) -> str:
-    """Return the SVG, with its own background so that it is readable on dark pages."""
-    height = TOP + ROW * len(gains) + 16
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
-        "<title>BLEU above the best single system, for four languages of WMT22 into English</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f7f9fb"/>',
-        '<text class="title" x="20" y="36">BLEU above the best single system, WMT22</text>',
-        '<rect class="choice" x="20" y="54" width="18" height="18"/>',
-        f'<text class="small" x="48" y="70">{LEGEND[0]}</text>',
-        '<rect class="combined" x="20" y="84" width="18" height="18"/>',
-        f'<text class="small" x="48" y="100">{LEGEND[1]}</text>',
-    ]
-    for place, one in enumerate(gains):
-        top = TOP + ROW * place
-        lines += [
-            f'<text x="20" y="{top + 24}">{one.language}</text>',
-            f'<text class="small" x="20" y="{top + 49}">{one.systems} systems</text>',
-            *bar("choice", one.choice, top + 4),
-            *bar("combined", one.combined, top + 32),
-        ]
-    lines += [f'<path d="M{ZERO} {TOP}V{height - 16}" stroke="#52606d"/>', "</svg>", ""]
-    return "\n".join(lines)
-
-
-def bar(kind: str, gain: float, top: int) -> list[str]:
-    """Return a bar from zero to the gain, with its value at the end."""
-    size = round(abs(gain) * POINT)
-    left, end = (ZERO, ZERO + size) if gain >= 0 else (ZERO - size, ZERO)
-    rounded = floor(round(100 * gain) / 10 + 0.5) / 10  # half up: 1.35 becomes 1.4
-    number = f"{rounded:+.1f}".replace("-", "−")
-    return [
-        f'<rect class="{kind}" x="{left}" y="{top}" width="{size}" height="26"/>',
-        f'<text class="small" x="{end + 8}" y="{top + 20}">{number}</text>',
-    ]
+    """Return the SVG, with its own ground so that it is readable on dark pages."""
+    bars = [Bar(one.language, [one.choice, one.combined], f"{one.systems} systems") for one in gains]
+    title = "BLEU above the best single system, WMT22"
+    return svg_file(Bars(bars, title, LEGEND, sign=True, title=title).draw(WIDTH))
 
 
 if __name__ == "__main__":

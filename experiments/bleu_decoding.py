@@ -30,11 +30,11 @@ from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentAnnealing, DocumentSettings, bleu_settings
 from toledo.search.document.state import DocumentResult
 from toledo.text.corpus import Document
+from toledo.view.plots import Lines, Series
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")
 COOLING = DocumentAnnealing(1e-3, 1e-5)
-COLORS = {"max": "#2f6fb5", "mean": "#b5462f", "min": "#888888"}
 PSEUDO_SEED = 7
 
 
@@ -119,17 +119,15 @@ def _range(values: Sequence[float]) -> str:
 
 def _draw(path: Path, runs: Sequence[Run]) -> None:
     """The language model's score against BLEU: min, mean and max over documents, step by step."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.0 * len(runs), 3.4), layout="constrained")
-    for axes, run in zip(np.ravel(figure.subplots(1, len(runs))), runs, strict=True):
+    row = []
+    for run in runs:
         bleu, lm = (np.array([course[name] for course in run["courses"]]) for name in ("bleu", "lm"))
-        for name, color in COLORS.items():
-            of = getattr(np, name)
-            axes.plot(of(bleu, axis=0), of(lm, axis=0), color=color, marker=".", label=name)
-        axes.set(xlabel="BLEU", ylabel="language model score", title=run["name"])
-        axes.legend()
-    save_figure(figure, path)
+        curves = [
+            Series(name, list(zip(of(bleu, axis=0).tolist(), of(lm, axis=0).tolist(), strict=True)))
+            for name, of in (("min", np.min), ("mean", np.mean), ("max", np.max))
+        ]
+        row.append((run["name"], Lines(curves, "BLEU", "language model score")))
+    save_figure([row], path, 380)
 
 
 if __name__ == "__main__":

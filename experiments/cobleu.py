@@ -43,6 +43,7 @@ from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
+from toledo.view.plots import Lines, Series
 from toledo.weights import Weights
 
 WHOLE = 1e6  # edges per word: forests are not pruned
@@ -320,18 +321,17 @@ def _statistics(bench: Bench, name: str, decoder: str, runs: dict[tuple[str, int
 
 def draw_trajectories(benches: Sequence[Bench], path: Path) -> None:
     """Figure 6: the objective on the way, divided by its final value: rounds of MERT, steps of CoBLEU."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4 * len(benches), 3), layout="constrained")
-    for axes, bench in zip(np.atleast_1d(figure.subplots(1, len(benches))), benches, strict=True):
+    row = []
+    for bench in benches:
         mert, gradient = (bench.runs.all()[name, 1] for name in ("MERT", "CoBLEU"))
         scores = [mert["start"], *(one["after"] for one in mert["history"])]
-        values = np.exp([value for one in gradient["history"] for value in one["path"]])
-        axes.plot(np.array(scores) / scores[-1], marker="o", color="#888888", label="MERT: BLEU, by round")
-        axes.plot(values / values[-1], color="#b5462f", label="CoBLEU, by step")
-        axes.set(title=bench.name, xlabel="round or step", ylim=(0.0, 1.2))
-        axes.legend(fontsize="small", loc="lower right")
-    save_figure(figure, path)
+        values = np.exp([value for one in gradient["history"] for value in one["path"]]).tolist()
+        curves = [
+            Series("BLEU of MERT", [(place, score / scores[-1]) for place, score in enumerate(scores)]),
+            Series("CoBLEU", [(place, value / values[-1]) for place, value in enumerate(values)]),
+        ]
+        row.append((bench.name, Lines(curves, "round of MERT, step of CoBLEU", "share of the final value", whole=True)))
+    save_figure([row], path)
 
 
 if __name__ == "__main__":

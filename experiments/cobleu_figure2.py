@@ -6,9 +6,9 @@ python experiments/cobleu_figure2.py docs/figures/cobleu-figure2.svg
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from runs import save_figure
 
@@ -19,6 +19,7 @@ from toledo.forest.ngrams import localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
 from toledo.text.vocabulary import Vocabulary
+from toledo.view.plots import Lines, Series
 
 HYPOTHESES = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}
 REFERENCE = "Once upon a rhyme"
@@ -28,7 +29,7 @@ MATCHING_BIGRAMS = {"Once on a rhyme": 1 / 3, "Once upon a rhyme": 1.0, "Once up
 def main() -> None:
     """Draw it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("output", type=Path, help="picture to write (.svg, .png, .pdf)")
+    parser.add_argument("output", type=Path, help="picture to write (.svg)")
     output = parser.parse_args().output
     entries = [ListEntry(text.split(), {"tm": tm, "lm": lm}) for text, (tm, lm) in HYPOTHESES.items()]
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
@@ -40,16 +41,19 @@ def main() -> None:
         smooth.append(ConsensusPrecision().value_and_gradient(matched, weights)[0])
         steps.append(MATCHING_BIGRAMS[str(viterbi(forest, forest.scores(weights))[0])])
         posteriors.append(distribution(forest.shape, forest.scores(weights)).posteriors)
-    figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(6, 5), layout="constrained")
-    top.plot(points, steps, label="MaxBP (Viterbi)", color="0.5", drawstyle="steps-mid")
-    top.plot(points, smooth, label="CoBP (expected counts)", color="C3")
-    top.set_ylabel("bigram precision")
-    top.legend()
-    for name, values in zip(HYPOTHESES, np.transpose(posteriors), strict=True):
-        bottom.plot(points, values, label=name)
-    bottom.set(xlabel=r"$\theta_{LM}$  ($\theta_{TM} = 1$)", ylabel="posterior")
-    bottom.legend()
-    save_figure(figure, output)
+    precision = [Series("MaxBP", _points(points, steps)), Series("CoBP", _points(points, smooth))]
+    columns = zip(HYPOTHESES, np.transpose(posteriors), strict=True)
+    chances = [Series(name, _points(points, values)) for name, values in columns]
+    x = "weight of the language model; that of the translation model is 1"
+    rows = [
+        [("Bigram precision of the best translation, and by expected counts", Lines(precision, x, "precision"))],
+        [("Probabilities of the translations", Lines(chances, x, "posterior"))],
+    ]
+    save_figure(rows, output, 600)
+
+
+def _points(x: Iterable[float], y: Iterable[float]) -> list[tuple[float, float]]:
+    return [(float(one), float(two)) for one, two in zip(x, y, strict=True)]
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
+from toledo.view.plots import Lines, Series
 from toledo.weights import Weights
 
 POP_LIMIT = 100
@@ -377,37 +378,30 @@ def print_carried(bench: Bench) -> None:
 
 def draw_figures(benches: list[Bench], directory: Path) -> None:
     """Figure 2: expected BLEU and BLEU of the best hypotheses; Figure 3: validation scores of both stages."""
-    from matplotlib.figure import Figure
-
     for bench in benches:
         done = bench.runs.all()
-        figure = Figure(figsize=(10, 3.6), layout="constrained")
-        left, right = figure.subplots(1, 2)
         steps = done[("phrase, figure 2",)]["rounds"]
-        left.plot(
-            [one["number"] for one in steps],
-            [100 * one["details"]["expected"] for one in steps],
-            "o-",
-            color="tab:blue",
-        )
-        left.set(xlabel="iteration", title=f"{bench.name}, training text")
-        left.set_ylabel("expected sentence BLEU", color="tab:blue")
-        other = left.twinx()
-        other.plot(
-            [one["number"] for one in steps],
-            [one["details"]["best_of_lists"] for one in steps],
-            "s--",
-            color="tab:orange",
-        )
-        other.set_ylabel("BLEU of the best hypotheses", color="tab:orange")
+        expected = [(one["number"], 100 * one["details"]["expected"]) for one in steps]
+        best = [(one["number"], one["details"]["best_of_lists"]) for one in steps]
         two = done[("two-stage",)]
         stages = [two["start"], *two["rounds"]]
-        for stage, label, color in ((0, "phrase models", "tab:blue"), (1, "lexicon models", "tab:red")):
-            own = [one for one in stages if one["stage"] == stage or (stage == 0 and one["number"] == 0)]
-            right.plot([one["number"] for one in own], [one["score"] for one in own], "o-", color=color, label=label)
-        right.set(xlabel="iteration", ylabel="BLEU", title=f"{bench.name}, validation set")
-        right.legend()
-        save_figure(figure, directory / f"max-expected-bleu-{bench.name}.svg")
+        scores = [
+            Series(name, [(one["number"], one["score"]) for one in stages if one["stage"] == stage or one is first])
+            for stage, name, first in ((0, "phrase models", two["start"]), (1, "lexicon models", None))
+        ]
+        training, validation = f"{bench.name}, training text", f"{bench.name}, validation set"
+        row = [
+            (
+                training,
+                Lines([Series("expected", expected)], "iteration", "expected sentence BLEU", named=False, whole=True),
+            ),
+            (
+                training,
+                Lines([Series("best", best)], "iteration", "BLEU of the best hypotheses", named=False, whole=True),
+            ),
+            (validation, Lines(scores, "iteration", "BLEU", whole=True)),
+        ]
+        save_figure([row], directory / f"max-expected-bleu-{bench.name}.svg", 340)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.trainer import COOLING, MinimumRisk
 from toledo.tuning.minimum_risk.training import SegmentSource, train
 from toledo.tuning.tuners.mert import MERT
+from toledo.view.plots import Lines, Series
 from toledo.weights import Weights
 
 HELD_OUT = 4  # each fourth segment
@@ -95,7 +96,6 @@ CONDITIONS = {
     ),
 }
 CLOSE = 5.0  # BLEU below the best that figures show: all begin near 0
-COLORS = dict(zip(SAMPLED, ("#888888", "#2f6fb5", "#b5462f"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -440,26 +440,24 @@ def _scores(runs: Sequence[Run], label: str, text: str) -> list[float]:
 
 def draw_curves(benches: Sequence[Bench], path: Path) -> None:
     """Figures 2 and 3: held-out BLEU by steps, means over seeds; one row for each pair."""
-    from matplotlib.figure import Figure
-
     names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.whole]
-    figure = Figure(figsize=(3.2 * len(names), 2.8 * len(benches)), layout="constrained")
-    grid = figure.subplots(len(benches), len(names), squeeze=False, sharey="row")
-    for row, bench in zip(grid, benches, strict=True):
-        for axes, name in zip(row, names, strict=True):
-            curves = [run["curve"] for run in bench.done(name)]
-            axes.set(title=f"{bench.name}: {name}", xlabel="steps", ylabel="held-out BLEU")
-            if not curves:
-                continue
-            length = min(map(len, curves))
-            steps = [point["step"] for point in curves[0][:length]]
-            for label, color in COLORS.items():
-                scores = np.mean([[point[label] for point in curve[:length]] for curve in curves], axis=0)
-                axes.plot(steps, scores, color=color, label=label)
-                axes.axhline(scores.max(), color=color, linestyle=":", linewidth=0.8)
-            axes.legend(fontsize="small", loc="lower right")
-            axes.set_ylim(bottom=max(max(point[label] for point in curves[0]) for label in COLORS) - CLOSE)
-    save_figure(figure, path)
+    rows = [[(f"{bench.name}: {name}", _curves(bench, name)) for name in names] for bench in benches]
+    save_figure(rows, path, 320)
+
+
+def _curves(bench: Bench, name: str) -> Lines:
+    """Scores close to the best of all decoders."""
+    runs = [run["curve"] for run in bench.done(name)]
+    length = min(map(len, runs), default=0)
+    curves = {label: np.mean([[point[label] for point in run[:length]] for run in runs], axis=0) for label in SAMPLED}
+    steps = [point["step"] for point in runs[0][:length]] if runs else []
+    least = max((scores.max() for scores in curves.values() if steps), default=0.0) - CLOSE
+    series = [
+        Series(label, [(step, score) for step, score in zip(steps, scores.tolist(), strict=True) if score >= least])
+        for label, scores in curves.items()
+        if steps
+    ]
+    return Lines(series, "steps", "held-out BLEU", height=230)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ from toledo.model import PhraseModel
 from toledo.runs.history import spread
 from toledo.text.corpus import read_parallel
 from toledo.training import train
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from toledo.view.plots import Plot
+from toledo.view.svg import grid, svg_file
 
 SAMPLES = 10_000
 Lines = list[list[str]]
@@ -107,13 +106,11 @@ def mean_text(values: Sequence[float], digits: int = 2) -> str:
     return f"{one.mean:.{digits}f}" + (f" ± {one.deviation:.{digits}f}" if one.runs > 1 else "")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """To a file that has the same bytes whenever it has the same picture."""
-    from matplotlib import rc_context
-
+def save_figure(rows: Sequence[Sequence[tuple[str, Plot]]], path: Path, width: int = 420) -> None:
+    """Plots with their titles, in rows, to an .svg file that has the same bytes whenever it has the same picture."""
+    drawn = [[(title, plot.draw(width)) for title, plot in row] for row in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with rc_context({"svg.hashsalt": "toledo"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    path.write_text(svg_file(grid(drawn, path.stem)), encoding="utf-8")
 
 
 def file_name(name: str) -> str:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from toledo.errors import MissingExtraError
-from toledo.view.markup import tag
+from toledo.view.markup import join, tag
+from toledo.view.tables import table as html_table
 
 DECIMALS = 6  # of numbers in JSON
+MOST_ROWS = 60  # of a table in a notebook
 
 
 class Result:
@@ -35,6 +37,14 @@ class TableResult(Result):
     def rows_as_dicts(self) -> list[dict[str, Any]]:
         """Return one dictionary for each row."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Show the first rows as a table in a notebook."""
+        rows = self.rows_as_dicts()
+        header = list(dict.fromkeys(name for row in rows for name in row))
+        cells = [[_cell(row.get(name)) for name in header] for row in rows[:MOST_ROWS]]
+        more = tag("p", f"{len(cells)} of {len(rows):,} rows") if len(cells) < len(rows) else None
+        return join(html_table(header, cells), more)
 
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`."""
@@ -64,6 +74,12 @@ class Hypothesis(Result):
             f", {name}={getattr(self, name):g}" for name in ("score", "logprob") if getattr(self, name) is not None
         )
         return f"Hypothesis({self.text!r}{''.join(known)})"
+
+
+def _cell(value: Any) -> str | float | None:
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
+        return value
+    return str(value)
 
 
 def plain(value: Any) -> Any:

@@ -1,10 +1,12 @@
 """`make experiments` finds the commands of the pages, keeps what they print, and says what they did not print."""
 
 import runpy
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
+
+from toledo.view.plots import Lines, Series
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "docs" / "run_experiments.py"))
@@ -120,10 +122,9 @@ def test_runs_on_some_documents_are_kept_apart(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_same_picture_has_the_same_bytes(tmp_path: Path) -> None:
     save = runpy.run_path(str(ROOT / "experiments" / "runs.py"))["save_figure"]
-    for name in ("one", "two"):
-        figure = Figure()
-        figure.subplots().plot([1.0, 3.0, 2.0], marker="o", label=r"$\theta$")
-        save(figure, tmp_path / f"{name}.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-    save(figure, tmp_path / "deep" / "two.png")
-    assert (tmp_path / "deep" / "two.png").stat().st_size
+    for name in ("one/picture.svg", "two/picture.svg"):
+        plot = Lines([Series("θ", [(0, 1.0), (1, 3.0), (2, 2.0)])], "step", "score")
+        save([[("first", plot), ("second", plot)], [("third", plot)]], tmp_path / name)
+    assert (tmp_path / "one/picture.svg").read_bytes() == (tmp_path / "two/picture.svg").read_bytes()
+    root = ElementTree.parse(tmp_path / "one/picture.svg").getroot()
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 3

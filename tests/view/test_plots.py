@@ -26,7 +26,7 @@ from toledo.view.plots import (
     tick_texts,
     ticks,
 )  # fmt: skip
-from toledo.view.svg import below, shortened, svg_file, text_width
+from toledo.view.svg import grid, shortened, svg_file, text_width
 
 VALUES = st.floats(-1e6, 1e6)
 POINTS = st.lists(st.tuples(st.integers(0, 50), VALUES), min_size=1, max_size=20, unique_by=lambda point: point[0])
@@ -158,14 +158,14 @@ def test_numbers_that_are_none_are_left_out() -> None:
 
 
 def test_a_file_of_its_own_needs_no_page() -> None:
-    one = PLOTS[0].draw(400)
-    both = svg_file(below([one, PLOTS[3].draw(300)], "both"))
-    root = ElementTree.fromstring(both)
-    assert root.get("width") == "400"
-    assert root.get("height") == str(int(one.height + 24 + PLOTS[3].draw(300).height))
-    assert "var(" not in both
-    assert "light-dark" not in both
-    assert "fill: #2365a8" in both
+    one, two = PLOTS[0].draw(400), PLOTS[3].draw(300)
+    text = svg_file(grid([[("first", one), ("second", two)], [("third", two)]], "all"))
+    root = ElementTree.fromstring(text)
+    assert root.get("width") == str(400 + 24 + 300 + 2 * 12)
+    assert root.get("height") == str(int(one.height + two.height + 2 * 26 + 24 + 2 * 12))
+    assert "var(" not in text
+    assert "light-dark" not in text
+    assert "fill: #2365a8" in text
 
 
 def test_long_names_are_cut() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from toledo.results import TableResult
 from toledo.view.markup import Markup
 from toledo.view.tables import facts, fixed, table
 
@@ -32,3 +33,15 @@ def test_what_a_phone_can_do_without_and_the_best_row() -> None:
 
 def test_facts() -> None:
     assert facts([("BLEU", "40.1")]) == '<dl class="facts"><div><dt>BLEU</dt><dd>40.1</dd></div></dl>'
+
+
+class Numbers(TableResult):
+    def rows_as_dicts(self) -> list[dict[str, object]]:
+        return [{"name": f"<{number}>", "value": number / 4} for number in range(100)]
+
+
+def test_notebooks_show_the_first_rows_of_results() -> None:
+    found = Numbers()._repr_html_()
+    assert '<tr><td>&lt;3&gt;</td><td class="number">0.75</td></tr>' in found
+    assert found.count("<tr>") == 61  # with the header
+    assert found.endswith("<p>60 of 100 rows</p>")

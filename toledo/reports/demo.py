@@ -17,9 +17,9 @@ from toledo.runs.history import History
 from toledo.sample.corpus import ExampleData, ExampleText
 from toledo.text.corpus import Sentences
 from toledo.view.markup import Markup
-from toledo.view.page import Page, card, columns, paragraph, wide
+from toledo.view.page import Page, card, columns, paragraph
 from toledo.view.plots import Bar, Bars, figure
-from toledo.view.tables import table
+from toledo.view.tables import table, wide
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
 HALF = 600  # pixels of a plot in one of two columns

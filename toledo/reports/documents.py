@@ -19,7 +19,7 @@ from toledo.search.document.translation import DocumentTranslation
 from toledo.view.markup import Markup
 from toledo.view.page import Page, card, columns
 from toledo.view.plots import Lines, Series, figure
-from toledo.view.svg import below, svg_file
+from toledo.view.svg import grid, svg_file
 from toledo.view.tables import Cell, facts, fixed, table
 
 LANGUAGE_MODEL = "lm"
@@ -60,9 +60,9 @@ def courses_of(translation: DocumentTranslation) -> list[Course]:
 def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
     """Write a page with plots and a table (.html), or the plots alone (.svg)."""
     if str(path).endswith(".svg"):
-        plots = [plot.draw(SVG_WIDTH) for _, plot in _plots(courses)]
+        plots = [[(heading, plot.draw(SVG_WIDTH))] for heading, plot in _plots(courses)]
         with atomic_writer(path) as stream:
-            stream.write(svg_file(below(plots, title)))
+            stream.write(svg_file(grid(plots, title)))
         return
     page = Page(title)
     page.add(*course_cards(courses, level=2))

@@ -101,11 +101,6 @@ def subheading(text: str) -> Markup:
     return tag("h4", text)
 
 
-def wide(part: Child, description: str, class_: str = "scroll") -> Markup:
-    """Return a box for what may be wider than the screen, which can be scrolled, by keys too."""
-    return tag("div", part, class_=class_, role="region", tabindex=0, aria_label=description)
-
-
 @cache
 def style_sheet() -> str:
     """Return the style of pages and of the drawings on them."""

@@ -134,7 +134,9 @@ class Lines:
         up = Scale(low, high, self.height - 40.0, 26.0)
         levels = up.ticks()
         named = [one for one in self.series if one.name and one.points]
-        right = min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 0.0
+        right = (
+            min(max((text_width(one.name) for one in named), default=0.0) + 18, width * 0.32) if self.named else 10.0
+        )
         left = 14 + max(map(text_width, tick_texts(levels)))
         unit = min((x for x in xs if x > 0), default=1.0)
         across = Scale(min(xs), max(xs), left + 6, width - right - 6, self.logarithmic, unit)
@@ -149,7 +151,7 @@ class Lines:
             self._mark(across, frame),
             [_thin_curve(one, across, up) for one in self.series if not one.name],
             [_curve(one, place, across, up) for place, one in enumerate(named)],
-            _names(named, across, up, width - right, right) if self.named else None,
+            _names(named, across, up, width) if self.named else None,
         )
 
     def rows(self) -> tuple[list[str], Rows]:
@@ -344,7 +346,8 @@ class Bars:
             max((max(text_width(one.name), text_width(one.note)) for one in self.bars), default=0.0) + 14, width * 0.45
         )
         across = Scale(low, high, names + (room if low < 0 else 0), width - room)
-        top = (22.0 if self.title else 0.0) + (22.0 if len(self.series) > 1 else 0.0) + 6
+        legend = self._legend(width) if len(self.series) > 1 else []
+        top = 22.0 * ((1 if self.title else 0) + len(legend)) + 6
         thick, gap = (16.0, 10.0) if len(self.series) > 1 else (14.0, 10.0)
         tall = max(thick * len(self.series), 30.0 if any(one.note for one in self.bars) else 0.0) + gap
         rows = [
@@ -357,7 +360,11 @@ class Bars:
             bottom + 6,
             self.x,
             label(self.title, 0, 14, "strong title") if self.title else None,
-            self._legend(22.0 if self.title else 0.0) if len(self.series) > 1 else None,
+            [
+                _legend_item(x, 22.0 * (row + (1 if self.title else 0)), place, self.series[place])
+                for row, items in enumerate(legend)
+                for place, x in items
+            ],
             rows,
             tag("line", x1=across.place(0.0), x2=across.place(0.0), y1=top - 2, y2=bottom - gap + 2, class_="zero"),
         )
@@ -390,12 +397,21 @@ class Bars:
             )
         return join(*parts)
 
-    def _legend(self, top: float) -> Iterator[Markup]:
+    def _legend(self, width: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers of series with their places, in as many rows as they need."""
+        rows: list[list[tuple[int, float]]] = [[]]
         x = 0.0
         for place, name in enumerate(self.series):
-            yield tag("rect", x=x, y=top + 4, width=11, height=11, class_=f"bar s{place}")
-            yield label(name, x + 17, top + 14)
+            if rows[-1] and x + text_width(name) + 17 > width:
+                rows.append([])
+                x = 0.0
+            rows[-1].append((place, x))
             x += text_width(name) + 36
+        return rows
+
+
+def _legend_item(x: float, y: float, place: int, name: str) -> Markup:
+    return join(tag("rect", x=x, y=y + 4, width=11, height=11, class_=f"bar s{place}"), label(name, x + 17, y + 14))
 
 
 ROW = 28.0  # of dots
@@ -490,18 +506,19 @@ def _shape(place: int, x: float, y: float, kind: str) -> Markup:
     return tag("path", d=f"M{steps}Z", class_=f"mark {kind}")
 
 
-def _names(named: Sequence[Series], across: Scale, up: Scale, x: float, room: float) -> Markup:
-    """Return the names of curves at their ends, moved apart where they would lie on each other."""
+def _names(named: Sequence[Series], across: Scale, up: Scale, right: float) -> Markup:
+    """Return the names of curves beside their ends, moved apart where they would lie on each other."""
     ends = sorted((up.place(one.points[-1][1]), place) for place, one in enumerate(named))
     tops = [y for y, _ in ends]
     for _ in range(len(tops)):
         for one, two in pairwise(range(len(tops))):
             if (close := SIZE + 3 - (tops[two] - tops[one])) > 0:
                 tops[one], tops[two] = tops[one] - close / 2, tops[two] + close / 2
-    return join(
-        label(shortened(named[place].name, room - 10), x + 8, top + 4, f"name s{place % SERIES}", named[place].name)
-        for top, (_, place) in zip(tops, ends, strict=True)
-    )
+    labels = []
+    for top, (_, place) in zip(tops, ends, strict=True):
+        x, name = across.place(named[place].points[-1][0]) + 10, named[place].name
+        labels.append(label(shortened(name, right - x), x, top + 4, "name", name))
+    return join(labels)
 
 
 def _upright(x: float, frame: _Frame) -> Markup:

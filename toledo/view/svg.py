@@ -8,12 +8,12 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate
 
 from toledo.view.markup import Child, Markup, tag
 
 LETTER, WIDE_LETTER = 0.6, 1.0  # of the size of letters, as wide fonts need it
 SIZE = 12.0  # of letters in drawings
+TITLE, MARGIN = 26, 12  # height of a title, and margin of a file
 TOKEN = re.compile(r"--([\w-]+): ([^;]+);")
 LIGHT = re.compile(r"light-dark\(([^,]+), [^)]+\)")
 USE = re.compile(r"var\(--([\w-]+)\)")
@@ -59,22 +59,34 @@ def shortened(text: str, room: float, size: float = SIZE) -> str:
     return text.rstrip() + "…"
 
 
-def below(drawings: Sequence[Drawing], description: str, gap: float = 24.0) -> Drawing:
-    """Return drawings one below the other as one."""
-    tops = list(accumulate((one.height + gap for one in drawings), initial=0.0))
-    parts = [tag("g", one, transform=f"translate(0,{top:.0f})") for one, top in zip(drawings, tops, strict=False)]
-    return drawing(max(one.width for one in drawings), tops[-1] - gap, description, *parts)
+def grid(rows: Sequence[Sequence[tuple[str, Drawing]]], description: str, gap: float = 24.0) -> Drawing:
+    """Return drawings in rows as one drawing, each below its title."""
+    parts, top, width = [], 0.0, 0.0
+    for row in rows:
+        left = 0.0
+        for title, one in row:
+            parts.append(label(title, left, top + 14, "strong title"))
+            parts.append(tag("g", one, transform=f"translate({left:.0f},{top + TITLE:.0f})"))
+            left += one.width + gap
+        width, top = max(width, left - gap), top + TITLE + max(one.height for _, one in row) + gap
+    return drawing(width, top - gap, description, *parts)
 
 
-def svg_file(picture: Drawing, *, background: bool = True) -> str:
-    """Return a drawing as the content of an .svg file, with its style inside, in light colours that every viewer knows.
+def svg_file(picture: Drawing) -> str:
+    """Return a drawing as the content of an .svg file.
 
-    With `background` it is readable on dark pages too.
+    Its style is inside, in light colours that every viewer knows, and it has a ground, so that it is readable on dark
+    pages too.
     """
-    opening, _, rest = picture.partition(">")
-    paper = tag("rect", width="100%", height="100%", class_="paper") if background else ""
-    opening = opening.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    return f"{opening}>\n<style>{_plain_style()}</style>\n{paper}{rest}\n"
+    width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
+    paper = tag("rect", width=width, height=height, rx=8, class_="paper")
+    inside = tag("g", picture, transform=f"translate({MARGIN},{MARGIN})")
+    style = Markup(f"\n<style>{_plain_style()}</style>\n")
+    found = tag(
+        "svg", style, paper, "\n", inside, "\n", xmlns="http://www.w3.org/2000/svg", width=width, height=height,
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+    )  # fmt: skip
+    return f"{found}\n"
 
 
 @cache

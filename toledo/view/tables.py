@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from toledo.view.markup import Child, Markup, tag
-from toledo.view.page import wide
 
 NUMBER = re.compile(r"[−+-]?[0-9][0-9,]*(\.[0-9]+)?( ?%)?")
 LONG = 24  # characters of a text that should not break after every word
@@ -53,6 +52,11 @@ def table(
         for place, row in enumerate(rows)
     ]
     return wide(tag("table", tag("thead", head), "\n", tag("tbody", "\n", body)), description)
+
+
+def wide(part: Child, description: str, class_: str = "scroll") -> Markup:
+    """Return a box for what may be wider than the screen, which can be scrolled, by keys too."""
+    return tag("div", part, class_=class_, role="region", tabindex=0, aria_label=description)
 
 
 def facts(pairs: Sequence[tuple[str, Child]]) -> Markup:
