@@ -18,7 +18,7 @@ __version__ = "0.2.0.dev0"
 
 _MODULES = {  # module → names
     "api.align": "Aligner Alignments align",
-    "api.choose": "choose choose_many iter_choose",
+    "api.choose": "choose choose_many iter_choose tune_votes",
     "api.combination": "Combination Combined combine",
     "api.demo": "demo",
     "api.documents": "DocumentTuning oracle translate_document tune_documents",
@@ -35,6 +35,7 @@ _MODULES = {  # module → names
     "api.warm_up": "warm_up",
     "consensus.choice": "Choice Choices Ranked",
     "consensus.rule": "Rule",
+    "consensus.votes": "SystemVote SystemVotes",
     "consensus.mbr": "MBR",
     "consensus.fast_consensus": "Consensus",
     "consensus.lattice_mbr": "LatticeMBR",

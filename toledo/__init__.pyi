@@ -6,6 +6,7 @@ from toledo.api.align import align as align
 from toledo.api.choose import choose as choose
 from toledo.api.choose import choose_many as choose_many
 from toledo.api.choose import iter_choose as iter_choose
+from toledo.api.choose import tune_votes as tune_votes
 from toledo.api.combination import Combination as Combination
 from toledo.api.combination import Combined as Combined
 from toledo.api.combination import combine as combine
@@ -49,6 +50,8 @@ from toledo.consensus.fast_consensus import Consensus as Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR as LatticeMBR
 from toledo.consensus.mbr import MBR as MBR
 from toledo.consensus.rule import Rule as Rule
+from toledo.consensus.votes import SystemVote as SystemVote
+from toledo.consensus.votes import SystemVotes as SystemVotes
 from toledo.errors import InputError as InputError
 from toledo.errors import MissingExtraError as MissingExtraError
 from toledo.errors import ModelError as ModelError

@@ -182,19 +182,24 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
 
 def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, list[str] | Runs]:
     """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
-    split = [one.partition("=") if "=" in one and not is_file_name(one) else ("", "", one) for one in systems]
-    files = [file for _, _, file in split]
+    files = [path_of_system(one) for one in systems]
+    split = [(one.removesuffix(file).removesuffix("="), file) for one, file in zip(systems, files, strict=True)]
     if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
         raise InputError("standard input can be read only once", remedy="name files, and - at most once")
     stems = [system_name(file) for file in files]
     names = stems if len({*stems}) == len({*files}) else files
     names = [_numbered(name, names[:place].count(name) + 1) for place, name in enumerate(names)]
     found: dict[str, list[list[str]]] = {}
-    for (name, _, file), stem in zip(split, names, strict=True):
+    for (name, file), stem in zip(split, names, strict=True):
         found.setdefault(name or stem, []).append(list(read_lines(file)))
         if not found[name or stem][-1]:
             raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
     return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
+
+
+def path_of_system(system: str) -> str:
+    """Return the file of a system that is given as FILE or NAME=FILE."""
+    return system.partition("=")[2] if "=" in system and not is_file_name(system) else system
 
 
 def _numbered(name: str, number: int) -> str:

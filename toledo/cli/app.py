@@ -50,6 +50,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "train": "toledo.cli.train:train",
         "tune": "toledo.cli.tune:tune",
         "tune-rule": "toledo.cli.tune:tune_rule",
+        "tune-votes": "toledo.cli.choose:tune_votes",
         "refine": "toledo.cli.tune:refine",
         "translate": "toledo.cli.translate:translate",
         "document": {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
+from toledo.consensus.votes import SystemVotes
 from toledo.files import atomic_writer
 from toledo.results import Result, TableResult, plain, table
 
@@ -46,6 +47,7 @@ class Choice(Result):
     segment: int = 0
     num_samples: int = 0
     sign: str = field(default="", repr=False)
+    system: str | None = None  # whose text it is, where samples come from named systems
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -64,6 +66,8 @@ class Choice(Result):
         """Return the fields that the command line writes as JSON."""
         names = ("segment", "text", "index", "score", "confidence", "margin")
         found = {name: plain(getattr(self, name)) for name in names}
+        if self.system is not None:
+            found["system"] = self.system
         return {**found, "ranking": plain(self.ranking), "signature": self.signature}
 
     def show(self) -> None:
@@ -85,6 +89,7 @@ class Choices(TableResult, Sequence[Choice]):
     """The choices of many segments, in order."""
 
     choices: tuple[Choice, ...]
+    votes: SystemVotes | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.choices)
@@ -94,7 +99,7 @@ class Choices(TableResult, Sequence[Choice]):
     @overload
     def __getitem__(self, place: slice) -> Choices: ...
     def __getitem__(self, place: int | slice) -> Choice | Choices:
-        return self.choices[place] if isinstance(place, int) else Choices(self.choices[place])
+        return self.choices[place] if isinstance(place, int) else Choices(self.choices[place], self.votes)
 
     def __iter__(self) -> Iterator[Choice]:
         return iter(self.choices)
@@ -124,6 +129,15 @@ class Choices(TableResult, Sequence[Choice]):
         """How the first choice was made."""
         return next((one.signature for one in self.choices if one.signature), "")
 
+    @property
+    def systems(self) -> dict[str, int]:
+        """How many texts of each system were chosen; empty unless samples come from named systems."""
+        counts = {one.system: 0 for one in self.votes.votes} if self.votes is not None else {}
+        for choice in self.choices:
+            if choice.system is not None:
+                counts[choice.system] = counts.get(choice.system, 0) + 1
+        return counts
+
     def unsure(self, below: float = 0.6) -> list[Choice]:
         """Return the choices with a lower confidence."""
         return [one for one in self.choices if one.confidence is not None and one.confidence < below]
@@ -136,12 +150,15 @@ class Choices(TableResult, Sequence[Choice]):
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
         """Return one row for each segment."""
-        names = ("segment", "text", "index", "score", "confidence", "margin")
+        names = ("segment", "text", "index", "score", "confidence", "margin", *(["system"] if self.systems else []))
         return [{name: getattr(one, name) for name in names} for one in self.choices]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all choices."""
-        return {"choices": [one.to_dict() for one in self.choices], "signature": self.signature}
+        found: dict[str, Any] = {"choices": [one.to_dict() for one in self.choices]}
+        if self.votes is not None:
+            found |= {"votes": self.votes.to_dict(), "systems": self.systems}
+        return {**found, "signature": self.signature}
 
     def __str__(self) -> str:
         samples = sum(one.num_samples for one in self.choices)
@@ -157,10 +174,18 @@ class Choices(TableResult, Sequence[Choice]):
             unsure = len(self.unsure())
             count = f"{unsure} segment{'s' if unsure != 1 else ''}"
             lines.append(f"mean expected {made.metric} {sum(known) / len(known):.2f}; confidence below 0.6: {count}")
+        if self.votes is not None:
+            lines += [str(self.votes), _chosen(self.systems)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Choices({len(self)} segments)"
+
+
+def _chosen(counts: Mapping[str, int]) -> str:
+    """Say whose texts were chosen, most often first."""
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    return "chosen: " + ", ".join(f"{name} {count}" for name, count in ranked)
 
 
 def json_line(result: Result) -> str:
