@@ -11,7 +11,7 @@ from typing import Any
 
 from command_line import Finished, run
 
-TIMES = re.compile(r"[\d.]+(?= CPU s)")
+VARYING = re.compile(r"[\d.]+(?= CPU s)|(?<=\|version:)[\w.]+")  # times, and the version of sacreBLEU in signatures
 
 
 def run_page(text: str, names: dict[str, Any] | None = None) -> str:
@@ -19,7 +19,7 @@ def run_page(text: str, names: dict[str, Any] | None = None) -> str:
 
     Blocks are `sh` (each line), `python` (all share their names), `json`, `toml` or `nbest` (written to the file that
     the text before names last) and `text`: what the block before it prints, where … stands for
-    anything and times may differ.
+    anything; times and versions may differ.
     """
     names, printed, everything = {} if names is None else names, "", ""
     for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -38,8 +38,8 @@ def check_shown(shown: str, printed: str) -> None:
     """Check that the lines that a page shows are printed, in their order."""
     lines = iter(line.rstrip() for line in printed.splitlines())
     for line in shown.splitlines():
-        pattern = ".*".join(map(re.escape, TIMES.sub("…", line.rstrip()).split("…")))
-        assert any(re.fullmatch(pattern, TIMES.sub("0", one)) for one in lines), f"{line}\nis not in\n{printed}"
+        pattern = ".*".join(map(re.escape, VARYING.sub("…", line.rstrip()).split("…")))
+        assert any(re.fullmatch(pattern, VARYING.sub("0", one)) for one in lines), f"{line}\nis not in\n{printed}"
 
 
 def _run_shell(block: str) -> str:
