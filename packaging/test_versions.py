@@ -23,6 +23,7 @@ FAST = (
     "tests/api", "tests/consensus", "tests/formats", "tests/language_model", "tests/metrics", "tests/objectives",
     "tests/view", "tests/test_readme.py", "tests/test_settings.py", "tests/test_storage.py", "tests/test_text.py",
 )  # fmt: skip
+TYPED = "tests/api/test_front_door.py::test_the_examples_are_typed"  # type annotations of old packages are other ones
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 VERSIONS = """
 import json, platform
@@ -67,6 +68,8 @@ def run_tests(python: Path, kind: str, tests: list[str] | tuple[str, ...]) -> di
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     words = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--tb=short", *tests]
+    if kind == "oldest":
+        words += ["--deselect", TYPED]
     ended = subprocess.run(
         words, cwd=ROOT, env=os.environ | {"PYTHONPATH": ""}, stdout=subprocess.PIPE, text=True, check=False
     )
