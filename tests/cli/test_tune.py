@@ -68,7 +68,7 @@ def test_a_model_is_tuned(model: Path, folder: Path) -> None:
     best = max((history(seed=1), history(seed=2)), key=lambda one: one["best_score"])
     assert dict(weights) == [best["start"], *best["rounds"]][best["best"]]["weights"]
     page = (folder / "report.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<figure>") == 3
     assert "word.penalty" in page
 
 

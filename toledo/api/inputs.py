@@ -110,7 +110,7 @@ def read_groups(references: ReferenceTexts, segments: int, of: str = "hypotheses
         raise TypeError(f"references is {describe_value(references)}, expected texts")
     given: Any = references
     if isinstance(references, str | PathLike):
-        given = read_texts(references, "references")
+        given = _without_files([text_file(references, "references")], segments, of)
     elif not isinstance(references, GivenReferences):
         given = _without_files(list(references), segments, of)
     try:
@@ -124,9 +124,9 @@ def _without_files(items: list[Any], segments: int, of: str) -> list[Any] | Give
     """Return items of references, or the texts of files that they name."""
     if items and all(isinstance(item, PathLike) for item in items):
         texts = [read_texts(Path(item), "references") for item in items]
-        for lines in texts:
+        for item, lines in zip(items, texts, strict=True):
             if len(lines) != segments:
-                raise length_error(of, segments, "references", len(lines))
+                raise length_error(of, segments, "references", len(lines), display_name(item))
         return GivenReferences.per_set(texts)
     if len(items) != segments and items and all(isinstance(item, str) and is_file_name(item) for item in items):
         listed = ", ".join(f"Path({item!r})" for item in items[:2])

@@ -28,7 +28,7 @@ class _Tiny:
     @cached_property
     def model(self) -> toledo.Model:
         text, output = self.data.train, self.directory / "model"
-        toledo.train(text.sources, text.targets, alignments=text.alignments, output=output)
+        toledo.train(text.sources, text.targets, tokenized=True, alignments=text.alignments, output=output)
         return toledo.load(output)  # maps arrays, as users do: kernels are compiled for that kind
 
     def align(self) -> None:

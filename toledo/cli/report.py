@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_result, progress_for
-from toledo.cli.options import COMMON, Common, OutputDirectory, Seed
+from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, flag
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "formats"]
+Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
 Verb = Literal["align", "choose", "evaluate", "translate", "sample", "tune", "refine", "document", "combine"]
 
 
@@ -73,6 +73,7 @@ def example_data(
     train: Annotated[int, Parameter(help="Number of sentence pairs to train on.")] = 10_000,
     tune: Annotated[int, Parameter(help="Number of sentences to tune on, with two references.")] = 300,
     test: Annotated[int, Parameter(help="Number of sentences to test on, with two references.")] = 300,
+    raw: Annotated[bool, flag("Write raw text instead of tokenized text, without word alignments.")] = False,
     seed: Seed = 1,
     common: Common = COMMON,
 ) -> None:
@@ -84,11 +85,12 @@ def example_data(
     **Examples**
 
         toledo example-data sample
+        toledo example-data sample --raw
         toledo example-data --output sample --train 2000 --seed 7
     """
     from toledo.sample.corpus import example_data
 
-    data = example_data(train=train, tune=tune, test=test, seed=seed)
+    data = example_data(train=train, tune=tune, test=test, raw=raw, seed=seed)
     data.save(output, progress_for(common))
     log.info("%s: %s", output, data)
     if common.json:

@@ -64,10 +64,10 @@ def read_references(references: Any, segments: int, square: Shape | None = None)
     return _checked(found)
 
 
-def length_error(first: str, count: int, second: str, other: int) -> InputError:
-    """Return the error for two arguments with different numbers of segments."""
+def length_error(first: str, count: int, second: str, other: int, file: str = "") -> InputError:
+    """Return the error for two arguments with different numbers of segments; the second may be a file."""
     return InputError(
-        f"{first} has {count} segments, {second} {other}",
+        f"{first} has {count} segments, {second}{f' ({file})' if file else ''} {other}",
         argument=second,
         remedy="item i of each must belong together; look for lost or added lines",
     )
