@@ -25,7 +25,7 @@ def test_a_recipe_runs(name: str, here: Path) -> None:
 
 def test_moving_over_from_moses_with_moses_md(here: Path) -> None:
     generate(1, 2000, 50, 50).save("data")
-    toledo.train("data/train.src", "data/train.trg").export("moses")
+    toledo.train("data/train.src", "data/train.trg", tokenized=True).export("moses")
     for name, file in {"tune.src": "tune.src", "tune.trg": "tune.trg.0", "test.src": "test.src"}.items():
         Path(name).write_text(Path("data", file).read_text(encoding="utf-8"), encoding="utf-8")
     run_page((RECIPES / "moses.md").read_text(encoding="utf-8"))
