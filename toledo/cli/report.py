@@ -14,7 +14,10 @@ from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, flag
 log = logging.getLogger(__name__)
 
 Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
-Verb = Literal["align", "choose", "evaluate", "translate", "sample", "tune", "refine", "document", "combine"]
+Command = Literal[
+    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
+    "sample", "document", "export", "import", "align", "lm", "forest",
+]  # fmt: skip
 
 
 def report(
@@ -98,9 +101,12 @@ def example_data(
 
 
 def warm_up(
-    *verbs: Annotated[Verb, Parameter(help="Commands to compile for; all by default.")], common: Common = COMMON
+    *commands: Annotated[Command, Parameter(help="Commands to compile for; all by default.")], common: Common = COMMON
 ) -> None:
-    """Compile kernels before their first use, for servers and container images, by running commands on a few sentences.
+    """Compile kernels before their first use, for images and clusters, by running commands on a few sentences.
+
+    Print how many kernels each command compiled; those that are shipped or kept on disk are not compiled again. The
+    name sample stands for translation by Gibbs sampling.
 
     **Examples**
 
@@ -109,6 +115,4 @@ def warm_up(
     """
     from toledo.api.warm_up import warm_up
 
-    warm_up(*verbs)
-    if common.json:
-        print_result("warm-up", {"verbs": list(verbs)}, common)
+    print_result("warm-up", warm_up(*commands, progress=progress_for(common)), common)
