@@ -206,7 +206,7 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, object], message: str
 def test_lengths_name_the_files(tmp_path: Path, model: toledo.Model) -> None:
     (tmp_path / "a.it").write_text("A\nB\n")
     (tmp_path / "a.en").write_text("A\n")
-    with pytest.raises(toledo.InputError, match=r"a\.it has 2 segments, .*a\.en 1"):
+    with pytest.raises(toledo.InputError, match=r"a\.it has 2 lines, .*a\.en has 1 line\n"):
         toledo.train(tmp_path / "a.it", tmp_path / "a.en")
     with pytest.raises(toledo.InputError, match=r"a\.it has 2 lines, .*a\.en has 1 line\n"):
         toledo.tune(model, tmp_path / "a.it", tmp_path / "a.en")

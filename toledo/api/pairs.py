@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from toledo.api.inputs import Texts, read_texts
+from toledo.api.inputs import Texts, read_texts, require_as_many
 from toledo.errors import InputError
-from toledo.files import display_name, is_stream, read_lines
+from toledo.files import is_stream, read_lines
 from toledo.formats.pairs import read_pairs
 from toledo.text.cleaning import Cleaner, CleaningReport
 from toledo.text.corpus import ParallelCorpus, encode_texts, read_parallel
@@ -51,12 +51,7 @@ def read_columns(
         pairs = read_pairs(sources, *languages) if isinstance(sources, str | Path) else list(sources)
         return _columns(pairs)
     left, right = read_texts(sources, "sources"), read_texts(targets, "targets")  # type: ignore[arg-type]
-    if len(left) != len(right):
-        raise InputError(
-            f"{_said(sources, 'sources')} has {len(left)} segments, {_said(targets, 'targets')} {len(right)}",
-            argument="targets",
-            remedy="text i of both must belong together; look for lost or added line ends",
-        )
+    require_as_many("sources", left, "targets", right)
     return left, right
 
 
@@ -108,12 +103,7 @@ def encode_pairs(
         return read_parallel(sources, targets, vocabularies)
     source = encode_texts(sources, vocabularies[0], "sources")
     target = encode_texts(targets, vocabularies[1], "targets")
-    if len(source) != len(target):
-        raise InputError(
-            f"sources has {len(source)} segments, targets {len(target)}",
-            argument="targets",
-            remedy="text i of both must belong together",
-        )
+    require_as_many("sources", source, "targets", target)
     return ParallelCorpus(source, target, *vocabularies, np.arange(1, len(source) + 1))
 
 
@@ -132,10 +122,6 @@ def _warn_of_raw_text(sources: Any, targets: Any) -> None:
             texts = list(islice(read_lines(texts), LOOKED_AT))
         if isinstance(texts, list) and warn_of_doubt(TOKENIZED.source, texts, name):
             return
-
-
-def _said(texts: Any, argument: str) -> str:
-    return display_name(texts) if isinstance(texts, str | Path) else argument
 
 
 def _columns(pairs: list[Any]) -> tuple[list[str], list[str]]:
