@@ -99,7 +99,7 @@ def test_raw_text_for_words_is_one_warning(caplog: pytest.LogCaptureFixture) -> 
     tokenized = toledo.train(["das Haus .", "ein Hund ."], ["the house .", "a dog ."], tokenized=True)
     assert not messages(caplog)
     tokenized.translate(["Das Haus.", "Ein Hund."])
-    doubt = "words should stand between blanks, but there is 'Haus.': tokenize the text (toledo text tokenize)"
+    doubt = "the text looks raw ('Haus.'), and tokenized text is expected: use `toledo text tokenize`"
     assert messages(caplog) == [doubt]
     toledo.train(["Das Haus.", "Ein Hund."], ["The house.", "A dog."], tokenized=True)
     assert messages(caplog) == [f"sources: {doubt}"]

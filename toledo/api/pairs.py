@@ -31,7 +31,7 @@ LOOKED_AT = 1000  # lines of a file, to see whether it is tokenized
 
 @dataclass(frozen=True)
 class PreparedPairs:
-    """Sentence pairs as words with blanks between them, how they were prepared, and what was left out."""
+    """Sentence pairs as words separated by spaces, how they were prepared, and what was left out."""
 
     sources: list[str]
     targets: list[str]
@@ -97,7 +97,7 @@ def encode_words(
 def encode_pairs(
     sources: Texts, targets: Texts, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
 ) -> ParallelCorpus:
-    """Encode sources and their targets, whose words stand between blanks."""
+    """Encode sources and their targets, whose words are separated by spaces."""
     vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     if isinstance(sources, str | Path) and isinstance(targets, str | Path):
         return read_parallel(sources, targets, vocabularies)

@@ -133,9 +133,7 @@ def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentLis
     if dots:
         plot = Dots(dots, f"difference, {analysis.metric_name}", 0.0, "segments")
         note = "dot: difference; line: its 95 % interval"
-        yield card(
-            f"{pair.system} against {pair.baseline}, by length of the reference", figure(plot, HALF), note=note
-        )
+        yield card(f"{pair.system} against {pair.baseline}, by length of the reference", figure(plot, HALF), note=note)
 
 
 def _length_scores(analysis: SegmentAnalysis) -> Markup:

@@ -62,7 +62,7 @@ def segment(
 
 
 class SegmentLink(NamedTuple):
-    """Leads to a segment on the page; the script shows all segments with `mark` instead, and `name` says what they are."""
+    """Leads to a segment on the page; the script shows all segments with the mark instead, under `name`."""
 
     place: str
     mark: str
