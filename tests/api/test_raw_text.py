@@ -151,7 +151,7 @@ def test_refining_cleans_and_prepares_as_training_did(tmp_path: Path) -> None:
     best = found.iterations[found.best].score
     translated = refined.translate(dev[0], search="beam:pop_limit=10")
     assert best == pytest.approx(bleu(translated, [[text] for text in dev[1]]))
-    with pytest.raises(toledo.InputError, match="`alignments` are those of tokenized text"):
+    with pytest.raises(toledo.InputError, match="`alignments` can only be used with tokenized text"):
         toledo.refine(model, sources, targets, tune=dev, dev=dev, alignments=["0-0"], output=tmp_path / "other")
 
 
@@ -191,7 +191,7 @@ def test_cleaning(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alignments": ["0-0"] * 600}, "`alignments` are those of tokenized text"),
+        ({"alignments": ["0-0"] * 600}, "`alignments` can only be used with tokenized text"),
         ({"tokenized": True, "source_tokenizer": "moses"}, "tokenized text needs no tokenizer"),
         ({"source_language": "Deutsch!"}, "no language 'Deutsch!'"),
         ({"target_tokenizer": "mosses"}, "no tokenizer 'mosses': did you mean 'moses'"),

@@ -137,7 +137,7 @@ def refine(
     text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
     if text.raw and alignments is not None:
         remedy = "give tokenized text with `tokenized=True`, or leave `alignments` out"
-        raise InputError("`alignments` are those of tokenized text", argument="alignments", remedy=remedy)
+        raise InputError("`alignments` can only be used with tokenized text", argument="alignments", remedy=remedy)
     sets = read_set(tune, "tune", text, known), read_set(dev, "dev", text, known)
     corpus = _corpus(loaded, sources, targets, text)
     given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments

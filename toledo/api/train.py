@@ -90,7 +90,11 @@ def train(  # one argument for each setting
         raise InputError("tokenized text needs no tokenizer", argument="tokenized", remedy="leave one of them out")
     if alignments is not None and (cleaning is not None or not tokenized):
         remedy = "tokenize the text first, and give `tokenized=True`; clean it before words are aligned"
-        raise InputError("`alignments` are those of tokenized text, line by line", argument="alignments", remedy=remedy)
+        raise InputError(
+            "`alignments` can only be used with tokenized text that is not cleaned",
+            argument="alignments",
+            remedy=remedy,
+        )
     preparation, report = _sides_of_words(languages), None
     if tokenized and cleaning is None:
         corpus = encode_words(sources, targets, languages=languages)

@@ -17,7 +17,9 @@ def choose(
         str, Parameter(help="Lists (JSONL, n-best), or one text per system (FILE or NAME=FILE); stdin if - or omitted.")
     ],
     rule: Rule = "mbr",
-    metric: Annotated[str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf]")] = None,
+    metric: Annotated[
+        str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf; mean for several systems]")
+    ] = None,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None,
     reference: Annotated[
         tuple[str, ...], repeated("List file with references to use instead of the samples.", "-r")

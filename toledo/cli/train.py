@@ -53,8 +53,9 @@ def train(
 ) -> None:
     """Train a phrase-based model: word alignment, phrase table, language model.
 
-    Texts are raw: the model keeps how they become words, and translates raw text into raw text. With --tokenized, words
-    are separated by spaces. Sentence pairs of raw text that are unfit for training are left out and reported.
+    Texts are raw: the model stores how to turn them into words, and translates raw text into raw text. With
+    --tokenized, words are separated by spaces. Sentence pairs of raw text that are unfit for training are left out and
+    reported.
 
     **Examples**
 

@@ -76,7 +76,7 @@ def linked(part: Child, link: SegmentLink | None) -> Markup:
     )
 
 
-class WrittenWord(str):
+class SpacedWord(str):
     """A word or a punctuation mark of a text; `after` is a blank, or nothing if the next one is written next to it."""
 
     after: str
@@ -86,7 +86,7 @@ def written_words(text: str) -> list[str]:
     """Cut a text as it is written into words and punctuation marks, and into characters where words have no blanks."""
     found: list[str] = []
     for match in WRITTEN.finditer(text):
-        word = WrittenWord(match[0])
+        word = SpacedWord(match[0])
         word.after = " " if text[match.end() : match.end() + 1].isspace() else ""
         found.append(word)
     return found
@@ -99,7 +99,7 @@ def spaced(words: Sequence[str]) -> str:
 
 def blank_after(word: str) -> str:
     """Return what stands between a word and the next one."""
-    return word.after if isinstance(word, WrittenWord) else " "
+    return word.after if isinstance(word, SpacedWord) else " "
 
 
 def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
