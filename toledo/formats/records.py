@@ -1,0 +1,550 @@
+"""Rows of any shape → lists of hypotheses: Toledo's own objects, responses of language models, tables.
+
+    {"id": 0, "text": "the house", "score": -4.5, "features": {"lm": -1.2}}
+    {"id": 0, "hypotheses": [{"text": "the house", "score": -4.5}, {"words": ["a", "house"]}, "a home"]}
+    {"custom_id": "s7", "response": {"body": {"choices": [{"message": {"content": "the house"}}, …]}}}
+
+`SHAPES` says where responses have their texts; to read another kind of response, add a line. Other rows are read by
+the usual names of keys, or by `Reading.fields`: a path such as `candidates[].content.parts[].text`, where `[]` stands
+for each item. Integer ids of Toledo's own objects are numbers of segments, from 0; other ids are handed through.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
+
+from toledo.errors import InputError
+from toledo.files import display_name
+from toledo.formats.fields import LARGEST, fill_gaps, parse_number
+from toledo.formats.hypotheses import Entry, Extra, NBestList, PhraseSpan, SegmentId, in_lists
+from toledo.formats.rows import SCHEMA, Row
+from toledo.text.vocabulary import split_words
+
+log = logging.getLogger(__name__)
+
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Place = Annotated[int, Meta(ge=-1)]
+
+FIELDS = ("text", "score", "logprob", "id")
+USUAL = {  # names of keys, in the order in which they are looked for
+    "samples": "samples candidates translations texts generations responses predictions completions outputs hyps",
+    "text": "text generated_text translation_text summary_text sentence mt hypothesis translation output prediction "
+    "completion response hyp",
+    "score": "score scores expected_score COMET comet",
+    "logprob": "logprob logprobs log_prob lprobs cumulative_logprob",
+    "id": "id custom_id request_id doc_id segment_id seg_id",
+}
+FAILURES_SHOWN = 5
+STEP = re.compile(r"\[(\d*)\]|([^.\[\]]+)")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows are read: keys or paths of `text` (several are systems), `score`, `logprob` and `id`.
+
+    Samples that failed are left out with a warning, unless reading is `strict`.
+    """
+
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        for name, paths in self.fields.items():
+            if name not in FIELDS:
+                raise InputError(f"no field {name!r}", argument="fields", remedy=f"name {', '.join(FIELDS)}")
+            if len(paths) > 1 and name in ("logprob", "id"):
+                raise InputError(f"field {name!r} is given twice", argument="fields", remedy="give it once")
+
+
+def parse_fields(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return fields that are written as NAME=PATH; a name may occur several times."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in given:
+        name, sign, path = one.partition("=")
+        if not sign or not path:
+            raise InputError(f"{one!r} is not NAME=KEY", argument="field", remedy="write text=KEY, score=KEY or id=KEY")
+        found[name] = (*found.get(name, ()), path)
+    return found
+
+
+class HypothesisObject(Struct):
+    """A hypothesis as JSON has it."""
+
+    text: str | None = None
+    words: list[Annotated[str, Meta(min_length=1)]] | None = None
+    score: Number | None = None
+    logprob: Number | None = None
+    logprobs: list[Number | None] | None = None  # of tokens
+    num_tokens: Annotated[int, Meta(ge=1)] | None = None
+    features: dict[str, Number] | None = None
+    links: list[tuple[Place, Place]] | None = None
+    phrases: list[tuple[Place, Place, Place, Place]] | None = None
+    system: str | None = None
+
+    def entry(self) -> Entry:
+        """Return the hypothesis of a list; ValueError if it has no text, or two."""
+        if (self.text is None) == (self.words is None):
+            raise ValueError("a hypothesis needs a string 'text' or a list of strings 'words', not both")
+        tokens = [] if self.logprobs is None else [value for value in self.logprobs if value is not None]
+        return Entry(
+            split_words(self.text) if self.text is not None else self.words or [],
+            self.features or {},
+            score=self.score,
+            logprob=math.fsum(tokens) if tokens else self.logprob,
+            num_tokens=len(tokens) or self.num_tokens,
+            raw_text=self.text,
+            phrases=tuple(PhraseSpan(range(a, b + 1), range(c, d + 1)) for a, b, c, d in self.phrases or ()),
+            links=tuple(self.links or ()),
+            system=self.system,
+        )
+
+
+class RowObject(HypothesisObject):
+    """Toledo's own row: a hypothesis with the id of its segment, or all hypotheses of a segment."""
+
+    id: Annotated[int, Meta(ge=0)] | str | UnsetType = UNSET
+    hypotheses: list[str | HypothesisObject | None] | UnsetType = UNSET
+    scores: list[Number | None] | None = None
+    logprobs: list[Any] | None = None
+
+
+class Record(NamedTuple):
+    """What a row says: hypotheses of one segment, and for what reasons others are missing.
+
+    `numbered`: the id is the number of the segment, or left out; `is_key`: it is that of the segment, not of a call;
+    `whole`: the row has all hypotheses of its segment; `continues`: it has more of those of the row before.
+    """
+
+    entries: list[Entry]
+    id: SegmentId | None = None
+    extra: Extra = {}
+    failures: Sequence[str] = ()
+    numbered: bool = False
+    is_key: bool = True
+    whole: bool = True
+    continues: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where a response has its samples, and where a sample has its text: alternatives, tried in this order."""
+
+    samples: str
+    texts: tuple[str, ...]
+    logprobs: tuple[str, ...] = ()  # of tokens, or of the text
+    tokens: str | None = None  # as many as the text has, where its log probability is one number
+    id: str = "id"
+    id_is_key: bool = False
+
+
+SHAPES = {  # by the key that has the samples
+    "choices": Shape(  # OpenAI: chat and completions
+        "choices[]",
+        ("message.content", "message.content[].text", "text"),
+        ("logprobs.content[].logprob", "logprobs.token_logprobs[]"),
+    ),
+    "output": Shape("", ("output[].content[].text",), ("output[].content[].logprobs[].logprob",)),  # OpenAI: responses
+    "content": Shape("", ("content[].text",)),  # Anthropic: messages
+    "outputs": Shape("outputs[]", ("text",), ("cumulative_logprob",), "token_ids[]", "request_id", True),  # vLLM
+    "resps": Shape("resps[][]", ("",), id="doc_id", id_is_key=True),  # lm-eval
+}
+TGI = Shape("", ("generated_text",), ("details.tokens[].logprob",))
+TGI_OTHERS = Shape("details.best_of_sequences[]", ("generated_text",), ("tokens[].logprob",))
+
+
+def record_of(value: Any, reading: Reading) -> Record:
+    """Return what a row says; ValueError if it cannot be read."""
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(one, Mapping) and "details" in one for one in value):  # TGI answers in an array
+            return record_of(value[0], reading) if len(value) == 1 else _with_texts(value, {})
+        return _with_texts(value, {})
+    if value is None or isinstance(value, str | int | float):
+        raise ValueError("not a JSON object or array")
+    if reading.fields:
+        return _by_fields(value, {**_usual_fields(value), **reading.fields})
+    keys = set(value) if isinstance(value, Mapping) else set()
+    if keys & {"hypotheses", "words"} or keys >= {"id", "text"}:
+        return _own(value)
+    if "custom_id" in keys and keys & {"response", "result", "error"}:
+        return _batch(value)
+    if isinstance(_get(value, "details"), Mapping):
+        first, others = (_response(value, shape, {"details", "generated_text"}) for shape in (TGI, TGI_OTHERS))
+        failures = [*first.failures, *(others.failures if others.entries else ())]
+        return first._replace(entries=first.entries + others.entries, failures=failures)
+    for key, shape in SHAPES.items():
+        items = _get(value, key)
+        if isinstance(items, list | tuple) and not any(isinstance(one, str) for one in items):
+            return _response(value, shape, {key, shape.id})
+    return _by_fields(value, _usual_fields(value))
+
+
+def lists_of_rows(rows: Iterable[Row], path: str | Path | None, reading: Reading) -> Iterator[NBestList]:
+    """Yield a list for each segment; errors name the line of the file, or the segment if there is no file."""
+    failures = _Failures(path, reading.strict)
+    records = ((line, _read_row(line, value, path, reading, failures)) for line, value in rows)
+    first = next(records, None)
+    if first is None:
+        return
+    together = chain([first], records)
+    if first[1].numbered:
+        yield from _by_number(together, first[1].whole, path)
+    elif first[1].whole:
+        yield from _whole_segments(together, path)
+    elif first[1].id is None:
+        yield from _continued(together)
+    else:
+        yield from _collected(together)
+    failures.warn()
+
+
+def row_error(path: str | Path | None, line: int, message: str, remedy: str) -> InputError:
+    """Return an error at a row of a file, or of what was given in Python."""
+    if path is None:
+        return InputError(f"lists[{line - 1}]: {message}", argument="lists", segment=line - 1, remedy=remedy)
+    return InputError(message, file=display_name(path), line=line, remedy=remedy)
+
+
+class _Failures:
+    """Counts samples that failed, and says so once."""
+
+    def __init__(self, path: str | Path | None, strict: bool) -> None:
+        self.path, self.strict = path, strict
+        self.good = self.failed = 0
+        self.shown: list[str] = []
+
+    def add(self, line: int, record: Record) -> None:
+        self.good += len(record.entries)
+        if not record.failures:
+            return
+        name = f"line {line}" if record.id is None else str(record.id)
+        reason = "; ".join(dict.fromkeys(record.failures))
+        if self.strict:
+            raise row_error(self.path, line, f"{name}: {reason}", "leave out `strict` to go on without it")
+        self.failed += len(record.failures)
+        if len(self.shown) <= FAILURES_SHOWN:
+            self.shown.append(f"{name} ({reason})" if len(self.shown) < FAILURES_SHOWN else "…")
+
+    def warn(self) -> None:
+        if self.failed and not self.good:
+            raise row_error(self.path, 1, f"no row has a text: {self.shown[0]}", "name the key: `field=text=KEY`")
+        if self.failed:
+            place = "" if self.path is None else f"{display_name(self.path)}: "
+            log.warning("%s%d samples failed and are left out: %s", place, self.failed, ", ".join(self.shown))
+
+
+def _read_row(line: int, value: Any, path: str | Path | None, reading: Reading, failures: _Failures) -> Record:
+    try:
+        record = record_of(value, reading)
+    except ValidationError as error:
+        message, _, place = str(error).replace("`", "").partition(" - at $.")
+        raise row_error(path, line, f"{place}: {message[0].lower()}{message[1:]}", SCHEMA) from None
+    except ValueError as error:
+        message, remedy = (error.message, error.remedy) if isinstance(error, InputError) else (str(error), None)
+        raise row_error(path, line, message, remedy or SCHEMA) from None
+    failures.add(line, record)
+    return record
+
+
+def _by_number(records: Iterable[tuple[int, Record]], whole: bool, path: str | Path | None) -> Iterator[NBestList]:
+    """Yield lists by number, empty ones for segments without a row; rows must be in order."""
+    name = "lists" if path is None else display_name(path)
+    if whole:
+        return fill_gaps(_rising(records, path), lambda segment: NBestList(segment, ()), name)
+    return in_lists(_numbered_entries(records, path), name)
+
+
+def _rising(records: Iterable[tuple[int, Record]], path: str | Path | None) -> Iterator[tuple[int, NBestList]]:
+    last = -1
+    for line, record in records:
+        segment = last + 1 if record.id is None else record.id
+        if not record.numbered or not isinstance(segment, int):
+            raise row_error(path, line, "not the number of a segment, as in the first line", SCHEMA)
+        if segment <= last:
+            raise row_error(path, line, f"segment {segment} follows segment {last}", SCHEMA)
+        if not record.whole:
+            raise row_error(path, line, "no list of hypotheses, as in the first line", SCHEMA)
+        yield segment, NBestList(segment, tuple(record.entries), extra=record.extra)
+        last = segment
+
+
+def _numbered_entries(
+    records: Iterable[tuple[int, Record]], path: str | Path | None
+) -> Iterator[tuple[int, int, Entry]]:
+    for line, record in records:
+        if not isinstance(record.id, int) or record.whole:
+            raise row_error(path, line, "no number of a segment and text, as in the first line", SCHEMA)
+        yield from ((line, record.id, entry) for entry in record.entries)
+
+
+def _whole_segments(records: Iterable[tuple[int, Record]], path: str | Path | None) -> Iterator[NBestList]:
+    """Yield a list for each row, at once."""
+    seen: set[SegmentId] = set()
+    for segment, (line, record) in enumerate(records):
+        if record.id is not None and record.is_key:
+            if record.id in seen:
+                remedy = "keep one of them, or give the rows of each run in a file of its own"
+                raise row_error(path, line, f"the id {record.id!r} occurs twice", remedy)
+            seen.add(record.id)
+        yield NBestList(segment, tuple(record.entries), record.id, record.is_key, record.extra)
+
+
+def _continued(records: Iterable[tuple[int, Record]]) -> Iterator[NBestList]:
+    """Yield lists of which each row has one hypothesis: those of a segment follow each other."""
+    segment, first, entries = 0, Record([]), list[Entry]()
+    for number, (_, record) in enumerate(records):
+        if number and not record.continues:
+            yield NBestList(segment, tuple(entries), extra=first.extra)
+            segment, entries = segment + 1, []
+        first = first if entries else record
+        entries += record.entries
+    yield NBestList(segment, tuple(entries), extra=first.extra)
+
+
+def _collected(records: Iterable[tuple[int, Record]]) -> Iterator[NBestList]:
+    """Yield lists of which each row has one hypothesis, wherever it is, in the order in which ids come first."""
+    found: dict[SegmentId | None, Record] = {}
+    for _, record in records:
+        first = found.setdefault(record.id, record._replace(entries=[]))
+        first.entries.extend(record.entries)
+    for segment, (name, record) in enumerate(found.items()):
+        yield NBestList(segment, tuple(record.entries), name, True, record.extra)
+
+
+def _own(row: Mapping[str, Any]) -> Record:
+    """Read Toledo's own objects."""
+    found = convert(row, RowObject)
+    name = None if isinstance(found.id, UnsetType) else found.id
+    extra = {key: value for key, value in row.items() if key not in RowObject.__struct_fields__}
+    numbered = not isinstance(name, str)
+    if isinstance(found.hypotheses, UnsetType):
+        if name is None:
+            raise ValueError("no id, and no list of hypotheses")
+        return Record([found.entry()], name, extra, numbered=numbered, whole=False)
+    entries, failures = _entries(found.hypotheses, found.scores, found.logprobs)
+    return Record(entries, name, extra, failures, numbered)
+
+
+def _batch(row: Mapping[str, Any]) -> Record:
+    """Read a row of a batch of OpenAI or Anthropic: a response, or why there is none."""
+    name = row["custom_id"]
+    body = next((one for path in ("response.body", "result.message") for one in find(row, path)), None)
+    extra = {key: value for key, value in row.items() if key not in ("custom_id", "response", "result", "error")}
+    if isinstance(body, Mapping) and body and "error" not in {key for key, value in body.items() if value is not None}:
+        record = record_of(body, Reading())
+        return record._replace(id=name, is_key=True, numbered=False, whole=True, extra={**record.extra, **extra})
+    return Record([], name, extra, [_reason(row)])
+
+
+def _reason(row: Any) -> str:
+    """Return why a row or sample has no text."""
+    paths = ("error.message", "result.error.error.message", "result.error.message", "response.body.error.message")
+    paths = (*paths, "message.refusal", "output[].content[].refusal", "finish_reason", "stop_reason", "result.type")
+    texts = [one for path in paths for one in find(row, path) if isinstance(one, str) and one]
+    return next(iter(texts), "no text")
+
+
+def _response(row: Any, shape: Shape, used: set[str]) -> Record:
+    """Read the samples of a response; those without a text have failed."""
+    entries, failures = [], []
+    samples = find(row, shape.samples)
+    for sample in samples:
+        text = next(filter(None, (_joined(find(sample, path)) for path in shape.texts)), None)
+        if text is None:
+            failures.append(_reason(sample))
+            continue
+        values = next(filter(None, (find(sample, path) for path in shape.logprobs)), [])
+        logprob, tokens = _log_probability(values)
+        if shape.tokens is not None and logprob is not None:
+            tokens = len(find(sample, shape.tokens)) or None
+        entries.append(Entry(split_words(text), logprob=logprob, num_tokens=tokens, raw_text=text))
+    if not samples:
+        failures.append(_reason(row) if _get(row, "error") else "no samples")
+    name = _get(row, shape.id)
+    return Record(entries, name, _others(row, {*used, shape.id}), failures, is_key=shape.id_is_key)
+
+
+def _usual_fields(row: Any) -> dict[str, tuple[str, ...]]:
+    """Return the keys of a row that have usual names."""
+    found = {}
+    for kind, names in USUAL.items():
+        for name in names.split():
+            value = _get(row, name)
+            if value is not None and isinstance(value, list | tuple) == (kind == "samples" or name.endswith("s")):
+                found.setdefault("text" if kind == "samples" else kind, (name,))
+                break
+    return found
+
+
+def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
+    """Read a row by the keys or paths of its fields; several texts are those of several systems."""
+    paths = fields.get("text")
+    if paths is None:
+        if (error := _get(row, "error")) is not None:
+            return Record([], failures=[_reason(row) if isinstance(error, Mapping) else str(error)])
+        keys = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
+        raise InputError(f"no text in a row with the keys {keys}", remedy="name the key of the texts: `field=text=KEY`")
+    texts, scores, logprobs = (
+        _values(row, fields.get(kind, ()), len(paths)) for kind in ("text", "score", "logprob")
+    )
+    several = isinstance(texts, list)
+    entries, failures = _entries(
+        texts if several else [texts],
+        scores if several or scores is None else [scores],
+        logprobs if several or logprobs is None else [logprobs],
+        paths if len(paths) > 1 else (),
+    )
+    name = _values(row, fields.get("id", ()), 1)
+    if not isinstance(name, str | int | None):
+        raise ValueError(f"the id is {name!r}, expected a string or an integer")
+    extra = _others(row, {re.split(r"[.\[]", path)[0] for some in fields.values() for path in some})
+    rank = _get(row, "rank")  # mbrs writes a line for each rank
+    return Record(
+        entries, name, extra, failures,
+        whole=several or (name is None and rank is None), continues=isinstance(rank, int) and rank > 0,
+    )  # fmt: skip
+
+
+def _values(row: Any, paths: Sequence[str], systems: int) -> Any:
+    """Return what a path leads to, a list if it has several values; or what several paths lead to."""
+    if len(paths) > 1:
+        if len(paths) != systems:
+            raise ValueError(f"{len(paths)} fields for {systems} texts")
+        return [_values(row, [path], 1) for path in paths]
+    if not paths:
+        return None
+    head, each, rest = paths[0].partition("[]")
+    found = next(iter(find(row, head)), None)
+    if not each:
+        return list(found) if isinstance(found, tuple) else found
+    return [_joined_or_all(find(item, rest.removeprefix("."))) for item in found or []]
+
+
+def _joined_or_all(values: list[Any]) -> Any:
+    return _joined(values) if values and all(isinstance(one, str) for one in values) else values or None
+
+
+def _with_texts(samples: Sequence[Any], extra: Extra) -> Record:
+    """Read an array of samples."""
+    entries, failures = _entries(samples)
+    return Record(entries, extra=extra, failures=failures)
+
+
+def _entries(
+    samples: Sequence[Any],
+    scores: Sequence[Any] | None = None,
+    logprobs: Sequence[Any] | None = None,
+    systems: Sequence[str] = (),
+) -> tuple[list[Entry], list[str]]:
+    """Return hypotheses, and why others are missing."""
+    for name, values in (("scores", scores), ("logprobs", logprobs)):
+        if values is not None and (not isinstance(values, list) or len(values) != len(samples)):
+            number = len(values) if isinstance(values, list) else 1
+            raise ValueError(f"{name} has {number} values for {len(samples)} texts")
+    entries, failures = [], []
+    for place, sample in enumerate(samples):
+        found = _sample(sample)
+        if found is None:
+            failures.append("no text")
+            continue
+        if scores is not None:
+            found.score = _number(scores[place])
+        if logprobs is not None:
+            found.logprob, found.num_tokens = _log_probability(logprobs[place])
+        if systems:
+            found.system = systems[place]
+        if (scores is not None and found.score is None) or (logprobs is not None and found.logprob is None):
+            failures.append("no score")
+            continue
+        entries.append(found.entry())
+    return entries, failures
+
+
+def _sample(sample: Any) -> HypothesisObject | None:
+    """Return a sample that is a text or an object; None if it has failed."""
+    if isinstance(sample, HypothesisObject):
+        return sample
+    if sample is None or isinstance(sample, str):
+        return None if sample is None else HypothesisObject(sample)
+    if not isinstance(sample, Mapping):
+        raise ValueError(f"a sample is {sample!r}, expected a text or an object")
+    if {"text", "words"} & set(sample):
+        return convert(sample, HypothesisObject) if sample.get("text", "") is not None else None
+    keys = [key for key in USUAL["text"].split() if key in sample]
+    if not keys:
+        raise ValueError(f"no text in a sample with the keys {', '.join(map(str, sample))}")
+    text = sample[keys[0]]
+    if isinstance(text, list) and text and isinstance(text[-1], Mapping):  # a chat, whose last message is the answer
+        text = text[-1].get("content")
+    score = next((sample[key] for key in USUAL["score"].split() if key in sample), None)
+    return HypothesisObject(text, score=_number(score)) if isinstance(text, str) else None
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, which tables may have as text."""
+    if value is None or isinstance(value, bool):
+        return None
+    number = parse_number(value) if isinstance(value, str) else value
+    if not isinstance(number, int | float) or not abs(number) <= LARGEST:
+        raise ValueError(f"{value!r} is not a finite number")
+    return float(number)
+
+
+def _log_probability(value: Any) -> tuple[float | None, int | None]:
+    """Return the log probability of a text, and the number of its tokens if there is a number for each."""
+    if not isinstance(value, list):
+        return _number(value), None
+    if len(value) == 1 and isinstance(value[0], list):
+        return _log_probability(value[0])
+    numbers = [number for number in map(_number, value) if number is not None]
+    return (math.fsum(numbers), len(numbers)) if numbers else (None, None)
+
+
+def find(value: Any, path: str) -> list[Any]:
+    """Return all values at a path; nothing where a key is missing or its value is null."""
+    found = [value]
+    for step in _steps(path):
+        if isinstance(step, str):
+            found = [_get(one, step) for one in found]
+        elif step < 0:
+            found = [item for one in found if isinstance(one, list | tuple) for item in one]
+        else:
+            found = [one[step] for one in found if isinstance(one, list | tuple) and step < len(one)]
+        if step != -1:
+            found = [one for one in found if one is not None]
+    return found
+
+
+@lru_cache
+def _steps(path: str) -> tuple[str | int, ...]:
+    """Return keys, places in arrays, and −1 for each item."""
+    return tuple(match[2] or int(match[1] or -1) for match in STEP.finditer(path))
+
+
+def _get(value: Any, key: str) -> Any:
+    """Return what a key of an object has, or an attribute of a record such as those of OpenAI's and vLLM's packages."""
+    if isinstance(value, Mapping):
+        return value.get(key)
+    if value is None or isinstance(value, str | int | float | list | tuple):
+        return None
+    return getattr(value, key, None)
+
+
+def _joined(values: Iterable[Any]) -> str | None:
+    """Return the parts of a text together; None if there are none."""
+    parts = [one for one in values if isinstance(one, str)]
+    return "".join(parts) if parts else None
+
+
+def _others(row: Any, used: set[str]) -> dict[str, Any]:
+    """Return the keys that have not been read."""
+    return {str(key): value for key, value in row.items() if key not in used} if isinstance(row, Mapping) else {}
