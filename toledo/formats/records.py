@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
@@ -44,6 +45,17 @@ USUAL = {  # names of keys, in the order in which they are looked for
     "logprob": "logprob logprobs log_prob lprobs cumulative_logprob",
     "id": "id custom_id request_id doc_id segment_id seg_id",
 }
+REASONS = (  # where a response says why it has no text
+    "error.message",
+    "result.error.error.message",
+    "result.error.message",
+    "response.body.error.message",
+    "message.refusal",
+    "output[].content[].refusal",
+    "finish_reason",
+    "stop_reason",
+    "result.type",
+)
 FAILURES_SHOWN = 5
 STEP = re.compile(r"\[(\d*)\]|([^.\[\]]+)")
 
@@ -127,7 +139,7 @@ class Record(NamedTuple):
 
     entries: list[Entry]
     id: SegmentId | None = None
-    extra: Extra = {}
+    extra: Extra = MappingProxyType({})
     failures: Sequence[str] = ()
     numbered: bool = False
     is_key: bool = True
@@ -347,9 +359,7 @@ def _batch(row: Mapping[str, Any]) -> Record:
 
 def _reason(row: Any) -> str:
     """Return why a row or sample has no text."""
-    paths = ("error.message", "result.error.error.message", "result.error.message", "response.body.error.message")
-    paths = (*paths, "message.refusal", "output[].content[].refusal", "finish_reason", "stop_reason", "result.type")
-    texts = [one for path in paths for one in find(row, path) if isinstance(one, str) and one]
+    texts = [one for path in REASONS for one in find(row, path) if isinstance(one, str) and one]
     return next(iter(texts), "no text")
 
 
@@ -375,7 +385,7 @@ def _response(row: Any, shape: Shape, used: set[str]) -> Record:
 
 def _usual_fields(row: Any) -> dict[str, tuple[str, ...]]:
     """Return the keys of a row that have usual names."""
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for kind, names in USUAL.items():
         for name in names.split():
             value = _get(row, name)
@@ -393,9 +403,7 @@ def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
             return Record([], failures=[_reason(row) if isinstance(error, Mapping) else str(error)])
         keys = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
         raise InputError(f"no text in a row with the keys {keys}", remedy="name the key of the texts: `field=text=KEY`")
-    texts, scores, logprobs = (
-        _values(row, fields.get(kind, ()), len(paths)) for kind in ("text", "score", "logprob")
-    )
+    texts, scores, logprobs = (_values(row, fields.get(kind, ()), len(paths)) for kind in ("text", "score", "logprob"))
     several = isinstance(texts, list)
     entries, failures = _entries(
         texts if several else [texts],
