@@ -51,7 +51,7 @@ def test_scores_and_scale() -> None:
 
 def test_log_probabilities() -> None:
     texts = [{"text": "a b", "logprob": -1.0}, {"text": "a c", "logprob": -3.0}, {"text": "x", "logprob": -9}]
-    out = succeed("choose", "--logprobs", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
+    out = succeed("choose", "--logprobs", "sum", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
     ranking = {one["text"]: one["probability"] for one in json.loads(out)["ranking"]}
     assert ranking["a c"] / ranking["a b"] == pytest.approx(math.exp(-2.0), abs=1e-5)
 
@@ -123,7 +123,7 @@ def test_line_ends_inside_a_text_become_blanks() -> None:
         (["-n", "3"], "a\nb\nc\nd\n", "multiple of 3"),
         ([], "one\ntwo\n", "how many lines"),
         (["--scale", "0"], JSONL, "scale"),
-        (["--logprobs"], JSONL, "log probability"),
+        (["--logprobs", "sum"], JSONL, "log probability"),
         ([], "", "empty"),
     ],
 )

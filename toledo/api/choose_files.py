@@ -72,7 +72,18 @@ def choose_files(
         how["logprobs"] = logprobs
     elif logprobs is not None:
         lists, others, how["logprobs"] = _with_numbers(lists, others, logprobs)
-    return iter_choose(lists, others, **how)
+    return _warn_of_single_samples(iter_choose(lists, others, **how))
+
+
+def _warn_of_single_samples(choices: Iterable[Choice]) -> Iterator[Choice]:
+    """Yield choices; warn if there never was one."""
+    segments = several = 0
+    for choice in choices:
+        segments += 1
+        several += choice.num_samples > 1
+        yield choice
+    if segments and not several:
+        log.warning("no segment has more than one sample, so there was nothing to choose from")
 
 
 def are_systems(files: Sequence[str], form: str | None = None) -> bool:

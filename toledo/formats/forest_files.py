@@ -191,7 +191,7 @@ def read_lists(path: str | Path, form: str, reading: Reading | None = None) -> I
     if (read := FORMATS[form].read_lists) is None:
         raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(sorted(LISTS))}")
     if reading is not None and reading.fields:
-        raise InputError(f"lists of the format {form} have no keys", file=path, remedy="leave `field` out")
+        raise InputError(f"lists of the format {form} have no keys", file=path, remedy="leave `fields` out")
     return read(path)
 
 

@@ -174,7 +174,7 @@ def _joined(parts: list[Iterator[NBestList]], files: Sequence[str | Path], how: 
     have_keys = all(first.is_key for first in firsts)
     if order is not None and not have_keys:
         unnamed = files[[first.is_key for first in firsts].index(False)]
-        raise file_error(unnamed, None, "no ids to put in the order of the requests", "name them: `field=id=KEY`")
+        raise file_error(unnamed, None, "no ids to put in the order of the requests", "name them: `fields=id=KEY`")
     if order is None and (len(parts) == 1 or not have_keys):
         rows = enumerate(side_by_side(parts, files))
         return (_together(segment, some) for segment, some in rows)

@@ -56,6 +56,7 @@ REASONS = (  # where a response says why it has no text
     "stop_reason",
     "result.type",
 )
+ENDED_WELL = ("stop", "end_turn", "eos_token")
 FAILURES_SHOWN = 5
 STEP = re.compile(r"\[(\d*)\]|([^.\[\]]+)")
 
@@ -248,10 +249,10 @@ class _Failures:
 
     def warn(self) -> None:
         if self.failed and not self.good:
-            raise row_error(self.path, 1, f"no row has a text: {self.shown[0]}", "name the key: `field=text=KEY`")
+            raise row_error(self.path, 1, f"no row has a text: {self.shown[0]}", "name the key: `fields=text=KEY`")
         if self.failed:
             place = "" if self.path is None else f"{display_name(self.path)}: "
-            log.warning("%s%d samples failed and are left out: %s", place, self.failed, ", ".join(self.shown))
+            log.warning("%ssamples that failed are left out: %d: %s", place, self.failed, ", ".join(self.shown))
 
 
 def _read_row(line: int, value: Any, path: str | Path | None, reading: Reading, failures: _Failures) -> Record:
@@ -360,7 +361,7 @@ def _batch(row: Mapping[str, Any]) -> Record:
 def _reason(row: Any) -> str:
     """Return why a row or sample has no text."""
     texts = [one for path in REASONS for one in find(row, path) if isinstance(one, str) and one]
-    return next(iter(texts), "no text")
+    return next((one for one in texts if one not in ENDED_WELL), "no text")
 
 
 def _response(row: Any, shape: Shape, used: set[str]) -> Record:
@@ -402,7 +403,9 @@ def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
         if (error := _get(row, "error")) is not None:
             return Record([], failures=[_reason(row) if isinstance(error, Mapping) else str(error)])
         keys = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
-        raise InputError(f"no text in a row with the keys {keys}", remedy="name the key of the texts: `field=text=KEY`")
+        raise InputError(
+            f"no text in a row with the keys {keys}", remedy="name the key of the texts: `fields=text=KEY`"
+        )
     texts, scores, logprobs = (_values(row, fields.get(kind, ()), len(paths)) for kind in ("text", "score", "logprob"))
     several = isinstance(texts, list)
     entries, failures = _entries(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from toledo.errors import InputError, MissingExtraError
-from toledo.files import STANDARD_STREAM, display_name, file_error, read_lines
+from toledo.files import STANDARD_STREAM, file_error, read_lines
 from toledo.formats.fields import parse_number
 
 Row = tuple[int, Any]
@@ -314,9 +314,5 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list):
         return [_plain(one) for one in value]
-    return None if value is not None and not isinstance(value, Mapping) and value != value else value
-
-
-def describe_place(path: str | Path | None, line: int) -> str:
-    """Return the place of a row for messages."""
-    return f"row {line}" if path is None else f"{display_name(path)}:{line}"
+    missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return None if missing else value
