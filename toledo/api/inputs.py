@@ -163,11 +163,15 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
 def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
     if isinstance(lists, str | PathLike):
-        yield from read_list_files([text_file(lists, argument)], ListFiles(size=num_samples))
+        path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
+        yield from read_list_files([path], ListFiles(size=num_samples))
+        return
+    if hasattr(lists, "columns"):  # a table, which may yield the names of its columns
+        yield from read_rows(lists)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
-    given = iter(rows_of_table(lists) or lists)
+    given = iter(lists)
     first = list(islice(given, 1))
     if first and _is_row(first[0]):
         yield from read_rows(chain(first, given))
@@ -190,13 +194,15 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
 
 def read_rows(table: Iterable[Any], reading: Reading | None = None) -> Iterator[SampleList]:
     """Yield the samples of each segment of a table, or of dictionaries or responses."""
-    rows = rows_of_table(table) or table
-    return (some.samples() for some in lists_of_rows(enumerate(rows, start=1), None, reading or Reading()))
+    rows = enumerate(rows_of_table(table), start=1)
+    return (some.samples() for some in lists_of_rows(rows, None, reading or Reading()))
 
 
 def _is_row(item: Any) -> bool:
-    """Return whether an item is a dictionary, or a response as the packages of OpenAI, Anthropic or vLLM return it."""
-    if isinstance(item, str | bytes | list | tuple):
+    """Return whether an item is a dictionary, or a response as pipelines and the packages of services return it."""
+    if isinstance(item, list | tuple):
+        return bool(item) and isinstance(item[0], Mapping) and "text" not in item[0]
+    if isinstance(item, str | bytes):
         return False
     return isinstance(item, Mapping) or any(hasattr(item, key) for key in SHAPES)
 

@@ -301,14 +301,14 @@ def _numbered_entries(
 
 def _whole_segments(records: Iterable[tuple[int, Record]], path: str | Path | None) -> Iterator[NBestList]:
     """Yield a list for each row, at once."""
-    seen: set[SegmentId] = set()
+    seen: set[SegmentId | None] = set()
     for segment, (line, record) in enumerate(records):
-        if record.id is not None and record.is_key:
-            if record.id in seen:
-                remedy = "keep one of them, or give the rows of each run in a file of its own"
-                raise row_error(path, line, f"the id {record.id!r} occurs twice", remedy)
-            seen.add(record.id)
-        yield NBestList(segment, tuple(record.entries), record.id, record.is_key, record.extra)
+        is_key = record.is_key and record.id is not None
+        if is_key and record.id in seen:
+            remedy = "keep one of them, or give the rows of each run in a file of its own"
+            raise row_error(path, line, f"the id {record.id!r} occurs twice", remedy)
+        seen.add(record.id)
+        yield NBestList(segment, tuple(record.entries), record.id, is_key, record.extra)
 
 
 def _continued(records: Iterable[tuple[int, Record]]) -> Iterator[NBestList]:
@@ -437,11 +437,10 @@ def _values(row: Any, paths: Sequence[str], systems: int) -> Any:
     found = next(iter(find(row, head)), None)
     if not each:
         return list(found) if isinstance(found, tuple) else found
-    return [_joined_or_all(find(item, rest.removeprefix("."))) for item in found or []]
-
-
-def _joined_or_all(values: list[Any]) -> Any:
-    return _joined(values) if values and all(isinstance(one, str) for one in values) else values or None
+    values = [find(item, rest.removeprefix(".")) for item in found or []]
+    if "[]" not in rest:
+        return [next(iter(some), None) for some in values]
+    return [_joined(some) if some and all(isinstance(one, str) for one in some) else some or None for some in values]
 
 
 def _with_texts(samples: Sequence[Any], extra: Extra) -> Record:

@@ -295,8 +295,8 @@ def _require_small_parts(file: Path, metadata: Any) -> None:
         raise file_error(file, None, f"a row group of {largest:,} bytes", remedy)
 
 
-def rows_of_table(table: Any) -> Iterable[Any] | None:
-    """Return the rows of a DataFrame (pandas, Polars) or a table of Arrow; None if it is none of them."""
+def rows_of_table(table: Any) -> Iterable[Any]:
+    """Return the rows of a DataFrame (pandas, Polars), of a table of Arrow, or of anything that yields rows."""
     if hasattr(table, "to_pylist") and hasattr(table, "column_names"):
         rows: Iterable[Any] = table.to_pylist()
     elif hasattr(table, "to_dicts"):
@@ -304,15 +304,17 @@ def rows_of_table(table: Any) -> Iterable[Any] | None:
     elif hasattr(table, "to_dict") and hasattr(table, "columns"):
         rows = table.to_dict("records")
     else:
-        return None
-    return ({str(key): _plain(value) for key, value in row.items()} for row in rows)
+        rows = table
+    return map(_plain, rows)
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays as lists, and None for what pandas takes for missing."""
-    if hasattr(value, "tolist"):
+    """Return arrays as lists, and None for what pandas takes for missing; other things stay as they are."""
+    if type(value).__module__ == "numpy":
         value = value.tolist()
-    if isinstance(value, list):
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if type(value) is list:
         return [_plain(one) for one in value]
     missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     return None if missing else value
