@@ -43,7 +43,8 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
 from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named
-from toledo.text.tokens import raw_word, without_blanks
+from toledo.text.characters import lack_blanks
+from toledo.text.tokens import raw_word
 
 log = logging.getLogger(__name__)
 
@@ -223,7 +224,7 @@ def _warn_of_words(rule: Rule, lists: Iterator[Sequence[Any]], look_at: int) -> 
     if "none" in tokenizers and (word := raw_word(texts)):
         hint = "leave out `tokenize=none`, or compare letters with `metric=chrf`"
         log.warning("the texts look raw, with words such as %r: %s", word, hint)
-    elif tokenizers & {"none", "13a", "intl", "blanks"} and without_blanks(texts):
+    elif tokenizers & {"none", "13a", "intl", "blanks"} and lack_blanks(texts):
         hint = "compare letters with `metric=chrf`, or split words with `metric=bleu:tokenize=zh` (ja-mecab, flores200)"
         log.warning("the texts have no blanks between words, so a whole sentence counts as one word: %s", hint)
     yield from chain(first, lists)

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_result, require_apart
 from toledo.cli.options import COMMON, Common, Output, Rule, Seed, Threads, flag, repeated
+from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 log = logging.getLogger(__name__)
@@ -124,8 +125,11 @@ def tune_votes(
         toledo choose test/A.en test/B.en test/C.en --votes votes.toml > out.en
     """
     from toledo.api.choose import tune_votes as learn
+    from toledo.api.choose_files import are_systems
     from toledo.api.inputs import read_system_files
 
+    if not are_systems(systems):
+        raise InputError("votes are learned from the plain texts of several systems", remedy="name two files or more")
     found = learn(read_system_files(systems, reference), [Path(one) for one in reference], threads=threads)
     found.save(output)
     print_result("tune-votes", found, common)

@@ -6,7 +6,6 @@ Functions take one text and return one, or take several (a list, an iterator, a 
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from toledo.text.vocabulary import split_words
 SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
 RAW_SENTENCE_END = frozenset(".!?。")
-WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 MARKUP = (("&", "&amp;"), ("|", "&#124;"), ("<", "&lt;"), (">", "&gt;"), ("[", "&#91;"), ("]", "&#93;"))
 QUOTES = (("'", "&apos;"), ('"', "&quot;"))
 
@@ -233,15 +231,3 @@ def raw_word(lines: Sequence[str]) -> str | None:
     last = [line.rsplit(maxsplit=1)[-1] for line in lines if line.strip()]
     raw = [word for word in last if word[-1] in RAW_SENTENCE_END and word[-2:-1].isalnum()]
     return raw[0] if len(raw) > len(last) / 4 else None
-
-
-def without_blanks(texts: Sequence[str]) -> bool:
-    """Return whether most texts are in a script that puts no blanks between words, such as those of Japanese or Thai.
-
-    Texts whose words were split before have many blanks.
-    """
-    found = 0
-    for text in texts:
-        letters = len(WITHOUT_BLANKS.findall(text))
-        found += letters > 2 * sum(one.isalpha() and one.isascii() for one in text) and letters > 4 * text.count(" ")
-    return found > len(texts) / 2
