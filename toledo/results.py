@@ -79,17 +79,22 @@ class Hypothesis(Result):
 
 
 class SampleList(list[Hypothesis]):
-    """Samples of one segment, with the id and the other keys that their file has for them."""
+    """Samples of one segment, with the id and the other keys that their file has for them.
+
+    `failed` are the places of samples that are left out: indices of choices count them.
+    """
 
     def __init__(
         self,
         samples: Iterable[Hypothesis] = (),
         id: int | str | None = None,  # noqa: A002
         extra: Mapping[str, Any] | None = None,
+        failed: Sequence[int] = (),
     ) -> None:
         super().__init__(samples)
         self.id = id
         self.extra: Mapping[str, Any] = extra or {}
+        self.failed = tuple(failed)
 
 
 def _cell(value: Any) -> str | float | None:

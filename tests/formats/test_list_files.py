@@ -215,6 +215,9 @@ def test_failures_are_left_out_and_named_once(tmp_path: Path) -> None:
     assert finished.stderr.count("left out") == 1
     assert expected in finished.stderr
     assert "x.jsonl:1: s1: I cannot help." in fail("choose", tmp_path / "x.jsonl", "--strict")
+    found = json.loads(succeed("choose", tmp_path / "x.jsonl", "--json").splitlines()[0])
+    assert sorted(one["index"] for one in found["ranking"]) == [0, 3]  # places in the response
+    assert toledo.choose_many([[{"generated_text": None}, {"generated_text": "b"}]])[0].index == 1
     nulls = lines({"hypotheses": ["a b", None, "a b"]}, {"hypotheses": ["a", "b", "b"], "scores": [-1, None, -3]})
     finished = run("choose", input=nulls)
     assert finished.stdout.splitlines() == ["a b", "a"]

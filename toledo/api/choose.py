@@ -301,7 +301,18 @@ def _handed_through(choices: Iterable[Choice], seen: deque[Sequence[Any]]) -> It
         sample = None if choice.index is None else samples[choice.index]
         system = sample.get("system") if isinstance(sample, Mapping) else getattr(sample, "system", None)
         named = replace(choice, system=system) if system is not None else choice
-        yield replace(named, id=samples.id, extra=samples.extra) if isinstance(samples, SampleList) else named
+        if isinstance(samples, SampleList):
+            named = replace(_with_places(named, samples), id=samples.id, extra=samples.extra)
+        yield named
+
+
+def _with_places(choice: Choice, samples: SampleList) -> Choice:
+    """Return a choice whose indices count samples that failed, too."""
+    if not samples.failed or choice.index is None:
+        return choice
+    places = [one for one in range(len(samples) + len(samples.failed)) if one not in samples.failed]
+    ranking = tuple(replace(one, index=places[one.index]) for one in choice.ranking)
+    return replace(choice, index=places[choice.index], ranking=ranking)
 
 
 def _logprobs(lists: Iterable[Sequence[Any]], kind: str) -> Iterator[list[float]]:

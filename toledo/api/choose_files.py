@@ -107,7 +107,7 @@ def _without_references(systems: list[str]) -> list[str]:
 
 
 def _without_scores(samples: SampleList) -> SampleList:
-    return SampleList((replace(one, score=None) for one in samples), samples.id, samples.extra)
+    return SampleList((replace(one, score=None) for one in samples), samples.id, samples.extra, samples.failed)
 
 
 def _with_numbers(

@@ -73,7 +73,8 @@ class Entry(ListEntry):
 class NBestList:
     """The hypotheses of one segment, in the order of the file, with the id and the other keys that it has there.
 
-    The id is a key if it names the segment, so that lists of several files can be joined by it.
+    The id is a key if it names the segment, so that lists of several files can be joined by it. `failed` are the
+    places of samples that are left out.
     """
 
     segment: int
@@ -81,10 +82,11 @@ class NBestList:
     id: SegmentId | None = None
     is_key: bool = False
     extra: Extra = field(default_factory=dict, compare=False)
+    failed: tuple[int, ...] = ()
 
     def samples(self) -> SampleList:
         """Return the list as functions of the package return it."""
-        return SampleList((entry.hypothesis() for entry in self.entries), self.id, self.extra)
+        return SampleList((entry.hypothesis() for entry in self.entries), self.id, self.extra, self.failed)
 
 
 def in_lists(entries: Iterable[tuple[int, int, Entry]], file: str | Path) -> Iterator[NBestList]:

@@ -184,7 +184,17 @@ def _joined(parts: list[Iterator[NBestList]], files: Sequence[str | Path], how: 
 def _together(segment: int, lists: Sequence[NBestList]) -> NBestList:
     entries = tuple(entry for some in lists for entry in some.entries)
     extra = {key: value for some in reversed(lists) for key, value in some.extra.items()}
-    return NBestList(segment, entries, lists[0].id, lists[0].is_key, extra)
+    return NBestList(segment, entries, lists[0].id, lists[0].is_key, extra, _all_failed(lists))
+
+
+def _all_failed(lists: Sequence[NBestList]) -> tuple[int, ...]:
+    """Return the places of failed samples when lists are put one after the other."""
+    found: list[int] = []
+    before = 0
+    for some in lists:
+        found += [before + place for place in some.failed]
+        before += len(some.entries) + len(some.failed)
+    return tuple(found)
 
 
 def _by_id(

@@ -132,7 +132,7 @@ class RowObject(HypothesisObject):
 
 
 class Record(NamedTuple):
-    """What a row says: hypotheses of one segment, and for what reasons others are missing.
+    """What a row says: hypotheses of one segment, and for what reasons others are missing, by their places.
 
     `numbered`: the id is the number of the segment, or left out; `is_key`: it is that of the segment, not of a call;
     `whole`: the row has all hypotheses of its segment; `continues`: it has more of those of the row before.
@@ -141,7 +141,7 @@ class Record(NamedTuple):
     entries: list[Entry]
     id: SegmentId | None = None
     extra: Extra = MappingProxyType({})
-    failures: Sequence[str] = ()
+    failures: Mapping[int, str] = MappingProxyType({})
     numbered: bool = False
     is_key: bool = True
     whole: bool = True
@@ -192,8 +192,8 @@ def record_of(value: Any, reading: Reading) -> Record:
         return _batch(value)
     if isinstance(_get(value, "details"), Mapping):
         first, others = (_response(value, shape, {"details", "generated_text"}) for shape in (TGI, TGI_OTHERS))
-        failures = [*first.failures, *(others.failures if others.entries else ())]
-        return first._replace(entries=first.entries + others.entries, failures=failures)
+        more = {place + 1: reason for place, reason in others.failures.items()} if others.entries else {}
+        return first._replace(entries=first.entries + others.entries, failures={**first.failures, **more})
     for key, shape in SHAPES.items():
         items = _get(value, key)
         if isinstance(items, list | tuple) and not any(isinstance(one, str) for one in items):
@@ -240,7 +240,7 @@ class _Failures:
         if not record.failures:
             return
         name = f"line {line}" if record.id is None else str(record.id)
-        reason = "; ".join(dict.fromkeys(record.failures))
+        reason = "; ".join(dict.fromkeys(record.failures.values()))
         if self.strict:
             raise row_error(self.path, line, f"{name}: {reason}", "leave out `strict` to go on without it")
         self.failed += len(record.failures)
@@ -286,7 +286,7 @@ def _rising(records: Iterable[tuple[int, Record]], path: str | Path | None) -> I
             raise row_error(path, line, f"segment {segment} follows segment {last}", SCHEMA)
         if not record.whole:
             raise row_error(path, line, "no list of hypotheses, as in the first line", SCHEMA)
-        yield segment, NBestList(segment, tuple(record.entries), extra=record.extra)
+        yield segment, NBestList(segment, tuple(record.entries), extra=record.extra, failed=tuple(record.failures))
         last = segment
 
 
@@ -308,7 +308,7 @@ def _whole_segments(records: Iterable[tuple[int, Record]], path: str | Path | No
             remedy = "keep one of them, or give the rows of each run in a file of its own"
             raise row_error(path, line, f"the id {record.id!r} occurs twice", remedy)
         seen.add(record.id)
-        yield NBestList(segment, tuple(record.entries), record.id, is_key, record.extra)
+        yield NBestList(segment, tuple(record.entries), record.id, is_key, record.extra, tuple(record.failures))
 
 
 def _continued(records: Iterable[tuple[int, Record]]) -> Iterator[NBestList]:
@@ -355,7 +355,7 @@ def _batch(row: Mapping[str, Any]) -> Record:
     if isinstance(body, Mapping) and body and "error" not in {key for key, value in body.items() if value is not None}:
         record = record_of(body, Reading())
         return record._replace(id=name, is_key=True, numbered=False, whole=True, extra={**record.extra, **extra})
-    return Record([], name, extra, [_reason(row)])
+    return Record([], name, extra, {0: _reason(row)})
 
 
 def _reason(row: Any) -> str:
@@ -366,12 +366,13 @@ def _reason(row: Any) -> str:
 
 def _response(row: Any, shape: Shape, used: set[str]) -> Record:
     """Read the samples of a response; those without a text have failed."""
-    entries, failures = [], []
+    entries: list[Entry] = []
+    failures: dict[int, str] = {}
     samples = find(row, shape.samples)
-    for sample in samples:
+    for place, sample in enumerate(samples):
         text = next(filter(None, (_joined(find(sample, path)) for path in shape.texts)), None)
         if text is None:
-            failures.append(_reason(sample))
+            failures[place] = _reason(sample)
             continue
         values = next(filter(None, (find(sample, path) for path in shape.logprobs)), [])
         logprob, tokens = _log_probability(values)
@@ -379,7 +380,7 @@ def _response(row: Any, shape: Shape, used: set[str]) -> Record:
             tokens = len(find(sample, shape.tokens)) or None
         entries.append(Entry(split_words(text), logprob=logprob, num_tokens=tokens, raw_text=text))
     if not samples:
-        failures.append(_reason(row) if _get(row, "error") else "no samples")
+        failures[0] = _reason(row) if _get(row, "error") else "no samples"
     name = _get(row, shape.id)
     return Record(entries, name, _others(row, {*used, shape.id}), failures, is_key=shape.id_is_key)
 
@@ -401,7 +402,7 @@ def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
     paths = fields.get("text")
     if paths is None:
         if (error := _get(row, "error")) is not None:
-            return Record([], failures=[_reason(row) if isinstance(error, Mapping) else str(error)])
+            return Record([], failures={0: _reason(row) if isinstance(error, Mapping) else str(error)})
         keys = ", ".join(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
         raise InputError(
             f"no text in a row with the keys {keys}", remedy="name the key of the texts: `fields=text=KEY`"
@@ -454,17 +455,18 @@ def _entries(
     scores: Sequence[Any] | None = None,
     logprobs: Sequence[Any] | None = None,
     systems: Sequence[str] = (),
-) -> tuple[list[Entry], list[str]]:
-    """Return hypotheses, and why others are missing."""
+) -> tuple[list[Entry], dict[int, str]]:
+    """Return hypotheses, and why others are missing, by their places."""
     for name, values in (("scores", scores), ("logprobs", logprobs)):
         if values is not None and (not isinstance(values, list) or len(values) != len(samples)):
             number = len(values) if isinstance(values, list) else 1
             raise ValueError(f"{name} has {number} values for {len(samples)} texts")
-    entries, failures = [], []
+    entries: list[Entry] = []
+    failures: dict[int, str] = {}
     for place, sample in enumerate(samples):
         found = _sample(sample)
         if found is None:
-            failures.append("no text")
+            failures[place] = "no text"
             continue
         if scores is not None:
             found.score = _number(scores[place])
@@ -473,7 +475,7 @@ def _entries(
         if systems:
             found.system = systems[place]
         if (scores is not None and found.score is None) or (logprobs is not None and found.logprob is None):
-            failures.append("no score")
+            failures[place] = "no score"
             continue
         entries.append(found.entry())
     return entries, failures
