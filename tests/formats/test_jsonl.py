@@ -71,6 +71,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
         ('{"id": 0, "hypotheses": [1]}', r"hypotheses\[0\]: expected str | object, got int"),
         ('{"id": 0, "text": "a", "score": 1' + 400 * "0" + "}", "score: "),
         ('{"a":' * 3000, "not valid JSON"),
+        (r'{"hypotheses": ["\ud83d"]}', "half of a surrogate pair"),
     ],
 )
 def test_bad_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:

@@ -398,6 +398,30 @@ def test_large_or_deep_documents_are_refused(tmp_path: Path, monkeypatch: pytest
         read(tmp_path, "x.json", '[\n"0123456789"\n]')
 
 
+ODD_ROWS = {
+    "an id that is an object": ({"custom_id": {}, "response": {"body": chat(["a"])}}, "the id is {}"),
+    "log probabilities that are words": (
+        {"choices": [{"text": "a", "logprobs": {"token_logprobs": ["x"]}}]},
+        "'x' is not a number",
+    ),
+    "a sample that is a number": ([1, 2], "not a JSON object or array"),
+    "an object without a text": ({"data": [1]}, "no text in a row with the keys data"),
+    "a sample without a text": ({"samples": [{"a": 1}]}, "no text in a sample with the keys a"),
+    "scores of other texts": ({"samples": ["a", "b"], "scores": [1]}, "scores has 1 values for 2 texts"),
+    "an infinite score": ({"samples": ["a"], "scores": [1e300]}, "is not a finite number"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_ROWS)
+def test_odd_rows_are_refused_with_their_line(tmp_path: Path, name: str) -> None:
+    row, message = ODD_ROWS[name]
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, "x.jsonl", lines(row))
+    assert message in str(caught.value)
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "x.jsonl"), 1)
+    assert caught.value.remedy
+
+
 def test_mt_metrics_eval_folders(tmp_path: Path) -> None:
     outputs, references = tmp_path / "wmt/system-outputs/en-de", tmp_path / "wmt/references"
     outputs.mkdir(parents=True)

@@ -72,7 +72,7 @@ class Choice(Result):
             if getattr(self, name) is not None:
                 found[name] = getattr(self, name)
         if self.extra:
-            found["extra"] = plain(self.extra)
+            found["extra"] = dict(self.extra)
         return {**found, "ranking": plain(self.ranking), "signature": self.signature}
 
     def show(self) -> None:

@@ -349,11 +349,14 @@ def _own(row: Mapping[str, Any]) -> Record:
 
 def _batch(row: Mapping[str, Any]) -> Record:
     """Read a row of a batch of OpenAI or Anthropic: a response, or why there is none."""
-    name = row["custom_id"]
+    name = _segment_id(row["custom_id"])
     body = next((one for path in ("response.body", "result.message") for one in find(row, path)), None)
     extra = {key: value for key, value in row.items() if key not in ("custom_id", "response", "result", "error")}
     if isinstance(body, Mapping) and body and "error" not in {key for key, value in body.items() if value is not None}:
-        record = record_of(body, Reading())
+        try:
+            record = record_of(body, Reading())
+        except InputError:  # nothing in it is a text
+            record = Record([], failures={0: "no text"})
         return record._replace(id=name, is_key=True, numbered=False, whole=True, extra={**record.extra, **extra})
     return Record([], name, extra, {0: _reason(row)})
 
@@ -381,8 +384,14 @@ def _response(row: Any, shape: Shape, used: set[str]) -> Record:
         entries.append(Entry(split_words(text), logprob=logprob, num_tokens=tokens, raw_text=text))
     if not samples:
         failures[0] = _reason(row) if _get(row, "error") else "no samples"
-    name = _get(row, shape.id)
+    name = _segment_id(_get(row, shape.id))
     return Record(entries, name, _others(row, {*used, shape.id}), failures, is_key=shape.id_is_key)
+
+
+def _segment_id(value: Any) -> SegmentId | None:
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"the id is {value!r}, expected a string or an integer")
 
 
 def _usual_fields(row: Any) -> dict[str, tuple[str, ...]]:
@@ -391,10 +400,13 @@ def _usual_fields(row: Any) -> dict[str, tuple[str, ...]]:
     for kind, names in USUAL.items():
         for name in names.split():
             value = _get(row, name)
-            if value is not None and isinstance(value, list | tuple) == (kind == "samples" or name.endswith("s")):
-                found.setdefault("text" if kind == "samples" else kind, (name,))
+            many = isinstance(value, list | tuple)
+            expected = kind == "samples" or (kind in ("score", "logprob") and "samples" in found)
+            if value is not None and (many == expected or (many and kind == "logprob")):
+                found[kind] = (name,)
                 break
-    return found
+    texts = found.pop("samples", None)
+    return found if texts is None else {**found, "text": texts}
 
 
 def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
@@ -415,9 +427,7 @@ def _by_fields(row: Any, fields: Mapping[str, tuple[str, ...]]) -> Record:
         logprobs if several or logprobs is None else [logprobs],
         paths if len(paths) > 1 else (),
     )
-    name = _values(row, fields.get("id", ()), 1)
-    if not isinstance(name, str | int | None):
-        raise ValueError(f"the id is {name!r}, expected a string or an integer")
+    name = _segment_id(_values(row, fields.get("id", ()), 1))
     extra = _others(row, {re.split(r"[.\[]", path)[0] for some in fields.values() for path in some})
     rank = _get(row, "rank")  # mbrs writes a line for each rank
     return Record(
@@ -438,7 +448,9 @@ def _values(row: Any, paths: Sequence[str], systems: int) -> Any:
     found = next(iter(find(row, head)), None)
     if not each:
         return list(found) if isinstance(found, tuple) else found
-    values = [find(item, rest.removeprefix(".")) for item in found or []]
+    if not isinstance(found, list | tuple):
+        raise ValueError(f"{head or 'the row'} is not an array")
+    values = [find(item, rest.removeprefix(".")) for item in found]
     if "[]" not in rest:
         return [next(iter(some), None) for some in values]
     return [_joined(some) if some and all(isinstance(one, str) for one in some) else some or None for some in values]

@@ -32,6 +32,7 @@ SCHEMA = (
 )
 FAIRSEQ = re.compile(r"([STHDP])-(\d{1,9})\t(.*)", re.ASCII | re.DOTALL)
 TABLE_FILES = (".parquet", ".arrow")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 PARQUET_MARK = b"PAR1"
 ARROW_MARKS = (b"ARROW1", b"\xff\xff\xff\xff")  # of a file, of a stream
 CUT_OFF = ("Unterminated string", "Expecting")  # messages about a text that ends too early
@@ -78,7 +79,10 @@ def document_rows(value: Any, *, whole: bool) -> list[Row]:
 def parse_json(text: str, path: str | Path, line: int) -> Any:
     """Return the value of a line or document; refuse repeated keys, NaN, and nesting deeper than Python can follow."""
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        if SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except (ValueError, RecursionError) as error:
         place = line + error.lineno - 1 if isinstance(error, json.JSONDecodeError) else line
         raise file_error(path, place, f"not valid JSON: {json_problem(error)}", SCHEMA) from None
@@ -88,6 +92,8 @@ def json_problem(error: Exception) -> str:
     """Return what is wrong and in which column; Python does not know the line of the file."""
     if isinstance(error, RecursionError):
         return "too many brackets within each other"
+    if isinstance(error, UnicodeEncodeError):
+        return "half of a surrogate pair, which is no character"
     return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
@@ -146,12 +152,16 @@ def _is_pipeline_sample(item: Any) -> bool:
 def _by_segment(document: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
     """Return the rows of COMET's document `{file: [{"src": …, "mt": …, "COMET": …}, …]}`: one for each segment."""
     systems = list(document.values())
-    if not systems or not all(isinstance(rows, list) and rows and all("mt" in row for row in rows) for rows in systems):
+    if not systems or not all(isinstance(rows, list) and rows and all(map(_is_scored, rows)) for rows in systems):
         return None
     if len({len(rows) for rows in systems}) > 1:
         counts = ", ".join(f"{name}: {len(rows)}" for name, rows in document.items())
         raise InputError(f"systems with different numbers of segments ({counts})", remedy="score all systems again")
     return [_side_by_side(dict(zip(document, rows, strict=True))) for rows in zip(*systems, strict=True)]
+
+
+def _is_scored(row: Any) -> bool:
+    return isinstance(row, Mapping) and "mt" in row
 
 
 def _side_by_side(row_of: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
