@@ -20,7 +20,8 @@ from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
 from toledo.forest.forest import Forest
 from toledo.formats.list_files import ListFiles, name_files, read_outputs
-from toledo.formats.records import SHAPES, Reading, lists_of_rows
+from toledo.formats.records import Reading, lists_of_rows
+from toledo.formats.responses import SHAPES
 from toledo.formats.rows import rows_of_table
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import Metric

@@ -7,7 +7,7 @@
 of the tokens), `features`, `system`, `links` ([[0, 0], …] source and target positions) and `phrases`
 ([[0, 1, 0, 2], …] first and last source position, first and last target position) are optional, other keys are handed
 through. Objects of segments may leave out `id`: then they are counted from 0. Empty lines at the end are ignored.
-Responses of language models are read as well (`toledo.formats.records`).
+Responses of language models are read as well (`toledo.formats.responses`).
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ from toledo.files import (
 from toledo.formats.forest_files import FORMATS, LISTS, read_lists, side_by_side
 from toledo.formats.hypotheses import NBestList, SegmentId
 from toledo.formats.nbest import read_plain_nbest
-from toledo.formats.records import USUAL, Reading
+from toledo.formats.records import Reading
+from toledo.formats.responses import USUAL
 from toledo.formats.rows import FAIRSEQ, begins_json_array, is_table, parse_json, table_files
 from toledo.settings import unknown_name
 
