@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -13,6 +14,9 @@ from toledo.cli.messages import json_lines, print_result, require_apart
 from toledo.cli.options import COMMON, Common, Output, Rule, Seed, Threads, flag, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer
+
+if TYPE_CHECKING:
+    from toledo.consensus.choice import Choice
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +73,6 @@ def choose(
         toledo choose samples.csv --field text=answer --field id=question --json > choices.jsonl
     """
     from toledo.api.choose_files import choose_files
-    from toledo.consensus.choice import chosen_systems
     from toledo.formats.list_files import ListFiles
     from toledo.formats.records import Reading, parse_fields
     from toledo.weights import Weights
@@ -91,6 +94,11 @@ def choose(
         seed=seed,
         threads=threads,
     )
+    _write(choices, output, nbest, common)
+
+
+def _write(choices: Iterable[Choice], output: str, nbest: int | None, common: Common) -> None:
+    """Write choices as they come, and say at the end whose texts they are."""
     counts: Counter[str] = Counter()
     with atomic_writer(output) as stream:
         for choice in choices:
@@ -105,6 +113,8 @@ def choose(
                 stream.writelines(f"{choice.segment} ||| {text} ||| {score:.6f}\n" for text, score in texts)
             stream.flush()
     if counts:
+        from toledo.consensus.choice import chosen_systems
+
         log.info("%s", chosen_systems(counts))
 
 

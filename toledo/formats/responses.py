@@ -129,13 +129,13 @@ SHAPES = {  # by the key that has the samples
         ("message.content", "message.content[].text", "text"),
         ("logprobs.content[].logprob", "logprobs.token_logprobs[]"),
     ),
-    "output": ResponseShape(
+    "output": ResponseShape(  # OpenAI: responses
         "", ("output[].content[].text",), ("output[].content[].logprobs[].logprob",)
-    ),  # OpenAI: responses
+    ),
     "content": ResponseShape("", ("content[].text",)),  # Anthropic: messages
-    "outputs": ResponseShape(
+    "outputs": ResponseShape(  # vLLM
         "outputs[]", ("text",), ("cumulative_logprob",), "token_ids[]", "request_id", True
-    ),  # vLLM
+    ),
     "resps": ResponseShape("resps[][]", ("",), id="doc_id", id_is_key=True),  # lm-eval
 }
 TGI = ResponseShape("", ("generated_text",), ("details.tokens[].logprob",))
@@ -145,9 +145,10 @@ TGI_OTHERS = ResponseShape("details.best_of_sequences[]", ("generated_text",), (
 def content_of(value: Any, fields: Fields) -> RowContent:
     """Return what a row says; ValueError if it cannot be read."""
     if isinstance(value, list | tuple):
-        if value and all(isinstance(one, Mapping) and "details" in one for one in value):  # TGI answers in an array
-            return content_of(value[0], fields) if len(value) == 1 else _with_texts(value, {})
-        return _with_texts(value, {})
+        if len(value) == 1 and isinstance(value[0], Mapping) and "details" in value[0]:  # TGI may answer in an array
+            return content_of(value[0], fields)
+        entries, failures = _entries(value)
+        return RowContent(entries, failures=failures)
     if value is None or isinstance(value, str | int | float):
         raise ValueError("not a JSON object or array")
     if fields:
@@ -289,12 +290,6 @@ def _values(row: Any, paths: Sequence[str], systems: int) -> Any:
     if "[]" not in rest:
         return [next(iter(some), None) for some in values]
     return [_joined(some) if some and all(isinstance(one, str) for one in some) else some or None for some in values]
-
-
-def _with_texts(samples: Sequence[Any], extra: Extra) -> RowContent:
-    """Read an array of samples."""
-    entries, failures = _entries(samples)
-    return RowContent(entries, extra=extra, failures=failures)
 
 
 def _entries(
