@@ -57,7 +57,7 @@ _MODULES = {  # module → names
     "metrics.analysis.segment_table": "SegmentTable",
     "view.page": "Page",
     "refinement.settings": "RefineSettings",
-    "results": "Hypothesis Result",
+    "results": "Hypothesis Result SampleList",
     "sample.corpus": "ExampleData ExampleText example_data",
     "search.document.models.semantic": "SemanticSpace",
     "search.document.settings": "DocumentSettings",

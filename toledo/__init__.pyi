@@ -81,6 +81,7 @@ from toledo.progress import Progress as Progress
 from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
+from toledo.results import SampleList as SampleList
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
 from toledo.sample.corpus import example_data as example_data

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +53,7 @@ def test_scores_and_scale() -> None:
 
 def test_log_probabilities() -> None:
     texts = [{"text": "a b", "logprob": -1.0}, {"text": "a c", "logprob": -3.0}, {"text": "x", "logprob": -9}]
-    out = succeed("choose", "--logprobs", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
+    out = succeed("choose", "--logprobs", "sum", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
     ranking = {one["text"]: one["probability"] for one in json.loads(out)["ranking"]}
     assert ranking["a c"] / ranking["a b"] == pytest.approx(math.exp(-2.0), abs=1e-5)
 
@@ -123,9 +125,29 @@ def test_line_ends_inside_a_text_become_blanks() -> None:
         (["-n", "3"], "a\nb\nc\nd\n", "multiple of 3"),
         ([], "one\ntwo\n", "how many lines"),
         (["--scale", "0"], JSONL, "scale"),
-        (["--logprobs"], JSONL, "log probability"),
+        (["--logprobs", "sum"], JSONL, "log probability"),
         ([], "", "empty"),
     ],
 )
 def test_bad_input(options: list[str], text: str, message: str) -> None:
     assert message in fail("choose", *options, input=text)
+
+
+def test_on_a_pipe_each_line_is_answered_at_once() -> None:
+    command = [sys.executable, "-m", "toledo", "choose", "--metric", "bleu", "--threads", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(json.dumps({"hypotheses": [f"a {number}", f"a {number}", "b"]}).encode() + b"\n")
+            assert process.stdout.readline() == f"a {number}\n".encode()  # and only now the next line is written
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+def test_markup_has_no_votes(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "ref.txt"):
+        (tmp_path / name).write_text("src,mt\ns,t\n")
+    told = fail("tune-votes", tmp_path / "a.csv", tmp_path / "b.csv", "-r", tmp_path / "ref.txt", "-o", tmp_path / "v")
+    assert "plain texts of several systems" in told

@@ -140,12 +140,13 @@ def choose_each(
     sources: Iterable[str | None] | None = None,
     evidence: Iterable[SampleWeights] | None = None,
     threads: int | None = 1,
+    at_once: int = SEGMENTS_AT_ONCE,
 ) -> Iterator[Choice]:
     """Choose for one segment after the other; some are worked on at a time."""
     problems = _problems(lists, references, sources, repeat(SampleWeights()) if evidence is None else evidence)
     metric = rule.metric_for_texts()
     empty = 0
-    while block := list(islice(problems, SEGMENTS_AT_ONCE)):
+    while block := list(islice(problems, at_once)):
         if isinstance(metric, UtilityMetric):
             block = _with_matrices(metric, block)
         work = [problem for problem in block if problem.texts]
@@ -229,7 +230,7 @@ def _hypothesis(item: Any, place: int, argument: str) -> Hypothesis:
     if isinstance(item, Hypothesis):
         return item
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
-        names = ("text", "score", "features", "logprob", "count")
+        names = ("text", "score", "features", "logprob", "count", "num_tokens", "system")
         return Hypothesis(**{name: item[name] for name in names if item.get(name) is not None})
     if isinstance(item, list | tuple) and argument == "samples":
         raise InputError("samples is a list of lists: call choose_many for several segments", argument=argument)
