@@ -31,6 +31,7 @@ from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.metric import Metric, require_inputs
+from toledo.metrics.ter import TER
 from toledo.metrics.utility import UtilityMetric
 from toledo.results import Hypothesis
 
@@ -383,6 +384,7 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int]) -> f
         rows = problem.matrix[[first, second]]
     else:
         rows = metric.pairwise_scores([problem.texts[first], problem.texts[second]], problem.references, problem.source)
+        rows = np.minimum(rows, 100.0) if isinstance(metric, TER) else rows  # as in its expectation
     differences = np.round(rows[0] - rows[1], DIGITS) * (1.0 if metric.higher_is_better else -1.0)
     shares = problem.probabilities
     number = float(problem.num_references) if problem.weighted == "uniform" else 1.0 / float((shares**2).sum())

@@ -71,7 +71,8 @@ class MeanGain(Settings, Metric):
         import numpy as np
 
         pairs = zip(self.parts, scores, strict=True)
-        return np.asarray(np.mean([some if one.higher_is_better else 100.0 - some for one, some in pairs], axis=0))
+        gains = [some if one.higher_is_better else np.maximum(0.0, 100.0 - some) for one, some in pairs]
+        return np.asarray(np.mean(gains, axis=0))
 
 
 _BLEU = "toledo.metrics.bleu:BLEU"

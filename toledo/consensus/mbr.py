@@ -2,8 +2,8 @@
 
     argmax_e Σ_e' P(e') G(e; e')
 
-The hypotheses e and the evidence e' may be the same list or not. The gain G is sentence BLEU, chrF or 100 − TER, with
-the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as its reference.
+The hypotheses e and the evidence e' may be the same list or not. The gain G is sentence BLEU, chrF or
+max(0, 100 − TER), with the same values as in `toledo.metrics`: G(e; e') is that of e with e' as its reference.
 
     decide(MBR("bleu"), forests, weights, scale=0.5)
 """

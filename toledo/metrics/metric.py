@@ -112,7 +112,10 @@ class Metric:
         source: str | None = None,
         weights: ArrayLike | None = None,
     ) -> Rows:
-        """Return the expected score of each hypothesis if each reference is right with a probability ∝ its weight."""
+        """Return the expected score of each hypothesis if each reference is right with a probability ∝ its weight.
+
+        TER above 100 counts as 100: otherwise one very short reference would outweigh all others.
+        """
         import numpy as np
 
         given = np.ones(len(references)) if weights is None else np.asarray(weights, np.float64)
@@ -137,8 +140,8 @@ class Metric:
     def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
         """Return the expected gain of the first texts; `probabilities[t]` is that of text t, 0 if not a reference.
 
-        Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate. With `only_best`,
-        −inf may stand for the gain of a text that cannot be the best.
+        Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate, at least 0. With
+        `only_best`, −inf may stand for the gain of a text that cannot be the best.
         """
         raise InputError(f"metric {self.name!r} does not compare words", remedy="use bleu, chrf or ter")
 
