@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice, repeat
 from os import PathLike
@@ -33,9 +33,11 @@ from toledo.api.inputs import (
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
+from toledo.consensus.fewer_calls import AggregateMBR, BudgetMBR, PruningMBR
 from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR
 from toledo.consensus.registry import make_rule
+from toledo.consensus.rerank import RuleList, steps_of
 from toledo.consensus.rule import Rule, check_scale
 from toledo.consensus.votes import SystemVote, SystemVotes, learn_votes, share_votes
 from toledo.errors import InputError
@@ -59,13 +61,17 @@ def choose(
     references: Sequence[Sample] | None = None,
     *,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
     source: str | None = None,
     logprobs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     feature_weights: Mapping[str, float] | None = None,
     scale: float = 1.0,
     matrix: ArrayLike | None = None,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
 ) -> Choice:
@@ -74,6 +80,11 @@ def choose(
     Samples count as often as they occur. `weights`, `logprobs` or the scores of hypotheses make their probabilities;
     they belong to `references` if there are any. A metric is a name, an object, or a function
     `(hypotheses, references, sources) -> scores`; by default it is chrF. `matrix[h, r]` replaces the metric.
+
+    All pairs are compared, unless an approximation is asked for: `aggregate` compares with one average reference,
+    `prune` gives up texts that are worse with this confidence, and `budget` finds the best way for at most this many
+    calls of the metric. A `cache` is a file of paid calls, which are not made again. A list of rules narrows step by
+    step.
     """
     _check_samples(samples, "samples")
     if references is not None:
@@ -81,7 +92,8 @@ def choose(
     if source is not None and not isinstance(source, str):
         raise TypeError(f"source is a {type(source).__name__}, expected str")
     how = SampleWeights(logprobs, weights, feature_weights, scale, matrix)
-    made = _rule(rule, metric, matrix is not None, batch_size, seed)
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
+    made = calls.rule(rule, metric, matrix is not None)
     others = None if references is None else [references]
     return next(choose_each(made, [samples], others, [source], [how]))
 
@@ -94,12 +106,16 @@ def iter_choose(
     matrices: Iterable[ArrayLike] | None = None,
     num_samples: int | None = None,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
     logprobs: Iterable[ArrayLike] | None = None,
     weights: Iterable[ArrayLike] | None = None,
     feature_weights: Mapping[str, float] | None = None,
     votes: Votes = "shared",
     scale: float = 1.0,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
     threads: int | None = None,
@@ -111,6 +127,7 @@ def iter_choose(
     `feature_weights` give. Or it maps names of systems to their texts: near copies of a system then share one `vote`
     ("shared"), or all votes are "equal", or those of `tune_votes`; the default metric is the mean of BLEU and chrF.
     """
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
     if isinstance(lists, Mapping):
         refused = {"logprobs": logprobs, "weights": weights, "feature_weights": feature_weights}
         if name := next((name for name, value in refused.items() if value is not None), None):
@@ -119,15 +136,15 @@ def iter_choose(
         shares = system_votes(systems, votes, threads).shares_of(list(systems))
         chosen = iter_choose(
             zip(*systems.values(), strict=True), references, sources=sources, matrices=matrices,
-            metric=_system_metric(rule, metric, matrices is not None), rule=rule,
+            rule=calls.rule(rule, _system_metric(rule, metric, matrices is not None), matrices is not None),
             weights=None if references is not None else repeat(shares, len(next(iter(systems.values())))),
-            scale=scale, batch_size=batch_size, seed=seed, threads=threads,
+            scale=scale, cache=cache, batch_size=batch_size, seed=seed, threads=threads,
         )  # fmt: skip
         named = (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
         return named if output is None else _written(named, output)
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
-    made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    made = calls.rule(rule, metric, matrices is not None)
     if isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
         given_too = {"references": references, "matrices": matrices, "logprobs": logprobs, "weights": weights}
         if name := next((name for name, value in given_too.items() if value is not None), None):
@@ -177,9 +194,11 @@ def system_votes(texts: Mapping[str, Sequence[str]], votes: Votes, threads: int 
     raise InputError(f"votes is {votes!r}", argument="votes", remedy="give shared, equal, or a file of `tune_votes`")
 
 
-def _system_metric(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool) -> Named[Metric] | None:
+def _system_metric(
+    rule: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None, matrix: bool
+) -> Named[Metric] | None:
     """Return the metric to choose among systems with; by default the mean of BLEU and chrF."""
-    made = make_rule(rule)
+    made = steps_of(make_rule(rule))[-1]
     return "mean" if metric is None and not matrix and isinstance(made, MBR) and made.metric is None else metric
 
 
@@ -235,19 +254,70 @@ def _checked(name: str, values: Iterable[Any]) -> Iterator[Any]:
         yield value
 
 
-def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_size: int, seed: int) -> Rule:
-    if batch_size < 1:
-        raise InputError("batch_size must be at least 1", argument="batch_size")
-    if matrix and metric is not None:
-        raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
-    made = make_rule(rule, None if metric is None else make_gain(metric))
-    if matrix and not isinstance(made, MBR):
-        raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
-    if isinstance(made, MBR):
-        gain = None if made.metric is None else make_gain(made.metric)
-        gain = replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain
-        made = replace(made, metric=gain, seed=seed if made.seed == MBR.seed else made.seed)
-    return made
+@dataclass(frozen=True)
+class MetricCalls:
+    """How a metric is called: for all pairs or some of them, in batches, with a file of the calls that are paid."""
+
+    aggregate: bool = False
+    prune: float | None = None
+    budget: int | None = None
+    cache: Path | str | None = None
+    batch_size: int = BATCH_SIZE
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise InputError("batch_size must be at least 1", argument="batch_size")
+        if len(self._asked) > 1:
+            first, second = self._asked[:2]
+            raise InputError(f"{first} and {second} exclude each other", argument=second, remedy="give one of them")
+
+    @property
+    def _asked(self) -> list[str]:
+        given = {"aggregate": self.aggregate or None, "prune": self.prune, "budget": self.budget}
+        return [name for name, value in given.items() if value is not None]
+
+    def rule(
+        self, named: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None = None, matrix: bool = False
+    ) -> Rule:
+        """Return a rule that calls its metric so."""
+        if matrix and metric is not None:
+            raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
+        made = make_rule(named, None if metric is None else make_gain(metric))
+        *others, last = steps_of(made)
+        if matrix and not isinstance(last, MBR):
+            raise InputError(f"rule {last.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
+        steps = [self._prepared(one) for one in (*others, self._approximate(last))]
+        if self.cache is not None and not any(isinstance(one.metric_for_texts(), UtilityMetric) for one in steps):
+            raise InputError("cache is for a metric that is a function", argument="cache", remedy="leave it out")
+        return RuleList(tuple(steps)) if others else steps[0]
+
+    def _approximate(self, rule: Rule) -> Rule:
+        """Return the rule that makes the calls which were asked for."""
+        if not self._asked:
+            return rule
+        (name,) = self._asked
+        if type(rule) is not MBR:
+            raise InputError(f"{name} is for rule 'mbr', not {rule.name!r}", argument=name, remedy="leave it out")
+        made: Rule
+        settings = {one.name: getattr(rule, one.name) for one in fields(rule)}
+        if self.prune is not None:
+            made = PruningMBR(**settings, confidence=self.prune)
+        elif self.budget is not None:
+            made = BudgetMBR(**settings, budget=self.budget)
+        else:
+            made = AggregateMBR(**settings)
+        return made
+
+    def _prepared(self, rule: Rule) -> Rule:
+        """Return a rule whose metric, if it is a function, is called in batches and kept on disk."""
+        if not isinstance(rule, MBR):
+            return rule
+        gain = None if rule.metric is None else make_gain(rule.metric)
+        if isinstance(gain, UtilityMetric):
+            cache = None if self.cache is None else Path(self.cache)
+            gain = replace(gain, batch_size=self.batch_size, cache=cache)
+        return replace(rule, metric=gain, seed=self.seed if rule.seed == MBR.seed else rule.seed)
 
 
 def _check_samples(samples: Any, argument: str) -> None:

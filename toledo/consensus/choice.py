@@ -48,6 +48,7 @@ class Choice(Result):
     num_samples: int = 0
     sign: str = field(default="", repr=False)
     system: str | None = None  # whose text it is, where samples come from named systems
+    num_calls: int = 0  # pairs of texts that the metric compared
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -123,6 +124,11 @@ class Choices(TableResult, Sequence[Choice]):
     def confidences(self) -> list[float | None]:
         """How sure each choice is."""
         return [one.confidence for one in self.choices]
+
+    @property
+    def num_calls(self) -> int:
+        """How many pairs of texts the metric compared."""
+        return sum(one.num_calls for one in self.choices)
 
     @property
     def signature(self) -> str:  # type: ignore[override]

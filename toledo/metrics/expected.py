@@ -10,9 +10,9 @@ For chrF, matches of all hypotheses are counted at once, then one F-score for ea
 
 TER needs edits with shifts for each pair. They take time, so the best hypothesis is found without those of most pairs.
 Shifts do not change which words a text has, so that edits ≥ max(|h|, |t|) − common words of h and t, and ≥ 1 if the
-texts differ. A pair gains 100 − TER, but never less than 0: TER has no upper limit, and with a short text among the
-references the longer ones would all lose to it. Hypotheses are tried in the order of the gains that this allows, and each only as long as it can still be
-the best.
+texts differ. Hypotheses are tried in the order of the gains that this allows, and each only as long as it can still be
+the best. A pair gains 100 − TER, but never less than 0: TER has no upper limit, and one very short text would otherwise
+outweigh all others.
 """
 
 from __future__ import annotations
