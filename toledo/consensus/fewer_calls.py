@@ -300,28 +300,20 @@ def _deviations(scores: Floats, shares: Floats, order: Places, seen: int, proxy:
 
 
 def completed(scores: Floats, rank: int, random: np.random.Generator) -> Floats:
-    """Return a matrix with its unknown entries (nan) filled in: means of rows and columns, and a low rank."""
+    """Return a matrix with its unknown entries (nan) filled in: effects of rows and columns, and a low rank."""
     known = ~np.isnan(scores)
-    rows, columns = _means(scores, known)
-    base = rows[:, None] + columns
-    rest = np.where(known, scores - base, 0.0)
-    right = random.normal(size=(scores.shape[1], rank))
+    mean = scores[known].mean()
+    rest = np.where(known, scores - mean, 0.0)
+    right, columns = random.normal(size=(scores.shape[1], rank)), np.zeros(scores.shape[1])
     for _ in range(SWEEPS):
-        left = _solved(rest, known, right)
-        right = _solved(rest.T, known.T, left)
-    return np.where(known, scores, base + left @ right.T)
+        left, rows = _solved(rest - known * columns, known, right)
+        right, columns = _solved((rest - known * rows[:, None]).T, known.T, left)
+    return np.where(known, scores, mean + rows[:, None] + columns + left @ right.T)
 
 
-def _means(scores: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return effects of rows and of columns, each fitted to what the other leaves."""
-    filled, columns = np.where(known, scores, 0.0), np.zeros(scores.shape[1])
-    for _ in range(SWEEPS):
-        rows = (filled - known * columns).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        columns = (filled - known * rows[:, None]).sum(axis=0) / (known.sum(axis=0) + RIDGE)
-    return rows, columns
-
-
-def _solved(values: Floats, known: NDArray[np.bool_], factors: Floats) -> Floats:
-    """Return the factors of the rows by ridge regression on those of the columns."""
-    squares = np.einsum("ij,jk,jl->ikl", known.astype(np.float64), factors, factors)
-    return np.linalg.solve(squares + RIDGE * np.eye(factors.shape[1]), (values @ factors)[:, :, None])[:, :, 0]
+def _solved(values: Floats, known: NDArray[np.bool_], factors: Floats) -> tuple[Floats, Floats]:
+    """Return factors and effects of the rows by ridge regression on the factors of the columns."""
+    design = np.hstack((factors, np.ones((factors.shape[0], 1))))
+    squares = np.einsum("ij,jk,jl->ikl", known.astype(np.float64), design, design)
+    found = np.linalg.solve(squares + RIDGE * np.eye(design.shape[1]), (values @ design)[:, :, None])[:, :, 0]
+    return found[:, :-1], found[:, -1]
