@@ -29,6 +29,9 @@ from toledo.api.model import load as load
 from toledo.api.names import get as get
 from toledo.api.names import names as names
 from toledo.api.names import register as register
+from toledo.api.opinions import cluster as cluster
+from toledo.api.opinions import expected_score as expected_score
+from toledo.api.opinions import select as select
 from toledo.api.refine import Refinement as Refinement
 from toledo.api.refine import refine as refine
 from toledo.api.report import report as report
@@ -49,6 +52,8 @@ from toledo.consensus.decide import Viterbi as Viterbi
 from toledo.consensus.fast_consensus import Consensus as Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR as LatticeMBR
 from toledo.consensus.mbr import MBR as MBR
+from toledo.consensus.opinions import Opinion as Opinion
+from toledo.consensus.opinions import Opinions as Opinions
 from toledo.consensus.rule import Rule as Rule
 from toledo.consensus.votes import SystemVote as SystemVote
 from toledo.consensus.votes import SystemVotes as SystemVotes

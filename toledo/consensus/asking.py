@@ -56,8 +56,8 @@ class Valued:
     """What texts are worth, the scores [text, reference] that were asked for (nan: not asked), and their number."""
 
     values: Floats
-    scores: Floats | None = None
-    num_calls: int = 0
+    scores: Floats | None
+    num_calls: int
 
 
 def ask(hypotheses: Places, references: Places) -> Generator[Pairs, Floats, Floats]:
@@ -93,6 +93,13 @@ def pair_scores(metric: Metric, triples: Sequence[Triple]) -> Floats:
     return np.array([known[triple] for triple in triples])
 
 
+def gains_of(metric: Metric, scores: Floats) -> Floats:
+    """Return scores that are higher for better texts; TER above 100 counts as 100."""
+    if metric.higher_is_better:
+        return scores
+    return -np.minimum(scores, 100.0) if isinstance(metric, TER) else -scores
+
+
 class _Desk:
     """The questions of one segment, and the answers so far."""
 
@@ -119,7 +126,7 @@ class _Desk:
         size = self.wanted.hypotheses.size
         self.num_calls += size
         if self._wants_average():
-            self._send(self._gains(self._average()))
+            self._send(gains_of(self.metric, self._average()))
             return 0
         rows, columns = self._places()
         found = answers[:size] if self.problem.matrix is None else self.problem.matrix[rows, columns]
@@ -131,7 +138,7 @@ class _Desk:
                 segment=self.problem.segment,
             )
         self.scores[rows, columns] = found
-        self._send(self._gains(found))
+        self._send(gains_of(self.metric, found))
         return size if self.problem.matrix is None else 0
 
     def result(self) -> Valued:
@@ -151,12 +158,6 @@ class _Desk:
             raise InputError("a matrix has no average reference", argument="matrix", remedy="give a metric")
         _, _, texts, references, shares, source = self.compared
         return average_scores(self.metric, texts, references, shares, source)
-
-    def _gains(self, scores: Floats) -> Floats:
-        """Return scores that are higher for better texts."""
-        if self.metric.higher_is_better:
-            return scores
-        return -np.minimum(scores, 100.0) if isinstance(self.metric, TER) else -scores
 
     def _send(self, gains: Floats | None) -> None:
         try:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from toledo.compiled.kernels import map_chunks
-from toledo.consensus.asking import Valued, ask_together
+from toledo.consensus.asking import Valued, ask_together, gains_of
 from toledo.consensus.choice import Choice, Ranked
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.mbr import MBR, best_first
@@ -33,7 +33,6 @@ from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.metric import Metric, require_inputs
-from toledo.metrics.ter import TER
 from toledo.metrics.utility import UtilityMetric
 from toledo.results import Hypothesis
 
@@ -216,7 +215,7 @@ def _problems(
         other = None if others is None else _next(others, "references", segment)
         source = None if given_sources is None else _next(given_sources, "sources", segment)
         try:
-            yield _problem(samples, other, source, how, segment)
+            yield text_problem(samples, other, source, how, segment)
         except InputError as error:
             place = f"segment {segment}: " if segment else ""
             raise InputError(
@@ -234,7 +233,7 @@ def _next(items: Iterator[Any], name: str, segment: int) -> Any:
     raise InputError(f"{name} ends at segment {segment}", argument=name, segment=segment)
 
 
-def _problem(
+def text_problem(
     samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int
 ) -> TextProblem:
     """Return the distinct texts of a segment, with probabilities of those to compare with."""
@@ -363,6 +362,19 @@ def _matrix(given: ArrayLike, shape: tuple[int, int], rows: Sequence[int], colum
     return chosen
 
 
+def pairwise_gains(rule: MBR, problem: TextProblem) -> Floats:
+    """Return the score of each text with each reference, with a minus sign for error rates."""
+    metric = rule.metric_for_texts()
+    scores = problem.matrix
+    if scores is None:
+        require_inputs(metric, True, problem.source)
+        if isinstance(metric, UtilityMetric):
+            scores = ask_together(rule, metric, [problem])[0].scores
+        else:
+            scores = metric.pairwise_scores(problem.texts, problem.references, problem.source)
+    return gains_of(metric, scores)
+
+
 def _choice(rule: Rule, name: str, problem: TextProblem, valued: Valued) -> Choice:
     metric, values = rule.metric_for_texts(), valued.values
     order = _order(values, problem)
@@ -381,7 +393,7 @@ def _choice(rule: Rule, name: str, problem: TextProblem, valued: Valued) -> Choi
         confidence = _confidence(problem, metric, order, valued.scores)
     return Choice(
         best.text, best.index, best.score, confidence, margin, ranking, name, None if metric is None else metric.name,
-        problem.scale, problem.segment, problem.num_samples, _signature(name, metric, problem),
+        problem.scale, problem.segment, problem.num_samples, signature_of(name, metric, problem),
     )  # fmt: skip
 
 
@@ -402,7 +414,7 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int], know
     if problem.num_references < FEWEST_REFERENCES:
         return None
     if len(order) < 2:
-        return 1.0
+        return 1.0 if len(problem.texts) == 1 else None
     first, second = order[:2]
     if known is not None:
         rows = known[[first, second]]
@@ -410,9 +422,7 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int], know
             return None
     else:
         rows = metric.pairwise_scores([problem.texts[first], problem.texts[second]], problem.references, problem.source)
-    if isinstance(metric, TER):
-        rows = np.minimum(rows, 100.0)  # as in its expectation
-    differences = np.round(rows[0] - rows[1], DIGITS) * (1.0 if metric.higher_is_better else -1.0)
+    differences = np.round(np.subtract(*gains_of(metric, rows)), DIGITS)
     shares = problem.probabilities
     number = float(problem.num_references) if problem.weighted == "uniform" else 1.0 / float((shares**2).sum())
     mean = float((shares * differences).sum())
@@ -422,7 +432,8 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int], know
     return max(0.5, 0.5 * math.erfc(-mean / math.sqrt(2.0 * variance / (number - 1.0))))
 
 
-def _signature(rule: str, metric: Metric | None, problem: TextProblem) -> str:
+def signature_of(rule: str, metric: Metric | None, problem: TextProblem) -> str:
+    """Return how the texts of a segment were compared."""
     parts = [f"rule:{rule}"]
     if metric is not None:
         name = "matrix" if problem.matrix is not None and not isinstance(metric, UtilityMetric) else metric.name
