@@ -82,7 +82,7 @@ def test_elimination_depends_on_its_seed() -> None:
 def test_a_function_is_asked_for_many_segments_at_once() -> None:
     calls: list[int] = []
     toledo.choose_many(LISTS, metric=counted(calls), rule="elimination-mbr", batch_size=100_000)
-    assert calls[0] == sum(5 * len(set(texts)) for texts in LISTS)
+    assert calls[0] == sum(6 * len(set(texts)) for texts in LISTS)
 
 
 @pytest.mark.parametrize("rule", ["elimination-mbr:first=1000", "pruning-mbr:first=1000", "budget-mbr:budget=3600"])
@@ -248,6 +248,7 @@ def test_a_matrix_instead_of_calls() -> None:
     by_metric = toledo.choose(texts, metric="chrf", rule="elimination-mbr:proxy=bleu")
     assert (by_matrix.text, by_matrix.num_calls) == (by_metric.text, by_metric.num_calls)
     assert by_matrix.score == pytest.approx(by_metric.score)
+    assert toledo.choose(texts, matrix=matrix, budget=500).num_calls <= 500
 
 
 def test_shares_of_references_count() -> None:

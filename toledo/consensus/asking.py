@@ -48,7 +48,8 @@ class Compared(NamedTuple):
     hypotheses: list[str]
     references: list[str]
     shares: Floats
-    source: str | None = None
+    source: str | None
+    from_matrix: bool  # scores are given, not computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +157,8 @@ class _Desk:
     def _average(self) -> Floats:
         if self.problem.matrix is not None:
             raise InputError("a matrix has no average reference", argument="matrix", remedy="give a metric")
-        _, _, texts, references, shares, source = self.compared
-        return average_scores(self.metric, texts, references, shares, source)
+        known = self.compared
+        return average_scores(self.metric, known.hypotheses, known.references, known.shares, known.source)
 
     def _send(self, gains: Floats | None) -> None:
         try:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, pairwise, repeat
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -369,7 +369,7 @@ def pairwise_gains(rule: MBR, problem: TextProblem) -> Floats:
     if scores is None:
         require_inputs(metric, True, problem.source)
         if isinstance(metric, UtilityMetric):
-            scores = ask_together(rule, metric, [problem])[0].scores
+            scores = cast(Floats, ask_together(rule, metric, [problem])[0].scores)
         else:
             scores = metric.pairwise_scores(problem.texts, problem.references, problem.source)
     return gains_of(metric, scores)

@@ -101,7 +101,7 @@ class EliminationMBR(FewerCalls):
 
     proxy: Proxy = "chrf"
     z: Annotated[float, Meta(gt=0, description="Standard errors by which a text must be worse.")] = 3.0
-    first: Annotated[int, Meta(ge=2, description="Number of references that all texts are compared with.")] = 5
+    first: Annotated[int, Meta(ge=2, description="Number of references that all texts are compared with.")] = 6
 
     name = "elimination-mbr"
 
@@ -198,7 +198,7 @@ class BudgetMBR(FewerCalls):
         size, width = len(compared.hypotheses), len(compared.references)
         if size * width <= self.budget:
             return (yield from super().asking(compared, random))
-        if can_average(self.metric_for_texts()) and size <= self.budget:
+        if size <= self.budget and not compared.from_matrix and can_average(self.metric_for_texts()):
             return (yield from best_of_average(compared, (self.budget - size) // width))
         known, elimination = proxy_scores(self.proxy, compared), EliminationMBR()
         return (yield from eliminate(known, compared.shares, random, elimination.z, elimination.first, self.budget))
@@ -265,13 +265,13 @@ def estimates(scores: Floats, shares: Floats, seen: Places, proxy: Floats | None
     """Return the expected gain of each row, from the references seen and, for the others, the proxy."""
     rest = np.ones(shares.size, np.bool_)
     rest[seen] = False
-    known: Floats = np.einsum("ij,j->i", scores[:, seen], shares[seen])
+    known, unknown = np.einsum("ij,j->i", scores[:, seen], shares[seen]), float(shares[rest].sum())
     if proxy is None:
-        return known + float(shares[rest].sum()) * scores[:, seen].mean(axis=1)
+        return np.asarray(known + unknown * scores[:, seen].mean(axis=1), np.float64)
     factor = _factor(scores[:, seen], proxy[:, seen])
     offsets = (scores[:, seen] - factor * proxy[:, seen]).mean(axis=1)
-    others: Floats = factor * np.einsum("ij,j->i", proxy[:, rest], shares[rest])
-    return known + float(shares[rest].sum()) * offsets + others
+    others = np.einsum("ij,j->i", proxy[:, rest], shares[rest])
+    return np.asarray(known + unknown * offsets + factor * others, np.float64)
 
 
 def _factor(scores: Floats, proxy: Floats) -> float:

@@ -96,7 +96,7 @@ class MBR(Settings, Rule):
         shares = problem.probabilities[known] / problem.probabilities[known].sum()
         texts = [problem.texts[place] for place in chosen.tolist()]
         references = [problem.references[place] for place in known.tolist()]
-        return Compared(chosen, known, texts, references, shares, problem.source)
+        return Compared(chosen, known, texts, references, shares, problem.source, problem.matrix is not None)
 
     def asking(self, compared: Compared, random: np.random.Generator) -> Asking:
         """Ask for all pairs, and return the expected gain of each hypothesis."""
