@@ -128,6 +128,14 @@ def test_a_budget_is_not_exceeded(budget: int, as_function: bool) -> None:
     assert not as_function or sum(calls) == choice.num_calls
 
 
+def test_an_error_rate_as_proxy() -> None:
+    """A small budget is for the best by the proxy, not for the worst."""
+    choice = toledo.choose(LISTS[1], metric=counted([]), rule="budget-mbr:budget=120,proxy=ter")
+    worst = EXACT[1].ranking[-1].score
+    score = next(one.score for one in EXACT[1].ranking if one.text == choice.text)
+    assert score > 0.8 * EXACT[1].ranking[0].score + 0.2 * worst
+
+
 def test_a_large_budget_is_exact() -> None:
     choice = toledo.choose(LISTS[1], budget=10_000)
     assert (choice.text, choice.num_calls) == (EXACT[1].text, len(set(LISTS[1])) ** 2)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.consensus.aggregate import can_average
-from toledo.consensus.asking import AVERAGE, Asking, Compared, Pairs, Places, ask, ask_together
+from toledo.consensus.asking import AVERAGE, Asking, Compared, Pairs, Places, ask, ask_together, gains_of
 from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR, best_first
 from toledo.consensus.rule import Decision
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 RESAMPLES = 500  # of the references, for confidence pruning
 PRIOR_REFERENCES = 8  # how many references the mean variance of all hypotheses counts for
+SHORTLIST = 3  # texts to begin with, for each that a budget could compare with all references
 SWEEPS, RIDGE = 20, 1.0  # of alternating least squares
 
 Proxy = Annotated[str | Metric | Callable[..., Any], Meta(description="Cheap metric that is computed for all pairs.")]
@@ -223,12 +224,14 @@ def eliminate(
 ) -> Asking:
     """Compare with more references in each round, half as many again; give up what cannot be the best.
 
-    With a budget the estimates decide when it is spent. If it is too small for all, the best by the proxy are compared.
+    A budget is for the best by the proxy, three times as many as it could compare with all references. When it is spent,
+    the estimates decide.
     """
     order, alive = random_order(shares, random), np.arange(proxy.shape[0])
     left = proxy.size if budget is None else budget
-    if alive.size * first > left:
-        alive = np.sort(best_first(proxy @ shares)[: max(1, left // first)])
+    if budget is not None:
+        affordable = min(SHORTLIST * budget // order.size, budget // first)
+        alive = np.sort(best_first(proxy @ shares)[: max(1, affordable)])
     scores, seen = np.full(proxy.shape, np.nan), 0
     while True:
         new = order[seen : seen + min(max(seen // 2, 2) if seen else first, left // alive.size)]
@@ -245,8 +248,9 @@ def eliminate(
 
 
 def proxy_scores(named: str | Metric | Callable[..., Any], compared: Compared) -> Floats:
-    """Return the scores of all pairs by a cheap metric."""
-    return make_gain(named).pairwise_scores(compared.hypotheses, compared.references, compared.source)
+    """Return the scores of all pairs by a cheap metric, with a minus sign for error rates."""
+    proxy = make_gain(named)
+    return gains_of(proxy, proxy.pairwise_scores(compared.hypotheses, compared.references, compared.source))
 
 
 def random_order(shares: Floats, random: np.random.Generator) -> Places:
