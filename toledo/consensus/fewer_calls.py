@@ -224,8 +224,8 @@ def eliminate(
 ) -> Asking:
     """Compare with more references in each round, half as many again; give up what cannot be the best.
 
-    A budget is for the best by the proxy, three times as many as it could compare with all references. When it is spent,
-    the estimates decide.
+    A budget is for the best by the proxy, three times as many as it could compare with all references. The estimates
+    decide when it is spent.
     """
     order, alive = random_order(shares, random), np.arange(proxy.shape[0])
     left = proxy.size if budget is None else budget
