@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test fuzz check format docs bench experiments clean
+.PHONY: help demo test test-shipped fuzz check format docs bench experiments wheels clean
 
 help: ## Show this list.
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -21,6 +21,9 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), and list those that were compiled anyway.
+	$(BIN)/python packaging/test_shipped.py dist --numprocesses auto --dist loadfile
 
 fuzz: $(READY) ## Run the property tests on new random examples, five times as many.
 	TOLEDO_PROPERTY_TESTS=fuzz $(BIN)/python -m pytest --numprocesses auto --dist loadfile -m hypothesis
@@ -41,10 +44,13 @@ docs: $(READY) ## Make the API pages from docstrings, and the picture in the REA
 	$(BIN)/python docs/make_results.py
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
-	for script in $(filter-out benchmarks/on_sample.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out benchmarks/on_sample.py benchmarks/cold.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
 experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
+
+wheels: ## Build the package and its kernels for one Python into dist/; PYTHON=python3.12 chooses it.
+	$(PYTHON) packaging/build_wheels.py --output dist
 
 clean: ## Remove what the other targets made.
 	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

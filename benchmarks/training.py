@@ -34,7 +34,17 @@ def measure(size: int, folder: Path) -> None:
     write_text(folder / "target", corpus.target, corpus.target_vocabulary)
     del corpus
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "toledo", "train", "--source", folder / "source", "--target", folder / "target"]
+    command = [
+        sys.executable,
+        "-m",
+        "toledo",
+        "train",
+        "--tokenized",
+        "--source",
+        folder / "source",
+        "--target",
+        folder / "target",
+    ]
     subprocess.run([*map(str, command), "--output", str(folder / "model"), "--quiet"], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

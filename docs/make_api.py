@@ -30,7 +30,10 @@ PAGES = {  # page: its title, and modules or packages, of which the longest that
         "api.files api.forests api.names api.register api.registries "
         "api.report api.warm_up forest formats objectives view sample settings text",
     ),
-    "results": ("Results and errors", "consensus.choice errors metrics.evaluation metrics.score progress results"),
+    "results": (
+        "Results and errors",
+        "consensus.choice errors metrics.analysis metrics.evaluation metrics.score progress results",
+    ),
     "other": ("Other names", ""),
 }
 INTRODUCTION = """# Python API
@@ -40,7 +43,7 @@ docstrings; [the other pages](../index.md) have examples. Long work also takes `
 processors; results do not depend on it) and `progress` (a `Progress`), which are left out here.
 
 Besides these, `toledo.metrics` has sacreBLEU's functions (`corpus_bleu`, `sentence_chrf`, …) and
-`toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean` and `Truecaser`.
+`toledo.text` has `tokenize`, `detokenize`, `normalize`, `clean`, `Cleaning` and `Truecaser`.
 
 | page | names |
 |---|---|"""

@@ -30,7 +30,7 @@ from toledo.search.document.search import DocumentSearch
 from toledo.search.document.settings import DocumentAnnealing, DocumentSettings, bleu_settings
 from toledo.search.document.state import DocumentResult
 from toledo.text.corpus import Document
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 
 STARTS = {"from beam search": "beam", "from random": "random", "within reach": "random"}
 RUNS = (*STARTS, *(f"{name}, annealed" for name in STARTS), "from beam search, guided", "from random, guided")

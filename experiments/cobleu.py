@@ -43,7 +43,7 @@ from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.tuner import Tuner
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 from toledo.weights import Weights
 
 WHOLE = 1e6  # edges per word: forests are not pruned

@@ -19,7 +19,7 @@ from toledo.forest.ngrams import localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
 from toledo.text.vocabulary import Vocabulary
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 
 HYPOTHESES = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}
 REFERENCE = "Once upon a rhyme"

@@ -48,7 +48,7 @@ from toledo.training import Training, train
 from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.tuners.gradient import Gradient
 from toledo.tuning.tuners.mert import MERT
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 from toledo.weights import Weights
 
 POP_LIMIT = 100

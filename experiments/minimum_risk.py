@@ -48,7 +48,7 @@ from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, tune
 from toledo.tuning.minimum_risk.trainer import COOLING, MinimumRisk
 from toledo.tuning.minimum_risk.training import SegmentSource, train
 from toledo.tuning.tuners.mert import MERT
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 from toledo.weights import Weights
 
 HELD_OUT = 4  # each fourth segment

@@ -14,12 +14,11 @@ TRAINING, TRANSLATION = ROOT / "docs" / "training.md", ROOT / "docs" / "translat
 
 def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for language in ("de", "en"):
-        Path(f"raw.{language}").write_text("Hello, world!\nAnd more.\n")
     run_page(TRAINING.read_text(encoding="utf-8"))
     assert len(Path("test.out").read_text(encoding="utf-8").splitlines()) == 100
-    assert len(Path("clean.de").read_text(encoding="utf-8").splitlines()) == 2
-    assert all(Path(name, "model.toml").is_file() for name in ("model", "imported", "another-model"))
+    assert len(Path("clean.src").read_text(encoding="utf-8").splitlines()) > 1900
+    models = ("model", "imported", "another-model", "model-of-words")
+    assert all(Path(name, "model.toml").is_file() for name in models)
 
 
 def test_the_page_on_translating_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

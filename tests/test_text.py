@@ -6,8 +6,6 @@ import pytest
 
 from toledo.errors import InputError
 from toledo.text import Truecaser, clean, detokenize, escape, lowercase, normalize, tokenize, unescape
-from toledo.text.settings import Cleaning
-from toledo.text.tokens import is_clean
 
 
 def test_tokens_and_back() -> None:
@@ -41,14 +39,6 @@ def test_a_bad_truecasing_model_is_refused(tmp_path: Path) -> None:
     assert caught.value.line == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "fit"),
-    [("a b", "c", True), ("", "c", False), ("a b c d e f", "c", False), ("a b c", "d", False), ("<s>", "a", False)],
-)
-def test_cleaning(source: str, target: str, fit: bool) -> None:
-    assert is_clean(source, target, Cleaning(min_length=1, max_length=5, ratio=2.0)) is fit
-
-
 def test_one_text_or_many(tmp_path: Path) -> None:
     """A string is one text and gives one; a list, an iterator or a file gives a list."""
     (tmp_path / "file").write_text("A, b\nC\n")
@@ -62,8 +52,23 @@ def test_one_text_or_many(tmp_path: Path) -> None:
         lowercase(["a", None])  # type: ignore[list-item]
 
 
-def test_cleaning_lists(tmp_path: Path) -> None:
-    (tmp_path / "en").write_text("x\ny\nz z z\n")
-    assert clean(["a", "", "c"], tmp_path / "en", ratio=2) == (["a"], ["x"])
-    with pytest.raises(InputError, match="one side has only 2 segments"):
+def test_languages_without_blanks() -> None:
+    """Chinese is split into characters and written without blanks, except between words of alphabets."""
+    text = "我有an iPhone, 你呢？"
+    assert tokenize(text, "zh").split()[:4] == ["我", "有", "an", "iPhone"]
+    assert detokenize(tokenize(text, "zh-CN"), "zh") == "我有an iPhone,你呢？"
+    with pytest.raises(InputError, match="no tokenizer for th without a model of SentencePiece"):
+        tokenize("บ้าน", "th")
+    with pytest.raises(InputError, match="no language 'German!'"):
+        tokenize("das", "German!")
+
+
+def test_cleaning_lists(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "en").write_text("x\ny\nz z z\nx\n")
+    with caplog.at_level("INFO", logger="toledo"):
+        assert clean(["a", "", "c", "a"], tmp_path / "en", ratio=2) == (["a"], ["x"])
+    assert "kept 1 of 4 sentence pairs (1 too short, 1 of very unequal length, 1 repeated)" in caplog.text
+    assert "  repeated, line 4: a ||| x" in caplog.text
+    assert clean(["a", "", "c", "a"], tmp_path / "en", ratio=3, keep_duplicates=True)[0] == ["a", "c", "a"]
+    with pytest.raises(InputError, match="sources has 2 segments, targets 4"):
         clean(["a", "b"], tmp_path / "en")

@@ -19,7 +19,6 @@ from toledo.api.evaluate import compare as compare
 from toledo.api.evaluate import evaluate as evaluate
 from toledo.api.files import read_forests as read_forests
 from toledo.api.files import read_lists as read_lists
-from toledo.api.files import read_pairs as read_pairs
 from toledo.api.files import write_documents as write_documents
 from toledo.api.files import write_forests as write_forests
 from toledo.api.files import write_lists as write_lists
@@ -65,8 +64,13 @@ from toledo.errors import ToledoError as ToledoError
 from toledo.errors import UnknownNameError as UnknownNameError
 from toledo.forest.forest import Forest as Forest
 from toledo.formats.documents import read_documents as read_documents
+from toledo.formats.pairs import read_pairs as read_pairs
 from toledo.language_model.model import LanguageModel as LanguageModel
 from toledo.language_model.model import Perplexity as Perplexity
+from toledo.metrics.analysis.analysis import SegmentAnalysis as SegmentAnalysis
+from toledo.metrics.analysis.pairs import PairAnalysis as PairAnalysis
+from toledo.metrics.analysis.pairs import SegmentDifference as SegmentDifference
+from toledo.metrics.analysis.segment_table import SegmentTable as SegmentTable
 from toledo.metrics.bleu import BLEU as BLEU
 from toledo.metrics.chrf import CHRF as CHRF
 from toledo.metrics.evaluation import Comparison as Comparison

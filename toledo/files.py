@@ -66,6 +66,18 @@ def read_blocks(
         raise _damaged_gzip(path, lines, error) from error
 
 
+def read_chunks(path: str | Path, size: int = 1 << 16) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, about `size` at once, whatever they are."""
+    try:
+        with _open_for_reading(path) as stream:
+            while chunk := stream.read(size):
+                yield chunk
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"damaged gzip file ({error})", file=display_name(path), remedy="copy or make it again"
+        ) from error
+
+
 def read_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without line ends; `-` is standard input, `.gz` is unpacked."""
     for line in read_bytes_lines(path):

@@ -24,6 +24,7 @@ from toledo.language_model.model import LanguageModel
 from toledo.phrases.lexicon import Lexicon, Lexicons, check_lexicon
 from toledo.phrases.sparse import PairFeatures
 from toledo.phrases.table import PhraseTable
+from toledo.text.preparation import TOKENIZED, Preparation, TextSide
 from toledo.text.vocabulary import RESERVED, Vocabulary
 from toledo.weights import Weights
 
@@ -50,6 +51,7 @@ class PhraseModel:
 
     `sparse` features of phrase pairs are optional; those without a weight weigh 0. `rule` has the `name` of the
     decision rule that the model translates with ("mbr:size=100") and its `scale`; by default it has none.
+    `preparation` says how raw text becomes words of the model; by default, its text is tokenized.
     """
 
     table: PhraseTable
@@ -60,6 +62,7 @@ class PhraseModel:
     training: Mapping[str, Any] = field(default_factory=dict)
     sparse: PairFeatures | None = None
     rule: Mapping[str, Any] = field(default_factory=dict)
+    preparation: Preparation = TOKENIZED
 
     def __post_init__(self) -> None:
         self.weights.array(self.feature_names)  # every feature must have a weight
@@ -95,6 +98,7 @@ class PhraseModel:
                 f"length:{self.table.longest_source}",
                 f"reordering:{reordering}",
                 f"lm:{orders or 'none'}",
+                *([] if self.preparation == TOKENIZED else [f"text:{self.preparation.signature}"]),
                 *(f"{key}:{_brief(value)}" for key, value in self.training.items()),
                 f"version:{version('toledo-mt')}",
             ]
@@ -114,6 +118,7 @@ class PhraseModel:
             "search": _settings_table(self.settings),
             "training": dict(self.training),
             **({"rule": dict(self.rule)} if self.rule else {}),
+            **({} if self.preparation == TOKENIZED else {"text": self._text_table()}),
             **self.weights.to_table(),
         }
         storage.save(directory, DESCRIPTION, content, self._arrays(), keep)
@@ -130,7 +135,14 @@ class PhraseModel:
             parts["lexicon_backward"] = self.word_lexicons.backward._asdict()
         if self.sparse is not None:
             parts["sparse"] = self.sparse.to_arrays()
+        parts.update({f"text_{name}": side.to_arrays() for name, side in self._text_sides()})
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def _text_table(self) -> dict[str, Any]:
+        return {name: side.to_table() for name, side in self._text_sides()}
+
+    def _text_sides(self) -> list[tuple[str, TextSide]]:
+        return [("source", self.preparation.source), ("target", self.preparation.target)]
 
     def _own_target_words(self) -> int:
         """Return the number of target words of the model, without unknown words that searches have copied."""
@@ -231,7 +243,13 @@ def _assemble(cls: type[PhraseModel], content: dict[str, Any], arrays: Arrays, f
         training=content["training"],
         sparse=PairFeatures.from_arrays(_part(arrays, "sparse")) if "sparse.ids" in arrays else None,
         rule=content.get("rule", {}),
+        preparation=_preparation(content["text"], arrays) if "text" in content else TOKENIZED,
     )
+
+
+def _preparation(table: Mapping[str, Any], arrays: Arrays) -> Preparation:
+    sides = (TextSide.from_table(table[name], _part(arrays, f"text_{name}")) for name in ("source", "target"))
+    return Preparation(*sides)
 
 
 def _part(arrays: Arrays, name: str) -> Arrays:

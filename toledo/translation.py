@@ -31,7 +31,8 @@ from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, Obse
 from toledo.search.gibbs.samples import Samples
 from toledo.search.search import EncodedSentence, Search, as_given
 from toledo.search.steps import COPIED, Step, phrase_edges, steps_of, word_links
-from toledo.text.vocabulary import UNKNOWN, split_words
+from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.vocabulary import UNKNOWN
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,7 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
 
     samples: Samples
     source: Sequence[str] = ()
+    text: Preparation = TOKENIZED
 
     @cached_property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
@@ -121,7 +123,8 @@ class SampledHypotheses(Result, Sequence[Hypothesis]):
         found, derivations, names = [], self.samples.derivations, self.samples.model.feature_names
         for number, values in enumerate(self.forest.features.tolist()):
             steps = derivations.steps(number)
-            text = as_given(" ".join(word for step in steps for word in step.words), self.source)
+            words = " ".join(word for step in steps for word in step.words)
+            text = self.text.target.write(as_given(words, self.source))
             links = word_links(self.samples.model.table, steps)
             features, count = dict(zip(names, values, strict=True)), int(self.samples.counts[number])
             found.append(Hypothesis(text, float(self.samples.scores[number]), features, count=count, alignment=links))
@@ -209,6 +212,7 @@ class Translator:
 
     Without a rule, the result is the best derivation that the search finds. The rule decides on its forests, whose
     scores are multiplied by `scale`. Forests are part of the results if `forests` says so, or if a rule needs them.
+    `text` says how lines become words, and words lines.
     """
 
     def __init__(
@@ -217,10 +221,12 @@ class Translator:
         rule: Rule | None = None,
         scale: float = 1.0,
         *,
+        text: Preparation = TOKENIZED,
         forests: bool = False,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> None:
+        self.text, self._doubted = text, False
         self.search, self.model, self.rule, self.scale = search, search.model, rule, scale
         self.forests, self.threads, self.progress = forests or rule is not None, threads, progress
         self.failed = self.words = self.unknown = 0
@@ -232,8 +238,15 @@ class Translator:
         lines = 0
         for block in read_blocks(source, size=BYTES_AT_ONCE, prompt=True):
             texts = _lines(block)
-            yield from self.parts([split_words(line) for line in texts], lines)
+            yield from self.parts(self.sentences(texts), lines)
             lines += len(texts)
+
+    def sentences(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of texts; warn once if they do not look as the model expects them."""
+        if not self._doubted and (doubt := self.text.source.doubt(texts, self.model.source_vocabulary)):
+            log.warning("%s", doubt)
+            self._doubted = True
+        return [self.text.source.words(text) for text in texts]
 
     def lines(self, sentences: Sequence[Sequence[str]]) -> list[str]:
         """Translate sentences that are all there."""
@@ -292,7 +305,7 @@ class Translator:
             best = self.search.translate(sentences, self.threads, self.progress)
             self.failed += sum(one.score == -math.inf for one in best)
             return [
-                TranslatedLine(one.words, as_given(str(found), one.words), found.steps, found.score, unknown=_new(one))
+                TranslatedLine(one.words, self._line(str(found), one), found.steps, found.score, unknown=_new(one))
                 for one, found in zip(sentences, best, strict=True)
             ]
         results = self.search.results(sentences, self.threads, self.progress)
@@ -306,11 +319,14 @@ class Translator:
                 text = " ".join(self.model.target_vocabulary.words(decision.words.tolist()))
             lines.append(
                 TranslatedLine(
-                    sentence.words, as_given(text, sentence.words), one.translation.steps, one.translation.score,
+                    sentence.words, self._line(text, sentence), one.translation.steps, one.translation.score,
                     one.forest, {**work, "edges kept": one.forest.edges}, decision, _new(sentence),
                 )
             )  # fmt: skip
         return lines
+
+    def _line(self, words: str, sentence: EncodedSentence) -> str:
+        return self.text.target.write(as_given(words, sentence.words))
 
     def _decide(self, forests: list[Forest]) -> Sequence[Decision | None]:
         if self.rule is None:
@@ -327,10 +343,11 @@ class ForcedTranslator(Translator):
         targets: Iterable[str],
         *,
         name: str = "`targets`",
+        text: Preparation = TOKENIZED,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> None:
-        super().__init__(search, forests=True, threads=threads, progress=progress)
+        super().__init__(search, text=text, forests=True, threads=threads, progress=progress)
         self.name = name
         self._forced, self._given = ForcedDecoder(search.model), iter(targets)
 
@@ -355,7 +372,7 @@ class ForcedTranslator(Translator):
 
     def why_not(self, found: TranslatedLine, target: str) -> str:
         """Return why the model cannot produce a translation."""
-        return self._forced.why_not(found.source, split_words(target))
+        return self._forced.why_not(found.source, self.text.target.words(target))
 
     def _translate(self, sentences: list[EncodedSentence], first: int) -> list[TranslatedLine]:
         targets = [self._target(first + place) for place in range(len(sentences))]
@@ -378,7 +395,7 @@ class ForcedTranslator(Translator):
         line = next(self._given, None)
         if line is None:
             raise InputError(f"{number} lines, fewer than the text", file=display_name(self.name), remedy=ONE_EACH)
-        return split_words(line)
+        return self.text.target.words(line)
 
 
 @dataclass(frozen=True)

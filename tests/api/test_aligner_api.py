@@ -71,3 +71,15 @@ def test_what_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ModelError, match="format 9"):
         Aligner.load(tmp_path / "aligner")
+
+
+def test_raw_text_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Links count words between blanks: punctuation at a word would be a part of it."""
+    raw = ["Das Haus.", "Ein Hund."], ["The house.", "A dog."]
+    aligner = align(["das Haus .", "ein Hund ."], ["the house .", "a dog ."]).aligner
+    assert not caplog.records
+    aligner.align(*raw)
+    align(list(zip(*raw, strict=True)))
+    assert [one.message.partition(", but")[0] for one in caplog.records] == [
+        "sources: words should stand between blanks"
+    ] * 2

@@ -213,7 +213,7 @@ def test_compare():
     )
     worst = found.examples("tuned", n=2)
     assert len(worst) == 2
-    assert abs(worst[0]["difference"]) >= abs(worst[1]["difference"])
+    assert abs(worst[0].gain) >= abs(worst[1].gain)
     plain = toledo.compare(outputs, references, metrics="bleu", correction="none", tokenize="none")
     assert [one.p_corrected for one in plain.tests] == [one.p for one in found.tests]
 

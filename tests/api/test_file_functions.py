@@ -1,41 +1,15 @@
-"""Reading and writing pairs, lists, forests and documents."""
+"""Reading and writing lists, forests and documents."""
 
 from pathlib import Path
 
 import pytest
 
-from toledo.api.files import read_forests, read_lists, read_pairs, write_documents, write_forests, write_lists
+from toledo.api.files import read_forests, read_lists, write_documents, write_forests, write_lists
 from toledo.errors import InputError, UnknownNameError
 from toledo.formats.documents import read_documents
 from toledo.results import Hypothesis
 
 GOLDEN = Path(__file__).parents[1] / "formats" / "golden"
-JSON_PAIRS = '{"translation": {"de": "das Haus", "en": "the house"}}\n{"en": "a dog", "de": "ein Hund"}\n'
-
-
-def test_pairs(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("das Haus\tthe house\t0.9\nein Hund\ta dog\n")
-    (tmp_path / "pairs.jsonl").write_text(JSON_PAIRS)
-    expected = [("das Haus", "the house"), ("ein Hund", "a dog")]
-    assert read_pairs(tmp_path / "pairs.tsv") == read_pairs(str(tmp_path / "pairs.jsonl")) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.tsv", "a\tb\nc\n", "a.tsv:2: no tab"),
-        ("a.tsv", "", "a.tsv: the file is empty"),
-        ("a.jsonl", JSON_PAIRS + "{\n", "a.jsonl:3: not a sentence pair"),
-        ("a.jsonl", JSON_PAIRS + '{"de": "x", "fr": "y"}\n', "a.jsonl:3: not a sentence pair"),
-        ("a.jsonl", '{"de": "x", "en": 1}\n', "a.jsonl:1: not a sentence pair"),
-        ("a.jsonl", '["x", "y"]\n', "a.jsonl:1: not a sentence pair"),
-    ],
-)
-def test_bad_pairs_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError) as caught:
-        read_pairs(tmp_path / name)
-    assert message in str(caught.value).replace(f"{tmp_path}/", "")
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.nbest", "x.cdec"])

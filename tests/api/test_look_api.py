@@ -8,7 +8,6 @@ from small_histories import TRACE, refinement, tuning, write_all
 
 import toledo
 from toledo.api.names import REGISTRIES, list_names
-from toledo.api.warm_up import VERBS
 from toledo.refinement.settings import RefineSettings
 
 
@@ -78,14 +77,3 @@ def test_every_kind_has_names_with_help(kind: str) -> None:
 def test_an_unknown_kind_names_the_nearest() -> None:
     with pytest.raises(toledo.UnknownNameError, match="did you mean 'metrics'"):
         list_names("metric")
-
-
-def test_warm_up_runs_each_verb_once() -> None:
-    toledo.warm_up("choose", "align")
-    with pytest.raises(toledo.UnknownNameError, match=r"no verb 'chose'.*'choose'"):
-        toledo.warm_up("chose")
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_warm_up_knows_each_verb(verb: str) -> None:
-    toledo.warm_up(verb)

@@ -33,7 +33,7 @@ def test_a_model_is_refined(
 ) -> None:
     caplog.set_level(logging.ERROR, "toledo")
     sources, targets = texts
-    model, dev = train(sources, targets, max_phrase_length=3), (sources[:30], targets[:30])
+    model, dev = train(sources, targets, max_phrase_length=3, tokenized=True), (sources[:30], targets[:30])
     links = align(sources, targets)
 
     def refine(output: str, settings: RefineSettings = SMALL, resume: bool = False) -> toledo.Refinement:

@@ -31,11 +31,11 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_files_lists_and_pairs_give_the_same_model(files: tuple[Path, Path]) -> None:
     signatures = {
-        train(*files).signature,
-        train(*map(str, files)).signature,
-        train(SOURCES, iter(TARGETS)).signature,
-        train(files[0], TARGETS).signature,
-        train(list(zip(SOURCES, TARGETS, strict=True))).signature,
+        train(*files, tokenized=True).signature,
+        train(*map(str, files), tokenized=True).signature,
+        train(SOURCES, iter(TARGETS), tokenized=True).signature,
+        train(files[0], TARGETS, tokenized=True).signature,
+        train(list(zip(SOURCES, TARGETS, strict=True)), tokenized=True).signature,
     }
     assert len(signatures) == 1
 
@@ -49,13 +49,13 @@ def test_settings_of_the_command_line_are_those_of_the_function() -> None:
 
 def test_given_alignments_replace_the_aligner(tmp_path: Path) -> None:
     found = align(SOURCES, TARGETS, aligner=HMM(iterations_hmm=2))
-    model = train(SOURCES, TARGETS, alignments=found, output=tmp_path / "model")
+    model = train(SOURCES, TARGETS, alignments=found, output=tmp_path / "model", tokenized=True)
     assert model.phrase_model.training["given"] == "alignments"
-    again = train(SOURCES, TARGETS, alignments=found.to_pharaoh().splitlines())
+    again = train(SOURCES, TARGETS, alignments=found.to_pharaoh().splitlines(), tokenized=True)
     assert again.signature == model.signature
     assert (tmp_path / "model" / "model.toml").is_file()
     with pytest.raises(InputError, match="11 lines of alignments for 12 sentence pairs"):
-        train(SOURCES, TARGETS, alignments=list(found.pharaoh_lines())[1:])
+        train(SOURCES, TARGETS, alignments=list(found.pharaoh_lines())[1:], tokenized=True)
 
 
 def test_alignments_are_a_sequence_of_links() -> None:
@@ -131,7 +131,7 @@ def test_a_model_takes_language_models(tmp_path: Path) -> None:
     given = LanguageModel.train(["the tree", *TARGETS], 2)
     given.save(tmp_path / "lm")
     given.save(tmp_path / "lm.arpa")
-    trained = train(SOURCES, TARGETS, language_models=[given, tmp_path / "lm", tmp_path / "lm.arpa"])
+    trained = train(SOURCES, TARGETS, language_models=[given, tmp_path / "lm", tmp_path / "lm.arpa"], tokenized=True)
     scores = [one.score("the tree") for one in trained.phrase_model.language_models]
     assert scores == pytest.approx([given.score("the tree")] * 3, abs=1e-6)
 

@@ -97,7 +97,7 @@ def test_the_same_text_is_not_different(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["good"], "needs references"),
-        (["good", "-r", "short"], "segments"),
+        (["good", "-r", "short"], "good has 4 lines, short has 1 line\n"),
         (["empty", "-r", "ref.0"], "the file is empty"),
         (["good", "-r", "ref.0", "-m", "blue"], "no metric 'blue': did you mean 'bleu'?"),
         (["good", "-r", "ref.0", "--resamples", "0"], "resamples"),
@@ -110,3 +110,85 @@ def test_bad_input_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, argum
     Path("short").write_text("one line\n")
     Path("empty").write_text("")
     assert message in fail("evaluate", *arguments, input="a\n")
+
+
+def test_segments_are_shown_with_marks(folder: Path) -> None:
+    out = succeed("compare", folder / "good", folder / "bad", *both(folder), "--segments", 1, "--tokenize", "none")
+    assert "bad against good, chrF2 of segments: better in 0, equal in 1, worse in 3" in out
+    assert "bad loses most\n  line 2:" in out
+    assert "good       [-Hello,*-] [-World-][-!*-]\n" in out
+    assert "n-grams that bad has right less often" in out
+    assert "chrF2 by length of the reference" in out
+    assert "\x1b[" not in out
+    without = succeed("compare", folder / "good", folder / "bad", *both(folder), "--segments", 0)
+    assert "loses most" not in without
+
+
+def test_colors_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from toledo.cli import evaluate
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    assert evaluate._has_colors()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not evaluate._has_colors()
+
+
+def test_a_pair_another_metric_and_json(folder: Path) -> None:
+    systems = [f"{name}={folder / name}" for name in ("good", "bad", "ref.1")]
+    (folder / "train").write_text("The cat\nThe dog\n")
+    options = (
+        "--pair",
+        "bad",
+        "ref.1",
+        "--segments",
+        2,
+        "--segment-metric",
+        "ter",
+        "--frequency-text",
+        folder / "train",
+    )
+    content = json.loads(succeed("compare", *systems, "-r", folder / "ref.0", *options, "--json"))["result"]
+    (pair,) = content["analysis"]["pairs"]
+    assert (pair["system"], pair["baseline"], content["analysis"]["metric"]) == ("ref.1", "bad", "ter")
+    assert pair["wins"] + pair["ties"] + pair["losses"] == 4
+    assert [one["label"] for one in content["analysis"]["by_frequency"]] == ["0", "1", "2"]
+    assert list(content["systems"]) == ["good", "bad", "ref.1"]
+
+
+def test_scores_of_segments_and_the_page_are_written(folder: Path) -> None:
+    systems = (folder / "good", folder / "bad")
+    table, page = folder / "scores.tsv", folder / "page.html"
+    out = succeed("compare", *systems, *both(folder), "--write-segments", table, "--write-report", page)
+    assert "better in" not in out
+    lines = table.read_text("utf-8").splitlines()
+    assert lines[0].split("\t") == ["segment", "system", "bleu", "chrf", "ter", "text"]
+    assert len(lines) == 1 + 2 * len(GOOD)
+    assert lines[1].split("\t")[::5] == ["0", GOOD[0]]
+    assert 'id="line-4"' in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--write-segments", "scores.xls"], "end the name in .tsv, .json, .jsonl"),
+        (["--write-report", "good"], "the output is also an input"),
+        (["--write-report", "absent/page.html"], "absent"),
+        (["--segments", "3", "--pair", "good", "nobody"], "no system 'nobody'"),
+        (["--segments", "-1"], "Must be >= 0"),
+        (["--segments", "3", "--frequency-text", "nothing"], "nothing"),
+        (["--segments", "3", "--segment-metric", "comet"], "no metric 'comet'"),
+    ],
+)
+def test_wrong_options_for_segments(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert message in fail("compare", "good", "bad", "-r", "ref.0", *options)
+
+
+def test_systems_of_different_lengths_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    Path("short").write_text("one line\n")
+    assert "good has 4 lines, short has 1 line\n" in fail("compare", "good", "short", "-r", "ref.0")
+    assert "good has 4 lines, short has 1 line\n" in fail("compare", "good", "bad", "-r", "ref.0", "-r", "short")

@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = (folder / f"s/train.{side}").read_text(encoding="utf-8").splitlines(keepends=True)
         (folder / f"s/own.{side}").write_text("".join(lines[:60]), encoding="utf-8")
     texts = ("-s", folder / "s/train.src", "-t", folder / "s/train.trg")
-    succeed("train", *texts, "--quiet", "--max-phrase-length", "3", "--output", folder / "model")
+    succeed("train", "--tokenized", *texts, "--quiet", "--max-phrase-length", "3", "--output", folder / "model")
     return folder
 
 

@@ -41,7 +41,7 @@ def test_clean_keeps_pairs_together(tmp_path: Path) -> None:
     (tmp_path / "en").write_text("A\nx\nB\n")
     finished = run(*clean(tmp_path))
     assert finished.exit_code == 0
-    assert "kept 2 sentence pairs, dropped 1" in finished.stderr
+    assert "kept 2 of 3 sentence pairs (1 too short)" in finished.stderr
     assert (tmp_path / "de.clean").read_text() == "a\nb b\n"
     assert (tmp_path / "en.clean").read_text() == "A\nB\n"
     succeed(*clean(tmp_path, "--ratio", 1.5))

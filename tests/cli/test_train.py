@@ -25,7 +25,7 @@ def write(folder: Path, source: str | bytes = SOURCE, target: str | bytes = TARG
 
 
 def test_train(tmp_path: Path) -> None:
-    finished = run("train", *write(tmp_path), "--reordering", "--lm-order", "2")
+    finished = run("train", "--tokenized", *write(tmp_path), "--reordering", "--lm-order", "2")
     assert finished.exit_code == 0, finished.output
     assert "signature: pairs:" in finished.stderr
     model = PhraseModel.load(tmp_path / "model")
@@ -37,13 +37,15 @@ def test_options_reach_training(tmp_path: Path) -> None:
     arguments = write(tmp_path)
     (tmp_path / "align").write_text("0-0 1-1 2-2 3-3\n0-0 1-1\n0-0 1-1\n0-0 1-1 2-2 3-3\n" * 3)
     more = ["--alignment", tmp_path / "align", "--smoothing", "kneser-ney", "--prune-phrases", "alpha-epsilon"]
-    succeed("train", *arguments, *more, "--max-phrase-length", 2, "--distortion-limit", "none", "--quiet")
+    succeed(
+        "train", "--tokenized", *arguments, *more, "--max-phrase-length", 2, "--distortion-limit", "none", "--quiet"
+    )
     text = (tmp_path / "model" / "model.toml").read_text()
     assert 'smoothing = "kneser-ney"' in text
     assert 'pruning = "alpha-epsilon"' in text
     assert "max_length = 2" in text
     assert PhraseModel.load(tmp_path / "model").settings.distortion_limit is None
-    succeed("train", *arguments, "--prune-phrases", 1.5, "--aligner", "hmm:iterations_hmm=2", "--quiet")
+    succeed("train", "--tokenized", *arguments, "--prune-phrases", 1.5, "--aligner", "hmm:iterations_hmm=2", "--quiet")
     text = (tmp_path / "model" / "model.toml").read_text()
     assert "pruning = 1.5" in text
     assert "iterations_hmm = 2" in text
@@ -58,7 +60,9 @@ def test_pairs_and_language_models(tmp_path: Path) -> None:
     for name in ("lm.arpa", "lm"):
         succeed("lm", "train", tmp_path / "trg", "--order", 2, "-o", tmp_path / name, "-q")
     given = ["--language-model", tmp_path / "lm.arpa", "--language-model", tmp_path / "lm"]
-    printed = succeed("train", "--pairs", tmp_path / "pairs.jsonl", *given, "-o", tmp_path / "model", "--json")
+    printed = succeed(
+        "train", "--tokenized", "--pairs", tmp_path / "pairs.jsonl", *given, "-o", tmp_path / "model", "--json"
+    )
     model = PhraseModel.load(tmp_path / "model")
     assert [one.order for one in model.language_models] == [2, 2]
     assert json.loads(printed)["signature"] == model.signature
@@ -66,8 +70,10 @@ def test_pairs_and_language_models(tmp_path: Path) -> None:
 
 
 def test_ranges_are_checked(tmp_path: Path) -> None:
-    assert "lm_order is 7: expected int of at most 6" in fail("train", *write(tmp_path), "--lm-order", 7)
-    assert "no option --alignments: it is --alignment" in fail("train", *write(tmp_path), "--alignments", "x")
+    assert "lm_order is 7: expected int of at most 6" in fail("train", "--tokenized", *write(tmp_path), "--lm-order", 7)
+    assert "no option --alignments: it is --alignment" in fail(
+        "train", "--tokenized", *write(tmp_path), "--alignments", "x"
+    )
     assert not (tmp_path / "model").exists()
 
 
@@ -84,7 +90,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, case: str) -> None:
     source, target, message = BAD[case]
-    result = run("train", *write(tmp_path, source, target))
+    result = run("train", "--tokenized", *write(tmp_path, source, target))
     assert result.exit_code == 2
     assert re.search(message, result.stderr.replace(str(tmp_path) + "/", "")), result.stderr
     assert "remedy:" in result.stderr
@@ -94,7 +100,7 @@ def test_bad_input_is_named_with_its_place_and_leaves_nothing(tmp_path: Path, ca
 
 @pytest.mark.parametrize("option", ["--alignment", "--lm-text", "--language-model"])
 def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option: str) -> None:
-    error = fail("train", *write(tmp_path, SOURCE, TARGET), option, "absent")
+    error = fail("train", "--tokenized", *write(tmp_path, SOURCE, TARGET), option, "absent")
     assert error == "toledo: error: absent: no such file\n  remedy: check the path\n"
 
 
@@ -105,13 +111,13 @@ def test_a_missing_file_is_told_before_the_texts_are_read(tmp_path: Path, option
 def test_bad_alignments_are_named_with_their_line(tmp_path: Path, lines: str, message: str) -> None:
     arguments = write(tmp_path)
     (tmp_path / "align").write_text(lines)
-    assert message in fail("train", *arguments, "--alignment", tmp_path / "align")
+    assert message in fail("train", "--tokenized", *arguments, "--alignment", tmp_path / "align")
     assert not (tmp_path / "model").exists()
 
 
 def test_a_line_of_a_hundred_thousand_words_is_no_trouble(tmp_path: Path) -> None:
     arguments = write(tmp_path, SOURCE + "a " * 100_000 + "\n", TARGET + "x\n")
-    result: Finished = run("train", *arguments)
+    result: Finished = run("train", "--tokenized", *arguments)
     assert result.exit_code == 0, result.stderr
     assert "left out 1 pairs" in result.stderr
 
@@ -122,7 +128,7 @@ def test_a_bad_output_is_refused_before_any_work(tmp_path: Path, output: str) ->
     (tmp_path / "thesis" / "text").write_text("precious")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "chapter").write_text("precious")
-    error = fail("train", "-s", "absent", "-t", "absent", "-o", tmp_path / output)
+    error = fail("train", "--tokenized", "-s", "absent", "-t", "absent", "-o", tmp_path / output)
     assert "remedy: name a new directory" in error or "no such directory" in error
     assert (tmp_path / "thesis" / "text").read_text() == "precious"
     assert (tmp_path / "notes" / "chapter").read_text() == "precious"

@@ -68,7 +68,7 @@ def test_a_model_is_tuned(model: Path, folder: Path) -> None:
     best = max((history(seed=1), history(seed=2)), key=lambda one: one["best_score"])
     assert dict(weights) == [best["start"], *best["rounds"]][best["best"]]["weights"]
     page = (folder / "report.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<figure>") == 3
     assert "word.penalty" in page
 
 
@@ -244,8 +244,10 @@ def test_what_would_do_nothing_is_refused(model: Path, options: tuple[object, ..
 def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "nothing to tune" in refused("-r", "val.en")
     assert "no reference" in refused(model, "-s", "val.de")
-    assert "sources has 5 segments, references 2" in refused(model, "-s", "val.de", "-r", "lists.en")
-    assert "lists has 2 segments, references 5" in refused("--lists", "lists.gz", "-r", "val.en")
+    assert "sources (val.de) has 5 segments, references (lists.en) 2" in refused(
+        model, "-s", "val.de", "-r", "lists.en"
+    )
+    assert "lists has 2 segments, references (val.en) 5" in refused("--lists", "lists.gz", "-r", "val.en")
     assert "no output for the result" in fail("tune", model, *TEXT)
     assert "no run to continue" in fail("tune", model, *TEXT, "--weights-only", "w.toml", "--resume")
     assert "replace the given model" in refused(model, *TEXT, output=str(model))

@@ -99,3 +99,20 @@ def test_results_that_are_named_tuples_are_made_where_signals_expect_it() -> Non
     """`toledo.cli.signals` raises nothing while code of this module runs; Numba would crash."""
     assert "numba.core.serialize" in Path(ROOT / "toledo/cli/signals.py").read_text(encoding="utf-8")
     assert hasattr(numba.core.serialize, "_numba_unpickle"), REMEDY
+
+
+def test_a_function_is_called_at_the_first_compilation_and_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "load_overload", lambda *_: None)
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    calls = list[str]()
+
+    @kernel
+    def add_two(x: float) -> float:
+        return x + 2
+
+    with numba_internals.at_first_compilation(lambda: calls.append("compiling")):
+        assert not calls
+        assert (add_two(1), add_two(1.5)) == (3, 3.5)
+    with numba_internals.at_first_compilation(lambda: calls.append("again")):
+        add_two(2)
+    assert calls == ["compiling"]

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from page_commands import run_lines, run_page
 
-from toledo.sample.corpus import generate
-
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -30,7 +28,6 @@ def test_quick_start(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parts_in_the_quick_start(here: Path) -> None:
     """Run what needs no model."""
-    generate(1, 2000, 100, 100).save("data")
     text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
     run_page(text[text.index("Align words") : text.index("## In Python")])
 
@@ -53,7 +50,7 @@ def test_formats(here: Path) -> None:
         for name, content in zip(re.findall("`([^`]+)`", names), contents, strict=True):
             Path(name).write_text(content, encoding="utf-8")
     printed = run_lines(text)
-    assert len(printed) == 7
+    assert len(printed) == 9
     assert "the small house" in printed["toledo forest show small.plf"]
     assert "the small house" in printed["toledo forest show small.hg --nbest 2 --segment 0"]
     assert '<hyp system="toledo">' in Path("translated.xml").read_text(encoding="utf-8")

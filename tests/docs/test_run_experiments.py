@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toledo.view.plots import Lines, Series
+from toledo.view.curves import Lines, Series
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "docs" / "run_experiments.py"))

@@ -10,7 +10,14 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "evaluation.md"
 def test_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ref.en").write_text("The cat sat on a mat .\nHello\n")
-    for name in ("system", "baseline", "better", "best"):
-        Path(f"{name}.en").write_text("The cat sat on the mat .\nHello\n")
+    for name, verb, article in (
+        ("system", "sat", "the"),
+        ("baseline", "was sitting", "a"),
+        ("better", "sat", "a"),
+        ("best", "sat", "a"),
+    ):
+        Path(f"{name}.en").write_text(f"The cat {verb} on {article} mat .\nHello\n")
     printed = run_page(PAGE.read_text("utf-8"))
     assert "paired bootstrap against 'baseline'" in printed
+    assert len(Path("scores.jsonl").read_text().splitlines()) == 4
+    assert "line-2" in Path("compare.html").read_text("utf-8")

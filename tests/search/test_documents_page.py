@@ -74,7 +74,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shown(r"references \| ([\d.]+) \|\n\| guided \| ([\d.]+) \|\n\| for a pseudo-reference \| ([\d.]+) \|"), abs=1.0
     )
     for page in ("search.html", "bleu.html"):
-        assert Path(page).read_text().count("<svg") == 3
+        assert Path(page).read_text().count("<figure>") == 3
     lines = [json.loads(line) for line in Path("search.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines[:3]] == [0, 256, 512]
     assert lines[0].keys() == {"document", "step", "score", "bleu", "features"}

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pages import check_page
 
+from toledo.view.curves import Lines, Series
 from toledo.view.page import Page, card, columns, paragraph, style_sheet
-from toledo.view.plots import Lines, Series, figure
+from toledo.view.plots import figure
 from toledo.view.tables import wide
 
 HOSTILE = '"><script>alert(1)</script>\u202e'

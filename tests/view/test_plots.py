@@ -9,23 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.view.plots import (
-    Bar,
-    Bars,
-    Dot,
-    Dots,
-    Histogram,
-    Lines,
-    Plot,
-    Scale,
-    Series,
-    figure,
-    histogram,
-    spark,
-    thinned,
-    tick_texts,
-    ticks,
-)  # fmt: skip
+from toledo.view.axes import Scale, thinned, tick_texts, ticks
+from toledo.view.curves import Lines, Series, spark
+from toledo.view.plots import Bar, Bars, Dot, Dots, Histogram, Plot, figure, histogram
 from toledo.view.svg import grid, shortened, svg_file, text_width
 
 VALUES = st.floats(-1e6, 1e6)
@@ -174,3 +160,5 @@ def test_long_names_are_cut() -> None:
     assert cut.endswith("…")
     assert text_width(cut) <= 60
     assert text_width("家") > text_width("a")
+    assert text_width("\u202e") == text_width("⟨U+202E⟩")
+    assert "\u202e" not in shortened("\u202e" * 10, 60)

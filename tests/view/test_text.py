@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toledo.view.text import against, common_words, difference, segment, shade, shaded_text
+from toledo.view.text import against, common_words, difference, segment, shade, shaded_text, spaced, written_words
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=7)
 
@@ -34,17 +34,17 @@ def test_common_words_are_a_longest_common_subsequence(first: list[str], second:
 
 @given(WORDS, WORDS, WORDS)
 def test_marks_leave_the_texts_as_they_are(first: list[str], second: list[str], reference: list[str]) -> None:
-    one, two = difference(first, second, reference)
+    one, two = difference(first, second, [reference])
     assert (plain(one), plain(two)) == (first, second)
     assert ("<del>" in one or "<ins>" in two) == (first != second)
     assert "<ins>" not in one
     assert "<del>" not in two
 
 
-def test_words_of_one_mark_are_joined_and_those_of_the_reference_are_bold() -> None:
+def test_words_of_one_mark_are_joined_and_those_of_references_are_bold() -> None:
     one, two = difference(["three", "men", "walk", "uphill", "."], ["three", "men", "are", "walking", "uphill", "."],
-                          ["three", "men", "are", "walking", "up", "."])  # fmt: skip
-    assert one == "three men <del>walk</del> uphill ."
+                          [["three", "men", "are", "walking", "up", "."], ["three", "men", "walk"]])  # fmt: skip
+    assert one == "three men <del><b>walk</b></del> uphill ."
     assert two == "three men <ins><b>are walking</b></ins> uphill ."
 
 
@@ -52,6 +52,22 @@ def test_missing_words_leave_a_mark() -> None:
     assert against(["a", "c"], ["a", "<b>", "c"]) == ('a <span class="gap" title="not here: &lt;b&gt;">‸</span> c')
     assert against(["a"], ["a"]) == "a"
     assert against([], ["a"]) == '<span class="gap" title="not here: a">‸</span>'
+
+
+@given(st.text(st.sampled_from("ab'-.,!?  日本です\u0939\u093f"), max_size=12))
+def test_written_words_are_the_text(text: str) -> None:
+    words = written_words(text)
+    assert spaced(words) == " ".join(text.split())
+    assert not any(" " in word for word in words)
+
+
+def test_punctuation_is_apart_and_shown_as_it_is_written() -> None:
+    assert written_words("Don't go, 3.5 km!") == ["Don't", "go", ",", "3.5", "km", "!"]
+    assert written_words("日本では") == ["日", "本", "で", "は"]
+    assert written_words("\u0939\u093f\u0928 x") == ["\u0939\u093f\u0928", "x"]  # vowel signs belong to their word
+    one, two = difference(written_words("I see a cat."), written_words("I see a cat, dog."), [written_words("a dog")])
+    assert one == 'I see a cat<span class="gap" title="not here: , dog">‸</span>.'
+    assert two == "I see a cat<ins>, <b>dog</b></ins>."
 
 
 def test_shades() -> None:

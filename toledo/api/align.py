@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from toledo import storage
-from toledo.api.files import Pairs, encode_pairs
 from toledo.api.inputs import Texts, arguments_of
+from toledo.api.pairs import Pairs, encode_words
 from toledo.errors import InputError, ModelError
 from toledo.files import require_output_directory
 from toledo.formats.alignments import alignment_lines
@@ -52,7 +52,7 @@ def align(
     aligner, which can align new sentence pairs.
     """
     config = alignment_training(aligner, symmetrize)
-    corpus = encode_pairs(sources, targets)
+    corpus = encode_words(sources, targets)
     found = align_words(corpus, config, threads=threads, progress=progress)
     log.info("%d links in %d sentence pairs", len(found.alignments.links), len(corpus))
     vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
@@ -79,7 +79,7 @@ class Aligner:
         """Align the words of sentence pairs; those of the training text get the links that training gave them."""
         require_kept(self.config)
         source, target = self.vocabularies
-        corpus = encode_pairs(sources, targets, (Vocabulary(source), Vocabulary(target)))  # new words join a copy
+        corpus = encode_words(sources, targets, (Vocabulary(source), Vocabulary(target)))  # new words join a copy
         return Alignments(align_new(corpus, self.models, (len(source), len(target)), self.config, threads), self)
 
     def __repr__(self) -> str:

@@ -377,7 +377,7 @@ def tune_votes(systems: Systems, references: ReferenceTexts, *, threads: int | N
     37 % of its vote. Near copies share a vote as without references.
     """
     texts = system_texts(systems)
-    groups = read_groups(references, len(next(iter(texts.values()))), "systems")
+    groups = read_groups(references, next(iter(texts.values())), "systems")
     return learn_votes(texts, [[text for text in group if text is not None] for group in groups], threads)
 
 

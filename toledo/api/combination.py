@@ -24,6 +24,7 @@ from toledo.api.inputs import (
     name_systems,
     read_groups,
     read_texts,
+    require_as_many,
     text_file,
 )
 from toledo.api.runs import RUN, begin_run
@@ -51,7 +52,6 @@ from toledo.forest.forest import Forest
 from toledo.formats.forest_files import side_by_side
 from toledo.language_model.model import LanguageModel
 from toledo.metrics.metric import Metric
-from toledo.metrics.shapes import length_error
 from toledo.progress import Progress, silent
 from toledo.results import DECIMALS, Result, TableResult, table
 from toledo.settings import Named
@@ -160,9 +160,9 @@ class Combination(TableResult):
         run.require_new()
         require_readable(*(one for one in language_models if isinstance(one, str | Path) and not Path(one).is_dir()))
         segments = list(_segments(named, list(named)))
-        groups = read_groups(references, len(segments), "systems")
-        if sources is not None and (lines := len(read_texts(sources, "sources"))) != len(segments):
-            raise length_error("systems", len(segments), "sources", lines)
+        groups = read_groups(references, segments, "systems")
+        if sources is not None:
+            require_as_many("systems", segments, "sources", read_texts(sources, "sources"))
         combiner = tune_lines(segments, groups, [*named], settings, models, run, functions)
         if output is not None:
             combiner.save(output, keep=RUN)

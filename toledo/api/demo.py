@@ -152,7 +152,7 @@ class _Steps:
     def train(self) -> tuple[Model, Alignments]:
         """Train a model with default weights; the word alignment is made once more, to look at and for refinement."""
         began, text = working_seconds(), self.data.train
-        model = train(text.sources, text.targets, output=self.output / "model", **self.common)
+        model = train(text.sources, text.targets, tokenized=True, output=self.output / "model", **self.common)
         self.note("train, default weights", self.translate(model, self.data.test.sources), began, "default.out")
         return model, align(text.sources, text.targets, **self.common)
 
@@ -197,7 +197,7 @@ class _Steps:
             began, name = working_seconds(), f"third {number}"
             part = slice(number - 1, None, SYSTEMS)
             directory = folder / f"third-{number}"
-            train(text.sources[part], text.targets[part], output=directory, **self.common)
+            train(text.sources[part], text.targets[part], tokenized=True, output=directory, **self.common)
             model = Model.load(directory).with_weights(tuned.weights)
             dev[name], test[name] = (self.translate(model, one.sources) for one in (self.data.tune, self.data.test))
             self.note(f"combine, {name} alone", test[name], began, f"combination/third-{number}.out")

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 import numpy as np
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_ids, read_texts
+from toledo.api.pairs import warn_of_doubt
 from toledo.api.runs import ModelOrPath, as_model, begin_run, digest_model, save_result
 from toledo.api.tune import Tuning
 from toledo.errors import InputError
@@ -41,6 +42,7 @@ from toledo.search.document.translation import (
 from toledo.search.itg import ITG_FEATURES
 from toledo.settings import Named, unknown_name
 from toledo.text.corpus import Document, Segment, documents_of
+from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.text.vocabulary import split_words
 from toledo.tuning.documents.tune import DocumentTask
 from toledo.tuning.documents.tune import tune_documents as tune_task
@@ -77,6 +79,7 @@ class TranslateDocumentOptions(DocumentOptions, total=False):
     document_ids: Texts | None
     document_models: DocumentModels
     semantic_space: Space | None
+    tokenized: bool
     references: ReferenceTexts | None
     keep: Keep
     output: str | Path | None
@@ -90,6 +93,7 @@ class OracleOptions(DocumentOptions, total=False):
 
     pseudo_reference: str | Path | None
     document_ids: Texts | None
+    tokenized: bool
     guided: bool
     output: str | Path | None
     resume: bool
@@ -138,6 +142,7 @@ def translate_document(
     document_ids: Texts | None = None,
     document_models: DocumentModels = NO_MODELS,
     semantic_space: Space | None = None,
+    tokenized: bool = False,
     references: ReferenceTexts | None = None,
     keep: Keep = "best",
     output: str | Path | None = None,
@@ -150,13 +155,16 @@ def translate_document(
 
     The search begins with a translation of each document and changes it step by step. `document_models` maps names
     (parity, type-token, ovix, lix, consistency, semantic), models or functions to weights; those that the model was
-    tuned with are used, too. With `references`, BLEU is reported. `start` is beam, random, or a file of derivations;
-    `keep="last"` returns the last state in place of the best, as a sample. With `output` the translations are written
-    there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations so far are in it, and
-    `resume=True` continues.
+    tuned with are used, too. Texts are raw if the model translates raw text, unless they are `tokenized` into its
+    words. With `references`, BLEU is reported, that of the model's words. `start` is beam, random, or a file of
+    derivations; `keep="last"` returns the last state in place of the best, as a sample. With `output` the translations
+    are written there: XML into a file named .xml or .sgm, else lines. After Ctrl-C the best translations so far are in
+    it, and `resume=True` continues.
     """
     _check_output(output, resume, keep)
-    loaded, text = as_model(model), _read(sources, references, document_ids)
+    loaded = as_model(model)
+    prepared = TOKENIZED if tokenized else loaded.preparation
+    text = _read(sources, references, document_ids, prepared)
     chosen, derivations = _settings(DocumentSettings(), settings, text.documents)
     models, weights = _document_models(loaded, document_models, semantic_space)
     if _referenced(text) and BLEUModel.name not in weights:
@@ -165,7 +173,7 @@ def translate_document(
         raise InputError("BLEU without references", remedy="give `references`, or leave its weight out")
     search = DocumentSearch(loaded, chosen, models, Weights({**loaded.weights, **weights}))
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
-    return _finish(run, text, keep, output, resume, threads, progress)
+    return _finish(run, text, prepared, keep, output, resume, threads, progress)
 
 
 def oracle(
@@ -175,6 +183,7 @@ def oracle(
     *,
     pseudo_reference: str | Path | None = None,
     document_ids: Texts | None = None,
+    tokenized: bool = False,
     guided: bool = False,
     output: str | Path | None = None,
     resume: bool = False,
@@ -193,15 +202,17 @@ def oracle(
             "one kind of reference is needed", remedy="give either `references` or `pseudo_reference`, a file"
         )
     loaded = as_model(model)
+    prepared = TOKENIZED if tokenized else loaded.preparation
     if pseudo_reference is not None:
-        text = _read_or_draw(Path(pseudo_reference), sources, document_ids, loaded, int(settings.get("seed", 1)))
+        path, drawing_seed = Path(pseudo_reference), int(settings.get("seed", 1))
+        text = _read_or_draw(path, sources, document_ids, loaded, prepared, drawing_seed)
     else:
-        text = _read(sources, references, document_ids)
+        text = _read(sources, references, document_ids, prepared)
     chosen, derivations = _settings(bleu_settings(DocumentSettings(), guided), settings, text.documents)
     own = {name: value for name, value in loaded.weights.items() if name in _sentence_features(loaded)}
     search = DocumentSearch(loaded, chosen, (BLEUModel(),), bleu_weights(own, guided))
     run = DocumentRun(search, text.documents, derivations, digest_model(model))
-    return _finish(run, text, "best", output, resume, threads, progress)
+    return _finish(run, text, prepared, "best", output, resume, threads, progress)
 
 
 def tune_documents(
@@ -214,6 +225,7 @@ def tune_documents(
     semantic_space: Space | None = None,
     objective: Named[DocumentMethod] = "corpus-expected-bleu",
     dev: DocumentPair | None = None,
+    tokenized: bool = False,
     initial: str | Path | Weights = "model",
     frozen: Sequence[str] | None = None,
     features: Sequence[str] = (),
@@ -236,9 +248,10 @@ def tune_documents(
     if isinstance(method, DocumentPRO):
         method = replace(method, seed=seed)
     folder = begin_run(output, resume, model)
-    documents = _referenced_documents((sources, references, document_ids))
-    dev_documents = None if dev is None else _referenced_documents(dev)
     loaded = with_sparse(as_model(model), features, max_features)
+    prepared = TOKENIZED if tokenized else loaded.preparation
+    documents = _referenced_documents((sources, references, document_ids), prepared)
+    dev_documents = None if dev is None else _referenced_documents(dev, prepared)
     models, added = _document_models(loaded, document_models, semantic_space)
     if BLEUModel.name in added:
         raise InputError(
@@ -276,8 +289,28 @@ def _check_output(output: str | Path | None, resume: bool, keep: str = "best") -
         raise InputError("there is nothing to continue without an output file", remedy="give the `output` of before")
 
 
-def _read(sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None) -> DocumentText:
-    """Read documents from files in any form, or from texts."""
+def _read(
+    sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None, prepared: Preparation
+) -> DocumentText:
+    """Read documents from files in any form, or from texts, in the words of a model."""
+    text = _read_words(sources, references, document_ids)
+    segments = [part for document in text.documents for part in document.segments]
+    if not warn_of_doubt(prepared.source, [" ".join(part.words) for part in segments], "sources"):
+        own = [" ".join(one) for part in segments for one in part.references]
+        warn_of_doubt(prepared.target, own, "references")
+    if not prepared.raw:
+        return text
+
+    def in_words(part: Segment) -> Segment:
+        known = tuple(tuple(prepared.target.words(" ".join(one))) for one in part.references)
+        return replace(part, words=tuple(prepared.source.words(" ".join(part.words))), references=known)
+
+    documents = [replace(one, segments=tuple(map(in_words, one.segments))) for one in text.documents]
+    return replace(text, documents=documents)
+
+
+def _read_words(sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None) -> DocumentText:
+    """Read documents, whose words stand between blanks."""
     files = _reference_files(references)
     file = sources if isinstance(sources, str | Path) else None
     if file is not None and files is not None and (document_ids is None or isinstance(document_ids, str | PathLike)):
@@ -291,13 +324,13 @@ def _read(sources: Texts, references: ReferenceTexts | None, document_ids: Texts
         if not lines:
             raise InputError("sources is empty", argument="sources", remedy="give one text or more")
         ids = [""] * len(lines) if document_ids is None else read_texts(document_ids, "document_ids")
-        read_ids(ids, len(lines))
+        read_ids(ids, lines)
         numbered = enumerate(zip(lines, ids, strict=True))
         parts = [Segment(number, tuple(split_words(line)), (), name) for number, (line, name) in numbered]
         text = DocumentText(documents_of(parts))
     if references is None:
         return text
-    segments = sum(len(document.segments) for document in text.documents)
+    segments = [segment for document in text.documents for segment in document.segments]
     return with_references(text, read_groups(references, segments, "sources"))
 
 
@@ -313,26 +346,27 @@ def _reference_files(references: ReferenceTexts | None) -> list[str | Path] | No
 
 
 def _read_or_draw(
-    path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, seed: int
+    path: Path, sources: Texts, document_ids: Texts | None, model: PhraseModel, prepared: Preparation, seed: int
 ) -> DocumentText:
     """Read a reference; if there is no such file, draw and write one: a random translation, so within reach."""
     if path.exists():
         log.info("%s: taken as the reference", path)
-        return _read(sources, [path], document_ids)
+        return _read(sources, [path], document_ids, prepared)
     require_output(path)
-    text = _read(sources, None, document_ids)
+    text = _read(sources, None, document_ids, prepared)
     results = DocumentSearch(model, DocumentSettings(steps=0, start="random", seed=seed + 1)).search(text.documents)
-    lines = [[" ".join(part.words) for part in result.translations] for result in results]
+    target = prepared.target
+    lines = [[target.write(" ".join(part.words)) for part in result.translations] for result in results]
     write_translations(path, text, lines, kind="reference")
-    return with_references(text, [[line] for document in lines for line in document])
+    return with_references(text, [[" ".join(target.words(line))] for document in lines for line in document])
 
 
 def _referenced(text: DocumentText) -> bool:
     return all(part.references for document in text.documents for part in document.segments)
 
 
-def _referenced_documents(pair: DocumentPair) -> list[Document]:
-    found = list(_read(pair[0], pair[1], pair[2] if len(pair) > 2 else None).documents)
+def _referenced_documents(pair: DocumentPair, prepared: Preparation) -> list[Document]:
+    found = list(_read(pair[0], pair[1], pair[2] if len(pair) > 2 else None, prepared).documents)
     if not any(word for document in found for part in document.segments for text in part.references for word in text):
         raise InputError(
             "each segment has an empty reference", remedy="check that the references belong to this source file"
@@ -388,6 +422,7 @@ def _document_models(
 def _finish(
     run: DocumentRun,
     text: DocumentText,
+    prepared: Preparation,
     keep: Keep,
     output: str | Path | None,
     resume: bool,
@@ -399,6 +434,9 @@ def _finish(
     checkpoint = run.checkpoint(output, resume) if is_file and output is not None else None
     results, interrupted = run.results(checkpoint, threads, progress)
     found = document_translation(run, results, keep)
+    if prepared.raw:
+        written = (replace(one, texts=tuple(map(prepared.target.write, one.texts))) for one in found)
+        found = replace(found, documents=tuple(written))
     if output is not None:
         write_translations(output, text, [document.texts for document in found])
     log.info("%s\nsignature: %s", found.summary(), found.signature)

@@ -16,8 +16,10 @@ from toledo.api.inputs import (
     read_ids,
     read_systems,
     read_texts,
+    require_as_many,
 )
 from toledo.errors import InputError
+from toledo.metrics.bleu import BLEU
 from toledo.metrics.evaluation import (
     TESTS,
     Comparison,
@@ -30,7 +32,6 @@ from toledo.metrics.evaluation import (
     evaluate_system,
 )
 from toledo.metrics.metric import Metric
-from toledo.metrics.shapes import length_error
 from toledo.settings import Named, unknown_name
 from toledo.text.tokens import looks_tokenized, raw_word
 
@@ -60,8 +61,8 @@ def evaluate(
     texts = read_texts(hypotheses, "hypotheses")
     if not texts:
         raise InputError("hypotheses is empty", argument="hypotheses")
-    task = make_task(texts, references, sources, make_metrics(metrics, tokenize, lowercase))
-    units = None if document_ids is None else read_ids(document_ids, len(texts))
+    task = make_task(texts, references, sources, metrics, tokenize, lowercase)
+    units = None if document_ids is None else read_ids(document_ids, texts)
     how = Resampling(interval, resamples, seed, units, threads=threads)
     return evaluate_system(task, SystemTexts("", [texts]), how)[0]
 
@@ -105,8 +106,8 @@ def compare(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise unknown_name("system", first, names)
-    task = make_task(texts, references, sources, make_metrics(metrics, tokenize, lowercase))
-    units = None if document_ids is None else read_ids(document_ids, len(texts))
+    task = make_task(texts, references, sources, metrics, tokenize, lowercase)
+    units = None if document_ids is None else read_ids(document_ids, texts)
     how = Resampling(interval, resamples, seed, units, test, correction, alpha, threads)
     chosen = [(name, first) for name in names if name != first]
     if pairs == "all":
@@ -115,16 +116,23 @@ def compare(
 
 
 def make_task(
-    texts: Sequence[str], references: ReferenceTexts | None, sources: Texts | None, metrics: dict[str, Metric]
+    texts: Sequence[str],
+    references: ReferenceTexts | None,
+    sources: Texts | None,
+    metrics: Named[Metric] | Sequence[Named[Metric]],
+    tokenize: str | None,
+    lowercase: bool,
 ) -> ScoringTask:
-    """Read references and sources, which must have as many segments as the texts."""
-    groups = None if references is None else read_groups(references, len(texts))
+    """Read references and sources, which must have as many segments as the texts; words are those of BLEU."""
+    made = make_metrics(metrics, tokenize, lowercase)
+    words = next((one for one in made.values() if isinstance(one, BLEU)), BLEU(tokenize=tokenize, lowercase=lowercase))
+    groups = None if references is None else read_groups(references, texts)
     if groups:
-        _warn_of_tokens(texts, [group[0] for group in groups if group and group[0] is not None], metrics)
+        _warn_of_tokens(texts, [group[0] for group in groups if group and group[0] is not None], made)
     given = None if sources is None else read_texts(sources, "sources")
-    if given is not None and len(given) != len(texts):
-        raise length_error("hypotheses", len(texts), "sources", len(given))
-    return ScoringTask(metrics, groups, given)
+    if given is not None:
+        require_as_many("hypotheses", texts, "sources", given)
+    return ScoringTask(made, groups, given, words)
 
 
 def _warn_of_tokens(texts: Sequence[str], references: Sequence[str], metrics: dict[str, Metric]) -> None:

@@ -1,19 +1,15 @@
-"""Read and write sentence pairs, lists, forests and documents; write models for Moses."""
+"""Read and write lists, forests and documents; write models for Moses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
-import msgspec
-import numpy as np
-
-from toledo.api.inputs import Sample, Texts, read_list_files
+from toledo.api.inputs import Sample, Texts, read_list_files, read_texts
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
-from toledo.files import display_name, read_lines, require_output, require_output_directory, write_lines
+from toledo.files import require_output, require_output_directory, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
@@ -27,98 +23,8 @@ from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis
 from toledo.settings import unknown_name
-from toledo.text.corpus import ParallelCorpus, encode_texts, read_parallel
-from toledo.text.vocabulary import Vocabulary, split_words
-
-Pairs: TypeAlias = str | Path | Iterable[tuple[str, str]]
-
-JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
-
-
-def read_pairs(path: str | Path) -> list[tuple[str, str]]:
-    """Read sentence pairs from TSV or from JSON lines.
-
-    A line of TSV has source and target, and columns after them are ignored. A line of JSON is as in the data sets of
-    Hugging Face, the source first: {"translation": {"de": "das Haus", "en": "the house"}}.
-    """
-    is_json = str(path).removesuffix(".gz").endswith(JSON_ENDINGS)
-    pairs = list(_json_pairs(path) if is_json else _tsv_pairs(path))
-    if not pairs:
-        raise InputError("the file is empty", file=display_name(path), remedy="give one sentence pair per line")
-    return pairs
-
-
-def _tsv_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        fields = line.split("\t")
-        if len(fields) < 2:
-            raise InputError(
-                "no tab between source and target",
-                file=display_name(path),
-                line=number,
-                remedy="write TSV, or JSON lines into a file named .jsonl",
-            )
-        yield fields[0], fields[1]
-
-
-def _json_pairs(path: str | Path) -> Iterator[tuple[str, str]]:
-    languages: list[str] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        pair = _translation(line)
-        languages = languages or list(pair)
-        if len(pair) != 2 or {*pair} != {*languages} or not all(isinstance(text, str) for text in pair.values()):
-            expected = (
-                ", ".join(f'"{one}": "…"' for one in languages) if len(languages) == 2 else '"de": "…", "en": "…"'
-            )
-            raise InputError(
-                "not a sentence pair",
-                file=display_name(path),
-                line=number,
-                remedy=f'write {{"translation": {{{expected}}}}}',
-            )
-        yield pair[languages[0]], pair[languages[1]]
-
-
-def _translation(line: str) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return {}
-    inner = found.get("translation", found) if isinstance(found, dict) else {}
-    return inner if isinstance(inner, dict) else {}
-
-
-def encode_pairs(
-    sources: Texts | Pairs, targets: Texts | None, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
-) -> ParallelCorpus:
-    """Encode sources and their targets, or pairs if there are no targets; vocabularies given grow by new words."""
-    vocabularies = vocabularies or (Vocabulary(), Vocabulary())
-    if isinstance(sources, str | Path) and isinstance(targets, str | Path):
-        return read_parallel(sources, targets, vocabularies)
-    if targets is None:
-        pairs = read_pairs(sources) if isinstance(sources, str | Path) else list(sources)
-        sources, targets = _columns(pairs)
-    source = encode_texts(sources, vocabularies[0], "sources")  # type: ignore[arg-type]
-    target = encode_texts(targets, vocabularies[1], "targets")
-    if len(source) != len(target):
-        raise InputError(
-            f"sources has {len(source)} segments, targets {len(target)}",
-            argument="targets",
-            remedy="text i of both must belong together",
-        )
-    return ParallelCorpus(source, target, *vocabularies, np.arange(1, len(source) + 1))
-
-
-def _columns(pairs: list[Any]) -> tuple[list[str], list[str]]:
-    for place, pair in enumerate(pairs):
-        if isinstance(pair, str) or len(pair) != 2:
-            raise InputError(
-                f"sources[{place}] is {pair!r}, which is not a pair",
-                argument="sources",
-                segment=place,
-                remedy="give `targets`, or pairs of source and target",
-            )
-    return [source for source, _ in pairs], [target for _, target in pairs]
+from toledo.text.corpus import encode_texts
+from toledo.text.vocabulary import split_words
 
 
 def read_lists(
@@ -221,7 +127,10 @@ def export_moses(
     if language_model is not None and not loaded.language_models:
         raise InputError("the model has no language model", remedy="export something else")
     if filter is not None:
-        text = encode_texts(filter, loaded.source_vocabulary, "filter", grow=False)
+        given = filter
+        if loaded.preparation.raw:
+            given = [" ".join(loaded.preparation.source.words(text)) for text in read_texts(filter, "filter")]
+        text = encode_texts(given, loaded.source_vocabulary, "filter", grow=False)
         loaded = replace(loaded, table=filter_for(loaded.table, text), sparse=None)
     if output is not None:
         moses_model.export_model(loaded, output, progress)

@@ -6,7 +6,7 @@ Errors name the argument and the segment; a value that is not a text is a `TypeE
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import wraps
 from os import PathLike
 from pathlib import Path
@@ -51,6 +51,34 @@ class Runs:
         return f"Runs({len(self.texts)} runs)"
 
 
+class FileTexts(list[str]):
+    """The lines of a file, which errors name."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        super().__init__(read_lines(Path(path)))
+        self.file = display_name(Path(path))
+
+
+def require_as_many(first: str, texts: Sized, second: str, others: Sized) -> None:
+    """Refuse two arguments with different numbers of segments; files are named, with their numbers of lines."""
+    if len(texts) == len(others):
+        return
+    if not isinstance(texts, FileTexts) and not isinstance(others, FileTexts):
+        raise length_error(first, len(texts), second, len(others))
+    counts = [
+        f"{one.file} has {_counted(len(one), 'line')}"
+        if isinstance(one, FileTexts)
+        else f"{name} has {_counted(len(one), 'segment')}"
+        for name, one in ((first, texts), (second, others))
+    ]
+    remedy = "line i of each must belong together; look for lost or added lines"
+    raise InputError(", ".join(counts), argument=second, remedy=remedy)
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
 def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
     """Give a function the parameters of another one, for its callers, `help` and type checkers alike."""
 
@@ -74,8 +102,10 @@ def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callab
 
 def read_texts(texts: Texts, argument: str) -> list[str]:
     """Return the texts of an iterable or the lines of a file."""
+    if isinstance(texts, FileTexts):
+        return texts
     if isinstance(texts, str | PathLike):
-        return list(read_lines(text_file(texts, argument)))
+        return FileTexts(text_file(texts, argument))
     if isinstance(texts, Mapping):
         raise InputError(f"{argument} is a mapping: call compare for several systems", argument=argument)
     given: Any = texts
@@ -86,11 +116,10 @@ def read_texts(texts: Texts, argument: str) -> list[str]:
     return found
 
 
-def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
+def read_ids(document_ids: Texts, hypotheses: Sized) -> NDArray[np.int64]:
     """Return the number of the document of each segment; a document must not come back after another one."""
     ids = read_texts(document_ids, "document_ids")
-    if len(ids) != segments:
-        raise length_error("hypotheses", segments, "document_ids", len(ids))
+    require_as_many("hypotheses", hypotheses, "document_ids", ids)
     numbers: dict[str, int] = {}
     for segment, one in enumerate(ids):
         if one in numbers and ids[segment - 1] != one:
@@ -104,34 +133,34 @@ def read_ids(document_ids: Texts, segments: int) -> NDArray[np.int64]:
     return np.array([numbers[one] for one in ids], np.int64)
 
 
-def read_groups(references: ReferenceTexts, segments: int, of: str = "hypotheses") -> Groups:
-    """Return the references of each segment, from any shape or from files; `of` is the argument with the segments."""
+def read_groups(references: ReferenceTexts, texts: Sized, of: str = "hypotheses") -> Groups:
+    """Return the references of each text, from any shape or from files; `of` is the argument with the texts."""
     if isinstance(references, bytes | Mapping) or not isinstance(references, Iterable | PathLike | GivenReferences):
         raise TypeError(f"references is {describe_value(references)}, expected texts")
     given: Any = references
     if isinstance(references, str | PathLike):
         given = read_texts(references, "references")
+        require_as_many(of, texts, "references", given)
     elif not isinstance(references, GivenReferences):
-        given = _without_files(list(references), segments, of)
+        given = _without_files(list(references), texts, of)
     try:
-        return read_references(given, segments)
+        return read_references(given, len(texts))
     except InputError as error:
         message = error.message.replace("hypotheses has", f"{of} has")
         raise InputError(message, argument=error.argument, segment=error.segment, remedy=error.remedy) from None
 
 
-def _without_files(items: list[Any], segments: int, of: str) -> list[Any] | GivenReferences:
+def _without_files(items: list[Any], texts: Sized, of: str) -> list[Any] | GivenReferences:
     """Return items of references, or the texts of files that they name."""
     if items and all(isinstance(item, PathLike) for item in items):
-        texts = [read_texts(Path(item), "references") for item in items]
-        for lines in texts:
-            if len(lines) != segments:
-                raise length_error(of, segments, "references", len(lines))
-        return GivenReferences.per_set(texts)
-    if len(items) != segments and items and all(isinstance(item, str) and is_file_name(item) for item in items):
+        files = [read_texts(Path(item), "references") for item in items]
+        for lines in files:
+            require_as_many(of, texts, "references", lines)
+        return GivenReferences.per_set(files)
+    if len(items) != len(texts) and items and all(isinstance(item, str) and is_file_name(item) for item in items):
         listed = ", ".join(f"Path({item!r})" for item in items[:2])
         raise InputError(
-            f"{of} has {segments} segments, references {len(items)} texts, which name files",
+            f"{of} has {len(texts)} segments, references {len(items)} texts, which name files",
             argument="references",
             remedy=f"strings in a list are texts; for files pass [{listed}]",
         )
@@ -148,6 +177,8 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
         raise InputError("systems is empty", argument="systems")
     first = found[0]
     for system in found:
+        if isinstance(system.runs[0], FileTexts):
+            require_as_many(f"system {first.name!r}", first.runs[0], f"system {system.name!r}", system.runs[0])
         if len(system.runs[0]) != len(first.runs[0]):
             raise InputError(
                 f"system {system.name!r} has {len(system.runs[0])} segments, {first.name!r} {len(first.runs[0])}",
@@ -180,7 +211,7 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
         yield list(samples)
 
 
-def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, list[str] | Runs]:
+def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, FileTexts | Runs]:
     """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
     files = [path_of_system(one) for one in systems]
     split = [(one.removesuffix(file).removesuffix("="), file) for one, file in zip(systems, files, strict=True)]
@@ -189,9 +220,9 @@ def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) 
     stems = [system_name(file) for file in files]
     names = stems if len({*stems}) == len({*files}) else files
     names = [_numbered(name, names[:place].count(name) + 1) for place, name in enumerate(names)]
-    found: dict[str, list[list[str]]] = {}
+    found: dict[str, list[FileTexts]] = {}
     for (name, file), stem in zip(split, names, strict=True):
-        found.setdefault(name or stem, []).append(list(read_lines(file)))
+        found.setdefault(name or stem, []).append(FileTexts(file))
         if not found[name or stem][-1]:
             raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
     return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
@@ -260,9 +291,8 @@ def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
     if not isinstance(given, Runs):
         return [read_texts(given, argument)]
     runs = [read_texts(texts, argument) for texts in given.texts]
-    for number, run in enumerate(runs):
-        if len(run) != len(runs[0]):
-            raise InputError(f"run {number + 1} of system {name!r} has {len(run)} segments, the first {len(runs[0])}")
+    for number, run in enumerate(runs, start=1):
+        require_as_many(f"run 1 of system {name!r}", runs[0], f"run {number}", run)
     return runs
 
 

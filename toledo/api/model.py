@@ -39,7 +39,7 @@ from toledo.search.itg import log_unused_weights
 from toledo.search.search import Search, as_given
 from toledo.search.settings import SEARCHES, Beam, Gibbs, SearchKind
 from toledo.settings import Named
-from toledo.text.vocabulary import split_words
+from toledo.text.preparation import TOKENIZED, Preparation
 from toledo.translation import ForcedTranslator, SampledHypotheses, Trace, Translated, Translator
 from toledo.tuning.initial import known_features, load_weights, require_known
 from toledo.weights import Weights
@@ -92,12 +92,15 @@ class Decoding:
     seed: int = 1
     threads: int | None = None
     progress: Progress = silent
+    tokenized: bool = False
 
 
 class Model:
-    """A phrase-based model, and the decision rule that it translates with; words stand between blanks.
+    """A phrase-based model, and the decision rule that it translates with.
 
-    A `str` is one text and gives one result; several texts, or a file as a `Path`, give a list.
+    A `str` is one text and gives one result; several texts, or a file as a `Path`, give a list. A model that was
+    trained on raw text takes and gives raw text, unless texts are `tokenized` into its words; any other model takes and
+    gives words between blanks.
     """
 
     def __init__(
@@ -157,12 +160,18 @@ class Model:
         return self.phrase_model.feature_names
 
     @property
+    def languages(self) -> tuple[str, str]:
+        """Return the codes of source and target language, empty ones if they are not known."""
+        return self.phrase_model.preparation.languages
+
+    @property
     def signature(self) -> str:
         """Return what this model is, in one line."""
         return self.phrase_model.signature
 
     def __repr__(self) -> str:
-        return f"Model({self.name!r}, {len(self.phrase_model.table):,} phrase pairs)"
+        languages = f"{'-'.join(self.languages)}, " if all(self.languages) else ""
+        return f"Model({self.name!r}, {languages}{len(self.phrase_model.table):,} phrase pairs)"
 
     def __str__(self) -> str:
         model = self.phrase_model
@@ -173,6 +182,7 @@ class Model:
             f"language models: {orders}; reordering: {'no' if model.table.reordering is None else 'yes'}",
             "weights: " + ", ".join(f"{name} {self.weights[name]:.4g}" for name in self.features),
             f"rule: {self.rule if isinstance(self.rule, str) else make_rule(self.rule).name}{at}",
+            f"text: {'raw' if model.preparation.raw else 'tokenized'} ({model.preparation.signature})",
         ]
         return "\n".join([*lines, self.signature])
 
@@ -189,18 +199,19 @@ class Model:
         scale: float | None = None,
         search: Named[SearchKind] = "beam",
         weights: GivenWeights | None = None,
+        tokenized: bool = False,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Iterator[str]:
         """Yield one translation after the other, as `translate` returns them, for texts that come one by one."""
-        translator = self.translator(Decoding(rule, metric, scale, search, weights, seed, threads, progress))
+        translator = self.translator(Decoding(rule, metric, scale, search, weights, seed, threads, progress, tokenized))
         if isinstance(sources, Path):
             yield from (found.line for block in translator.blocks(str(sources)) for found in block)
         else:
             texts = iter(sources)
             while block := list(islice(texts, LINES_AT_ONCE)):
-                yield from translator.lines(read_sentences(block))
+                yield from translator.lines(translator.sentences(read_many(block, "sources")))
         translator.report()
 
     @one_or_many
@@ -208,11 +219,12 @@ class Model:
     def translate(self, sources: OneOrMany, **how: Any) -> list[str]:
         """Translate texts; unknown words are copied.
 
-        `rule` chooses among what the `search` has found, by default the rule of the model. `scale` is the factor of
-        scores before they become probabilities, `metric` that of the rule.
+        With `tokenized`, texts are in the words of a model of raw text, and so are its translations. `rule` chooses
+        among what the `search` has found, by default the rule of the model. `scale` is the factor of scores before they
+        become probabilities, `metric` that of the rule.
         """
         translator = self.translator(Decoding(**how))
-        lines = translator.lines(read_sentences(sources))
+        lines = translator.lines(translator.sentences(read_sources(sources)))
         translator.report()
         return lines
 
@@ -221,7 +233,7 @@ class Model:
     def decode(self, sources: OneOrMany, **how: Any) -> list[Translated]:
         """Translate texts, as `translate` does, and return everything that was decided."""
         translator = self.translator(Decoding(**how), forests=True)
-        found = list(_results(translator, read_sentences(sources)))
+        found = list(_results(translator, translator.sentences(read_sources(sources))))
         translator.report()
         return found
 
@@ -234,14 +246,17 @@ class Model:
         distinct: bool = False,
         search: Named[SearchKind] = "beam",
         weights: GivenWeights | None = None,
+        tokenized: bool = False,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> list[list[Hypothesis]]:
         """Return the best derivations of each source, or the best `distinct` texts."""
         _require_size(size)
-        made = self.translator(Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed)).search
-        sentences, table = read_sentences(sources), None if isinstance(made, GibbsSearch) else made.model.table
+        how = Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed, tokenized=tokenized)
+        translator = self.translator(how)
+        made, sentences = translator.search, translator.sentences(read_sources(sources))
+        table = None if isinstance(made, GibbsSearch) else made.model.table
         forests = made.forests(sentences, threads, progress)
 
         def work(first: int, last: int) -> list[list[Hypothesis]]:
@@ -249,7 +264,7 @@ class Model:
                 nbest_list(one, made.model.weights, size, distinct=distinct, table=table) for one in forests[first:last]
             ]
             pairs = zip(lists, sentences[first:last], strict=True)
-            return [[_hypothesis(entry, words) for entry in some.entries] for some, words in pairs]
+            return [[_hypothesis(entry, words, translator.text) for entry in some.entries] for some, words in pairs]
 
         parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads)
         return [one for part in parts for one in part]
@@ -262,13 +277,16 @@ class Model:
         density: float | None = None,
         search: Named[SearchKind] = "beam",
         weights: GivenWeights | None = None,
+        tokenized: bool = False,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> list[Forest]:
         """Return all derivations that the search found, pruned to a `density` in edges per word if there is one."""
-        made = self.translator(Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed)).search
-        found = made.forests(read_sentences(sources), threads, progress)
+        how = Decoding(DEFAULT_RULE, search=search, weights=weights, seed=seed, tokenized=tokenized)
+        translator = self.translator(how)
+        made = translator.search
+        found = made.forests(translator.sentences(read_sources(sources)), threads, progress)
         if density is None:
             return found
         weighted = made.model.weights
@@ -284,6 +302,7 @@ class Model:
         burn_in: int = 100,
         scale: float | None = None,
         weights: GivenWeights | None = None,
+        tokenized: bool = False,
         seed: int = 1,
         threads: int | None = None,
         progress: Progress = silent,
@@ -294,9 +313,10 @@ class Model:
         """
         _require_size(size)
         kind = Gibbs(chains, -(-size // max(chains, 1)), burn_in, scale=scale)
-        sentences = read_sentences(sources)
-        found = kind.search(self._weighted(weights), None, seed).samples(sentences, threads, progress)
-        return [SampledHypotheses(one, words) for one, words in zip(found, sentences, strict=True)]
+        search, text = kind.search(self._weighted(weights), None, seed), self._text(tokenized)
+        sentences = Translator(search, text=text).sentences(read_sources(sources))
+        found = search.samples(sentences, threads, progress)
+        return [SampledHypotheses(one, words, text) for one, words in zip(found, sentences, strict=True)]
 
     @one_or_many
     def score(
@@ -305,25 +325,28 @@ class Model:
         targets: OneOrMany,
         *,
         weights: GivenWeights | None = None,
+        tokenized: bool = False,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> list[Hypothesis | None]:
         """Score given translations: the best derivation of each, None where the model cannot produce it."""
-        sentences, texts = read_sentences(sources), read_many(targets, "targets")
-        if len(sentences) != len(texts):
-            raise length_error("sources", len(sentences), "targets", len(texts))
-        forced = ForcedTranslator(Beam().search(self._weighted(weights)), texts, threads=threads, progress=progress)
-        pairs = zip(_results(forced, sentences), texts, strict=True)
+        given, texts = read_sources(sources), read_many(targets, "targets")
+        if len(given) != len(texts):
+            raise length_error("sources", len(given), "targets", len(texts))
+        search, text = Beam().search(self._weighted(weights)), self._text(tokenized)
+        forced = ForcedTranslator(search, texts, text=text, threads=threads, progress=progress)
+        pairs = zip(_results(forced, forced.sentences(given)), texts, strict=True)
         return [None if one.hypothesis is None else replace(one.hypothesis, text=text) for one, text in pairs]
 
-    def explain(self, source: str, target: str | None = None) -> Trace:
+    def explain(self, source: str, target: str | None = None, *, tokenized: bool = False) -> Trace:
         """Show the phrases of a translation and what each contributes, or why the model cannot produce it."""
-        search, words = Beam().search(self.phrase_model), read_sentences(source)
+        search, text = Beam().search(self.phrase_model), self._text(tokenized)
         if target is None:
-            ((found,),) = Translator(search, forests=True).parts(words)
+            translator = Translator(search, text=text, forests=True)
+            ((found,),) = translator.parts(translator.sentences([source]))
             return found.trace(0, self.weights)
-        forced = ForcedTranslator(search, [target])
-        ((found,),) = forced.parts(words)
+        forced = ForcedTranslator(search, [target], text=text)
+        ((found,),) = forced.parts(forced.sentences([source]))
         return found.trace(0, self.weights, forced.why_not(found, target) if not found.steps else "")
 
     def translate_document(self, sources: Texts, **how: Unpack[TranslateDocumentOptions]) -> DocumentTranslation:
@@ -373,7 +396,13 @@ class Model:
         if decoding.scale is not None and not rule.has_scale and not isinstance(search, GibbsSearch):
             raise InputError(f"rule {rule.name!r} has no scale", argument="scale", remedy="leave `scale` out")
         chosen = None if rule.name == DEFAULT_RULE else rule
-        return Translator(search, chosen, factor, forests=forests, threads=how.threads, progress=how.progress)
+        text = self._text(decoding.tokenized)
+        return Translator(
+            search, chosen, factor, text=text, forests=forests, threads=how.threads, progress=how.progress
+        )
+
+    def _text(self, tokenized: bool) -> Preparation:
+        return TOKENIZED if tokenized else self.phrase_model.preparation
 
     def _weighted(self, weights: GivenWeights | None) -> PhraseModel:
         return self.phrase_model if weights is None else reweighted(self.phrase_model, weights)
@@ -400,8 +429,8 @@ def _results(translator: Translator, sentences: Sequence[Sequence[str]]) -> Iter
     return (translator.result(found, segment) for segment, found in enumerate(lines))
 
 
-def _hypothesis(entry: Entry, source: Sequence[str]) -> Hypothesis:
-    text = as_given(" ".join(entry.words), source)
+def _hypothesis(entry: Entry, source: Sequence[str], preparation: Preparation) -> Hypothesis:
+    text = preparation.target.write(as_given(" ".join(entry.words), source))
     return Hypothesis(text, entry.score, dict(entry.features), alignment=entry.links or None)
 
 
@@ -449,8 +478,8 @@ def read_many(texts: OneOrMany, argument: str) -> list[str]:
     return found
 
 
-def read_sentences(sources: OneOrMany) -> list[list[str]]:
-    """Return the words of one text, or of several."""
+def read_sources(sources: OneOrMany) -> list[str]:
+    """Return one text to translate, or several; warn of a name of a file."""
     if isinstance(sources, str) and is_file_name(sources):
         log.warning("%r is translated as a text; for the file, pass Path(%r)", sources, sources)
-    return [split_words(text) for text in read_many(sources, "sources")]
+    return read_many(sources, "sources")

@@ -20,6 +20,7 @@ REGISTRIES = {
     "searches": "toledo.search.settings:SEARCHES",
     "document-models": "toledo.search.document.models.model:MODELS",
     "aligners": "toledo.phrases.settings:ALIGNERS",
+    "tokenizers": "toledo.text.tokenizers:TOKENIZERS",
     "formats": "toledo.formats.forest_files:FORMATS",
 }
 
@@ -104,12 +105,16 @@ class Registration:
         """Register the settings of an aligner."""
         return _registered(REGISTRIES["aligners"], name)
 
+    def tokenizer(self, name: str) -> Callable[[T], T]:
+        """Register a tokenizer of raw text."""
+        return _registered(REGISTRIES["tokenizers"], name)
+
 
 register = Registration()
 
 
 def names(kind: str) -> list[str]:
-    """Return all names of a kind: metrics, rules, objectives, searches, document-models, aligners, or formats."""
+    """Return all names of a kind, such as metrics, rules, objectives, searches, aligners, tokenizers or formats."""
     registry = _registry(kind)
     return registry.names() if isinstance(registry, Registry) else list(registry)
 

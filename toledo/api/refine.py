@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from toledo.api.align import Alignments
-from toledo.api.files import encode_pairs
 from toledo.api.inputs import Texts
 from toledo.api.model import Model
+from toledo.api.pairs import encode_pairs, prepare_pairs, read_columns
 from toledo.api.runs import ModelOrPath, Pair, as_model, begin_run, digest_model, read_set, save_result
 from toledo.errors import InputError, RunError
 from toledo.files import require_readable
 from toledo.formats.alignments import read_alignments
-from toledo.model import DESCRIPTION
+from toledo.model import DESCRIPTION, PhraseModel
 from toledo.progress import Progress, silent
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import RefineSettings
@@ -26,6 +26,9 @@ from toledo.runs.checkpoint import RUN as HISTORY
 from toledo.runs.checkpoint import read_header
 from toledo.runs.history import History, Round
 from toledo.settings import refuse_unused
+from toledo.text.corpus import ParallelCorpus
+from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.settings import Cleaning
 from toledo.tuning.settings import TUNERS
 
 log = logging.getLogger(__name__)
@@ -106,6 +109,7 @@ def refine(
     *,
     tune: Pair,
     dev: Pair,
+    tokenized: bool = False,
     settings: RefineSettings | None = None,
     alignments: Texts | Alignments | None = None,
     output: str | Path,
@@ -116,9 +120,10 @@ def refine(
 ) -> Refinement:
     """Train phrase and word probabilities for the highest expected BLEU of the model's training text.
 
-    The text is translated, fold by fold by models that have not seen it. Probabilities of phrases and words in good
-    translations grow, those in bad ones shrink. After each iteration weights are tuned on `tune`, and the model with
-    the best score on `dev` is saved in `output`. All steps are kept in its folder `run`: `resume` continues an
+    Texts are those that the model was trained on, raw or tokenized; with `tokenized`, they are in the words of a model
+    of raw text. They are translated, fold by fold by models that have not seen them. Probabilities of phrases and words
+    in good translations grow, those in bad ones shrink. After each iteration weights are tuned on `tune`, and the model
+    with the best score on `dev` is saved in `output`. All steps are kept in its folder `run`: `resume` continues an
     interrupted run to the same result, and uses the translations again for other values of `tau` or `method`.
     """
     settings = settings or RefineSettings()
@@ -129,15 +134,29 @@ def refine(
     if isinstance(alignments, str | Path):
         require_readable(alignments)
     loaded = as_model(model)
-    sets = read_set(tune, "tune"), read_set(dev, "dev")
-    corpus = encode_pairs(sources, targets, (loaded.source_vocabulary, loaded.target_vocabulary))
+    text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
+    if text.raw and alignments is not None:
+        remedy = "give tokenized text with `tokenized=True`, or leave `alignments` out"
+        raise InputError("`alignments` are those of tokenized text", argument="alignments", remedy=remedy)
+    sets = read_set(tune, "tune", text, known), read_set(dev, "dev", text, known)
+    corpus = _corpus(loaded, sources, targets, text)
     given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
     links = None if given is None else read_alignments(given, corpus)
     _begin(work, Path(output), resume)
     configuration = {"model": digest_model(model)}
-    procedure = Procedure(loaded, corpus, *sets, tuner, work, links, configuration, seed, threads, progress)
+    write = text.target.write if text.raw else None
+    procedure = Procedure(loaded, corpus, *sets, tuner, work, links, configuration, seed, threads, progress, write)
     refined = procedure.run(settings)
     return Refinement(save_result(refined.model, output), refined.history, settings.resolved())
+
+
+def _corpus(model: PhraseModel, sources: Texts, targets: Texts, text: Preparation) -> ParallelCorpus:
+    """Return the training text in the words of the model, without the pairs that its training left out."""
+    vocabularies, cleaned = (model.source_vocabulary, model.target_vocabulary), model.training.get("cleaning")
+    if not text.raw and cleaned is None:
+        return encode_pairs(sources, targets, vocabularies)
+    cleaning = None if cleaned is None else Cleaning(**cleaned["settings"])
+    return prepare_pairs(read_columns(sources, targets), text, cleaning).encode(vocabularies)
 
 
 def _begin(work: Path, output: Path, resume: bool) -> None:

@@ -30,6 +30,7 @@ from toledo.formats.hypotheses import NBestList
 from toledo.formats.jsonl import json_problem, read_jsonl
 from toledo.formats.nbest import read_nbest
 from toledo.metrics.evaluation import Comparison, Evaluation
+from toledo.reports.comparison import comparison_page
 from toledo.reports.documents import Course, CoursePoint, course_cards, courses_of
 from toledo.reports.posteriors import Example, shaded
 from toledo.reports.posteriors import examples as example_texts
@@ -280,8 +281,9 @@ def report(*results: str | Path | Result, title: str = "Toledo", examples: int =
     """Show runs and results on one HTML page.
 
     `results` are files and directories that runs have left, or results of functions such as `compare`. In directories
-    all runs are shown. Of n-best lists, the first `examples` segments are shown; `scale` is a factor of their scores,
-    below 1 for more even probabilities. `page.save("report.html")` writes the page, notebooks show it.
+    all runs are shown; a comparison alone is shown with its segments. Of n-best lists, the first `examples` segments
+    are shown; `scale` is a factor of their scores, below 1 for more even probabilities. `page.save("report.html")`
+    writes the page, notebooks show it.
     """
     if not results:
         raise InputError("nothing to show", argument="results", remedy="give a run or a result")
@@ -289,6 +291,8 @@ def report(*results: str | Path | Result, title: str = "Toledo", examples: int =
         raise InputError(f"examples is {examples}, expected at least 1", argument="examples")
     if not (0.0 < scale < math.inf):
         raise InputError(f"scale is {scale:g}, expected a positive number", argument="scale")
+    if len(results) == 1 and isinstance(results[0], Comparison) and results[0].tests:
+        return comparison_page(results[0], results[0].analyze(examples=0), title)
     return runs_page(title, [run for one in results for run in _runs(one, examples, scale)])
 
 

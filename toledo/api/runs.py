@@ -12,12 +12,14 @@ from typing import TypeAlias
 
 from toledo.api.inputs import ReferenceTexts, Texts, read_groups, read_texts
 from toledo.api.model import Model, load
+from toledo.api.pairs import warn_of_doubt
 from toledo.errors import InputError
 from toledo.files import require_output_directory
 from toledo.model import DESCRIPTION, PhraseModel
 from toledo.runs.checkpoint import digest, digest_arrays
-from toledo.text.corpus import Segment
-from toledo.text.vocabulary import split_words
+from toledo.text.corpus import Segment, WrittenWords
+from toledo.text.preparation import TOKENIZED, Preparation
+from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.loop import model_digest
 
 log = logging.getLogger(__name__)
@@ -42,23 +44,34 @@ def digest_model(model: ModelOrPath) -> str:
     return digest([loaded.signature, digest_arrays(loaded.table.scores)])
 
 
-def read_set(pair: Pair, name: str = "") -> list[Segment]:
-    """Return the segments of sources with references; `name` says which set it is, for messages."""
+def read_set(
+    pair: Pair, name: str = "", text: Preparation = TOKENIZED, vocabulary: Vocabulary | None = None
+) -> list[Segment]:
+    """Return the segments of sources with references; `name` says which set it is, for messages.
+
+    `text` says how texts become words; a `vocabulary` is that of the model, to see whether it knows them.
+    """
     argument = f"{name} sources" if name else "sources"
     texts = read_texts(pair[0], argument)
     if not texts:
         raise InputError(f"{argument} is empty", argument=name or "sources", remedy="give one text or more")
     try:
-        groups = read_groups(pair[1], len(texts), argument)
+        groups = read_groups(pair[1], texts, argument)
     except InputError as error:
         if not name:
             raise
         message = error.message.replace("references", f"{name} references")
         raise InputError(message, argument=name, segment=error.segment, remedy=error.remedy) from None
+    if not warn_of_doubt(text.source, texts, argument, vocabulary):
+        warn_of_doubt(text.target, [one for group in groups for one in group], f"{name} references".strip())
     return [
-        Segment(number, tuple(split_words(text)), tuple(tuple(split_words(one)) for one in group))
-        for number, (text, group) in enumerate(zip(texts, groups, strict=True))
+        Segment(number, tuple(text.source.words(source)), tuple(_reference(text, one) for one in group))
+        for number, (source, group) in enumerate(zip(texts, groups, strict=True))
     ]
+
+
+def _reference(text: Preparation, reference: str) -> WrittenWords:
+    return WrittenWords(text.target.words(reference), reference)
 
 
 def begin_run(output: str | Path | None, resume: bool, model: object = None, marker: str = DESCRIPTION) -> Path | None:

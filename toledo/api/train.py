@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from toledo.api.align import Alignments, alignment_training
-from toledo.api.files import Pairs, encode_pairs
-from toledo.api.inputs import Texts
+from toledo.api.inputs import Texts, read_texts
 from toledo.api.model import Model
+from toledo.api.pairs import Languages, Pairs, PreparedPairs, encode_words, prepare_pairs, read_columns, warn_of_doubt
+from toledo.errors import InputError
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
 from toledo.language_model.model import LanguageModel, read_language_model
@@ -18,7 +20,11 @@ from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Sy
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
 from toledo.settings import Named
-from toledo.text.corpus import encode_texts
+from toledo.text.corpus import Sentences, encode_texts
+from toledo.text.preparation import Preparation, TextSide, make_side
+from toledo.text.settings import Cleaning
+from toledo.text.tokenizers import Tokenizer, language_code
+from toledo.text.vocabulary import Vocabulary
 from toledo.training import Training
 from toledo.training import train as train_model
 
@@ -29,6 +35,12 @@ def train(  # one argument for each setting
     sources: Texts | Pairs,
     targets: Texts | None = None,
     *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    source_tokenizer: Named[Tokenizer] | None = None,
+    target_tokenizer: Named[Tokenizer] | None = None,
+    tokenized: bool = False,
+    clean: bool | Cleaning | None = None,
     aligner: Named[IBM1] = "hmm",
     alignments: Texts | Alignments | None = None,
     symmetrize: Symmetrization = "grow-diag-final-and",
@@ -48,9 +60,12 @@ def train(  # one argument for each setting
 ) -> Model:
     """Train a phrase-based model: word alignment, phrase table, language model.
 
-    `sources` and `targets` are files or texts with blanks between words, line by line translations of each other;
-    `sources` alone are pairs. `alignments` (Pharaoh format) replace those of `aligner`. The language model is that of
-    the targets, or of `lm_text`, or `language_models` are used as they are. With `output`, the model is saved there.
+    `sources` and `targets` are files or texts, line by line translations of each other; `sources` alone are pairs (TSV,
+    TMX, JSON lines, or tuples). Texts are raw, and so will translations be: the model keeps how text becomes words, by
+    the rules of both languages (ISO codes; by default those of English). With `tokenized`, words stand between blanks.
+    Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text replace
+    those of `aligner`. The language model is that of the targets, or of `lm_text`, or `language_models` are used as
+    they are. With `output`, the model is saved there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,
@@ -69,9 +84,23 @@ def train(  # one argument for each setting
         require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
     files = [one for one in (alignments, lm_text, *language_models) if isinstance(one, str | Path)]
     require_readable(*(file for file in files if not Path(file).is_dir()))
-    corpus = encode_pairs(sources, targets)
+    languages, tokenizers = (source_language, target_language), (source_tokenizer, target_tokenizer)
+    cleaning = _cleaning(clean, tokenized, max_sentence_length)
+    if tokenized and any(tokenizers):
+        raise InputError("tokenized text needs no tokenizer", argument="tokenized", remedy="leave one of them out")
+    if alignments is not None and (cleaning is not None or not tokenized):
+        remedy = "tokenize the text first, and give `tokenized=True`; clean it before words are aligned"
+        raise InputError("`alignments` are those of tokenized text, line by line", argument="alignments", remedy=remedy)
+    preparation, report = _sides_of_words(languages), None
+    if tokenized and cleaning is None:
+        corpus = encode_words(sources, targets, languages=languages)
+    else:
+        columns = read_columns(sources, targets, languages)
+        if not tokenized:
+            preparation = _sides(columns, languages, tokenizers)
+        prepared = _prepared(columns, preparation, cleaning)
+        corpus, preparation, report = prepared.encode(), prepared.preparation, prepared.report
     vocabulary = corpus.target_vocabulary
-    text = None if lm_text is None else encode_texts(lm_text, vocabulary, "lm_text")
     models = tuple(
         one.with_vocabulary(vocabulary)
         if isinstance(one, LanguageModel)
@@ -84,15 +113,57 @@ def train(  # one argument for each setting
         config,
         alignments=None if given is None else read_alignments(given, corpus),
         language_models=models,
-        language_model_text=text,
+        language_model_text=None if lm_text is None else _lm_text(lm_text, preparation, vocabulary),
         threads=threads,
         progress=progress,
     )
+    model = replace(model, preparation=preparation)
+    if report is not None:
+        model = replace(model, training={**model.training, "cleaning": report.to_table()})
+        log.info("%s", report)
     log.info("%d phrase pairs from %d sentence pairs", len(model.table), model.training["sentences"])
     if output is not None:
         model.save(output)
         log.info("model: %s\nsignature: %s", output, model.signature)
     return Model(model, "" if output is None else Path(output).name)
+
+
+def _cleaning(clean: bool | Cleaning | None, tokenized: bool, max_length: int) -> Cleaning | None:
+    """Return which pairs to leave out before training: by default, tokenized text is taken as it is."""
+    if isinstance(clean, Cleaning):
+        return clean
+    return Cleaning(max_length=max_length) if clean or (clean is None and not tokenized) else None
+
+
+def _sides_of_words(languages: Languages) -> Preparation:
+    codes = zip(languages, ("source_language", "target_language"), strict=True)
+    return Preparation(*(TextSide(language_code(language, argument)) for language, argument in codes))
+
+
+def _sides(
+    columns: tuple[list[str], list[str]],
+    languages: Languages,
+    tokenizers: tuple[Named[Tokenizer] | None, Named[Tokenizer] | None],
+) -> Preparation:
+    """Return both sides of raw text, whose case is not known yet."""
+    source = make_side(languages[0], tokenizers[0], columns[0])
+    return Preparation(source, make_side(languages[1], tokenizers[1], columns[1], target=True))
+
+
+def _prepared(
+    columns: tuple[list[str], list[str]], preparation: Preparation, cleaning: Cleaning | None
+) -> PreparedPairs:
+    """Return pairs as words, with all that was learned from them; warn if they do not look as they should."""
+    if not warn_of_doubt(preparation.source, columns[0], "sources"):
+        warn_of_doubt(preparation.target, columns[1], "targets")
+    return prepare_pairs(columns, preparation, cleaning, learn=preparation.raw)
+
+
+def _lm_text(given: Texts, preparation: Preparation, vocabulary: Vocabulary) -> Sentences:
+    if not preparation.raw:
+        return encode_texts(given, vocabulary, "lm_text")
+    texts = [" ".join(preparation.target.words(text)) for text in read_texts(given, "lm_text")]
+    return encode_texts(texts, vocabulary, "lm_text")
 
 
 def _configuration(settings: TrainSettings, aligner: Named[IBM1]) -> Training:

@@ -61,10 +61,10 @@ def translate_file(
     _check(files, output, sampled=isinstance(SEARCHES.make(decoding.search), Gibbs))
     if score_target is not None:
         _check_scoring(files, decoding)
-        search = model.translator(Decoding("viterbi", weights=decoding.weights)).search
+        made = model.translator(Decoding("viterbi", weights=decoding.weights, tokenized=decoding.tokenized))
         given = read_lines(score_target)
         translator: Translator = ForcedTranslator(
-            search, given, name=score_target, threads=decoding.threads, progress=decoding.progress
+            made.search, given, name=score_target, text=made.text, threads=decoding.threads, progress=decoding.progress
         )
     else:
         complete = files.write_diagnostics is not None

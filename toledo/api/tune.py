@@ -31,6 +31,7 @@ from toledo.search.itg import itg_weights
 from toledo.search.settings import ITG, SEARCHES, Gibbs, SearchKind
 from toledo.settings import Named, parse_named, refuse_unused
 from toledo.text.corpus import Segment
+from toledo.text.preparation import TOKENIZED
 from toledo.text.vocabulary import Vocabulary, split_words
 from toledo.tuning.initial import Initial, with_sparse
 from toledo.tuning.loop import LoopSettings, TuningResult, TuningSet, TuningTask, configuration_of, digest_segments
@@ -161,6 +162,7 @@ def tune(  # one argument for each setting
     references: ReferenceTexts,
     *,
     dev: Pair | None = None,
+    tokenized: bool = False,
     objective: Named[Tuner] = "mert",
     metric: Named[Metric] = "bleu",
     rounds: int | None = None,
@@ -185,9 +187,10 @@ def tune(  # one argument for each setting
     """Find the weights with which the model translates best: search, tune, search again until nothing changes.
 
     The weights are those of the best round: by `dev` if it is given, else by the tuning set. Rounds are scored by what
-    `rule` chooses. With search `gibbs`, weights are trained on samples for `expected-bleu` or `corpus-expected-bleu`.
-    `features` are templates of sparse features to add (pair, word, target). With `output`, the model with its new
-    weights is saved there, and each round in its folder `run`.
+    `rule` chooses, as users see it: tuners compare words, but scores are those of raw text if the model translates raw
+    text and texts are not `tokenized`. With search `gibbs`, weights are trained on samples for `expected-bleu` or
+    `corpus-expected-bleu`. `features` are templates of sparse features to add (pair, word, target). With `output`, the
+    model with its new weights is saved there, and each round in its folder `run`.
     """
     start = Initial(_initial(initial), frozen)
     settings = TuneSettings(
@@ -199,7 +202,10 @@ def tune(  # one argument for each setting
     loop = _loop_settings(settings, tuner, threads)
     _refuse_unused(settings, tuner, loop.rule, bool(features))
     loaded = with_sparse(as_model(model), list(features), max_features or MAX_FEATURES)
-    sets = read_set((sources, references)), None if dev is None else read_set(dev, "dev")
+    text, known = TOKENIZED if tokenized else loaded.preparation, loaded.source_vocabulary
+    loop = replace(loop, write=text.target.write if text.raw else None)
+    tuning_set = read_set((sources, references), "", text, known)
+    sets = tuning_set, None if dev is None else read_set(dev, "dev", text, known)
     task = _task(loaded, sets, tuner, loop, start, kind, progress)
     task.configuration["model"] = digest_model(model)
     results = task.run(range(seed, seed + runs), run, resume, progress)
@@ -333,8 +339,8 @@ def _task(
         "model": "",
         "features": digest(sparse),
         "search": {**plain_settings(kind), KIND: name},
-        **digest_segments(sets[0]),
-        **(digest_segments(sets[1], "dev_") if sets[1] else {}),
+        **digest_segments(sets[0], written=settings.write is not None),
+        **(digest_segments(sets[1], "dev_", written=settings.write is not None) if sets[1] else {}),
         **configuration_of(tuner, settings, weights),
     }
     if isinstance(tuner, MinimumRisk):
@@ -375,7 +381,7 @@ def _task_of_lists(
         )
     vocabulary = Vocabulary()
     forests = [to_forest(some.entries, names, vocabulary) for some in given]
-    groups = read_groups(references, len(given), "lists")
+    groups = read_groups(references, given, "lists")
     texts = [tuple(tuple(split_words(one)) for one in group) for group in groups]
     weights = start.weights(names, None)
     content = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]

@@ -28,8 +28,10 @@ from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.search import Search
 from toledo.search.settings import SearchKind
 from toledo.settings import Named
+from toledo.text.corpus import WrittenWords
 from toledo.text.vocabulary import split_words
 from toledo.translation import Translator
+from toledo.tuning.examples import statistics_of
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +97,7 @@ def tune_rule(
     scales: Sequence[float] | None = None,
     metric: Named[Metric] = "bleu",
     search: Named[SearchKind] | None = None,
+    tokenized: bool = False,
     feature_weights: Mapping[str, float] | None = None,
     num_samples: int | None = None,
     seed: int = 1,
@@ -104,7 +107,8 @@ def tune_rule(
     """Try rules and scales on a development set and return the table and the best.
 
     Without `scales`, twelve are tried that fit the norm of the weights, or from 0.1 to 10 without weights. A model
-    translates `sources` by `search`, by default beam search; its words are compared as they are.
+    translates `sources` by `search`, by default beam search. Raw text of a model that translates raw text is scored as
+    users see it; else, and if texts are `tokenized`, words are compared as they are.
     """
     if not rules:
         raise InputError("nothing to choose from", argument="rules")
@@ -115,7 +119,7 @@ def tune_rule(
         samples = [list(one) for one in read_lists(model_or_lists, "lists", num_samples)]
         if not samples:
             raise InputError("nothing to choose from", argument="lists")
-        groups, judge = read_groups(references, len(samples), "lists"), METRICS.make(metric)
+        groups, judge = read_groups(references, samples, "lists"), METRICS.make(metric)
         if scales is None:
             scales = SCALES if feature_weights is None else scales_for(feature_weights, list(feature_weights))
         tried = _candidates(rules, [make_rule(named) for named in rules], scales)
@@ -128,16 +132,18 @@ def tune_rule(
     for name, value in (("feature_weights", feature_weights), ("num_samples", num_samples)):
         if value is not None:
             raise InputError(f"`{name}` is for lists, not for a model", argument=name, remedy=f"leave `{name}` out")
-    groups = read_groups(references, len(texts), "sources")
-    (judge,) = make_metrics([metric], "none", False).values()
-    made = model_or_lists.translator(Decoding("viterbi", search=search or "beam", seed=seed)).search
+    groups = read_groups(references, texts, "sources")
+    translator = model_or_lists.translator(Decoding("viterbi", search=search or "beam", seed=seed, tokenized=tokenized))
+    made, text = translator.search, translator.text
+    (judge,) = make_metrics([metric], None if text.raw else "none", False).values()
     sampled = isinstance(made, GibbsSearch)
     numbers = scales or scales_for(made.model.weights, made.model.feature_names)
     searched = [make_search_rule(named, samples=sampled) for named in rules]
     tried = _candidates(rules, searched, numbers, every=sampled)
-    words = [[split_words(text) for text in group if text is not None] for group in groups]
-    found = _translations(made, [one for _, one in tried], [split_words(text) for text in texts], threads, progress)
-    statistics = (judge.corpus_statistics(one, words, threads).sum(axis=0) for one in found)
+    known = [[WrittenWords(split_words(one), one) for one in group] for group in groups]
+    found = _translations(made, [one for _, one in tried], translator.sentences(texts), threads, progress)
+    write = text.target.write if text.raw else None
+    statistics = (statistics_of(judge, one, known, threads, write) for one in found)
     tuning = _tuning(tried, statistics, judge, groups)
     best = rules[[_label(named) for named in rules].index(tuning.best.rule)]
     return replace(tuning, model=model_or_lists.with_rule(best, tuning.best.scale))

@@ -1,8 +1,8 @@
 """`toledo demo`: everything that the package does, on the example data, in a few minutes.
 
-Numba compiles one kernel at a time in a process, and the demo needs some hundred. With two processors or more, `toledo
-warm-up` compiles those of later steps beside the first steps; the demo finds them in the cache. No result depends on
-it: if it fails, the demo takes longer and says so.
+Numba compiles one kernel at a time in a process, and the demo needs some hundred. With two processors or more, and from
+the first kernel on that is neither shipped nor kept on disk, `toledo warm-up` compiles those of later steps beside the
+first steps; the demo finds them in the cache. No result depends on it: if it fails, the demo takes longer and says so.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ def demo(
         handler.addFilter(_is_shown)
     from toledo.api.demo import run_demo
     from toledo.compiled.kernels import available_threads, compilation_seconds, compiled_kernels
+    from toledo.compiled.numba_internals import at_first_compilation
 
-    with CompilingAhead((threads or available_threads()) > 1) as ahead:
-        ahead.start(*FIRST)
+    enabled = (threads or available_threads()) > 1
+    with CompilingAhead(enabled) as ahead, at_first_compilation(lambda: ahead.start(*FIRST)):
         tour = run_demo(
             output, size, seed, threads=threads, progress=progress_for(common),
             trained=lambda: ahead.start(*LATER) if compiled_kernels() else None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from toledo.cli.messages import json_lines, milestones, print_result, progress_for, require_apart, resumable
-from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Resume, Seed, Threads, flag, repeated
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Resume, Seed, Threads, Tokenized, flag, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_different, require_output, write_lines
 from toledo.search.document.settings import LOGARITHMIC, STARTS, DocumentSettings, bleu_settings, options_of
@@ -25,7 +25,7 @@ SEARCH = Group("Search", sort_key=10)
 
 ModelDirectory = Annotated[Path, Parameter(help="Model directory.")]
 Documents = Annotated[
-    str, Parameter(help="Documents to translate: XML (NIST, WMT), SGM, or tokenized text; - is standard input.")
+    str, Parameter(help="Documents to translate: XML (NIST, WMT), SGM, or text; - is standard input.")
 ]
 DocumentIds = Annotated[Path | None, Parameter(help="File with the document id of each line. [default: one document]")]
 References = Annotated[tuple[Path, ...], repeated("Reference translation: XML, SGM or text.", "-r")]
@@ -110,6 +110,7 @@ def translate(
     keep: Annotated[
         Literal["best", "last"], Parameter(help="State to write: the best one, or the last one as a sample.")
     ] = "best",
+    tokenized: Tokenized = False,
     search: DocumentSearchOptions = DocumentSearchOptions(),
     output: Output = STANDARD_STREAM,
     seed: Seed = 1,
@@ -140,6 +141,7 @@ def translate(
         document_ids=document_ids,
         document_models=models,
         semantic_space=semantic_space,
+        tokenized=tokenized,
         references=reference or None,
         keep=keep,
         output=None if common.json and output == STANDARD_STREAM else output,
@@ -164,6 +166,7 @@ def oracle(
         Parameter(help="File with a random translation as a reachable reference; drawn if it does not exist."),
     ] = None,
     guided: Annotated[bool, flag("Propose changes by sampling from the model; BLEU decides.")] = False,
+    tokenized: Tokenized = False,
     search: DocumentSearchOptions = DocumentSearchOptions(),
     output: Output = STANDARD_STREAM,
     seed: Seed = 1,
@@ -190,6 +193,7 @@ def oracle(
         reference or None,
         pseudo_reference=pseudo_reference,
         document_ids=document_ids,
+        tokenized=tokenized,
         guided=guided,
         output=None if common.json and output == STANDARD_STREAM else output,
         resume=resume,
@@ -253,7 +257,7 @@ def _method_options() -> Any:
 
 MethodOptions: Any = _method_options()
 
-Source = Annotated[Path, Parameter(alias="-s", help="Documents to tune on: XML (NIST, WMT), SGM, or tokenized text.")]
+Source = Annotated[Path, Parameter(alias="-s", help="Documents to tune on: XML (NIST, WMT), SGM, or text.")]
 
 
 def tune(  # one argument for each option
@@ -291,6 +295,7 @@ def tune(  # one argument for each option
     dev_document_ids: Annotated[
         Path | None, Parameter(help="File with the document id of each line of the development text.")
     ] = None,
+    tokenized: Tokenized = False,
     method: MethodOptions = MethodOptions(),  # noqa: B008 (frozen)
     write_trace: Annotated[Path | None, Parameter(help="File for the rounds, one JSON object per line.")] = None,
     write_report: Annotated[Path | None, Parameter(help="HTML file for a report with plots.")] = None,
@@ -331,6 +336,7 @@ def tune(  # one argument for each option
             semantic_space=semantic_space,
             objective=chosen,
             dev=None if dev_source is None else (dev_source, dev_reference, dev_document_ids),
+            tokenized=tokenized,
             initial=initial,
             frozen=None if frozen is None else [name for name in frozen if name],
             features=feature,

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
-from toledo.cli.messages import print_result
+from toledo.cli.messages import print_result, require_apart
 from toledo.cli.options import COMMON, Common, References, Seed, Threads, flag, repeated
-from toledo.files import STANDARD_STREAM
+from toledo.files import STANDARD_STREAM, require_different, require_output
+
+if TYPE_CHECKING:
+    from toledo.metrics.analysis.analysis import SegmentAnalysis
+    from toledo.metrics.evaluation import Comparison
 
 
 @Parameter(name="*")
@@ -45,7 +52,68 @@ class ScoringOptions:
         }
 
 
+@Parameter(name="*", group=Group("Segments", sort_key=1))
+@dataclass(frozen=True)
+class SegmentOptions:
+    """What is shown of segments."""
+
+    segments: Annotated[
+        int | None,
+        Parameter(
+            validator=Number(gte=0),
+            help="Show wins, losses, n-grams, buckets, and this many segments that gain or lose most.",
+        ),
+    ] = None
+    segment_metric: Annotated[
+        str | None, Parameter(help="Metric for segments. [default: chrf, or the first if chrf is not computed]")
+    ] = None
+    pair: Annotated[
+        tuple[str, str] | None,
+        Parameter(negative="", help="Show segments of these systems only: a baseline and another."),
+    ] = None
+    frequency_text: Annotated[
+        Path | None, Parameter(help="Text in which words are counted, such as a training text. [default: references]")
+    ] = None
+    write_segments: Annotated[
+        Path | None, Parameter(help="File for the scores of all segments: .tsv, .json or .jsonl.")
+    ] = None
+    write_report: Annotated[Path | None, Parameter(help="HTML page to write, with segments side by side.")] = None
+
+    def require_outputs(self, *inputs: str | Path | None) -> None:
+        """Refuse files that cannot be written, before any work is done for them."""
+        from toledo.metrics.analysis.segment_table import table_format
+
+        for output in (self.write_segments, self.write_report):
+            if output is not None:
+                require_apart(output, *inputs)
+                require_output(output)
+        if self.write_segments is not None:
+            table_format(self.write_segments)
+        require_different(self.write_segments, self.write_report)
+
+    def write(self, comparison: Comparison) -> SegmentAnalysis | None:
+        """Write the files that are wanted; return the analysis if it is wanted, too."""
+        if self.write_segments is not None:
+            comparison.segments.save(self.write_segments)
+        if self.segments is None and self.write_report is None:
+            return None
+        baseline, system = self.pair or (None, None)
+        analysis = comparison.analyze(
+            system,
+            baseline,
+            metric=self.segment_metric,
+            examples=self.segments or 0,
+            frequency_text=self.frequency_text,
+        )
+        if self.write_report is not None:
+            from toledo.reports.comparison import comparison_page
+
+            comparison_page(comparison, analysis).save(self.write_report)
+        return None if self.segments is None else analysis
+
+
 SCORING = ScoringOptions()
+SEGMENTS = SegmentOptions()
 
 
 def evaluate(
@@ -86,21 +154,25 @@ def compare(
     test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",
     correction: Annotated[Literal["holm", "none"], Parameter(help="Correction for multiple comparisons.")] = "holm",
     alpha: Annotated[float, Parameter(help="Significance level.")] = 0.05,
+    view: SegmentOptions = SEGMENTS,
     seed: Seed = 12345,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
-    """Score several systems and test whether they differ.
+    """Score several systems, test whether they differ, and show where.
 
     **Examples**
 
         toledo compare before=a.out tuned=b.out mbr=c.out --reference test.en
+        toledo compare a.out b.out -r test.en --segments 5 --write-report compare.html
+        toledo compare a.out b.out c.out -r test.en --pair b c --segments 5 --write-segments scores.tsv
         toledo compare a.out b.out -r test.en --all-pairs --test randomization
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
     from toledo.api.evaluate import compare as compare_systems
-    from toledo.api.inputs import read_system_files
+    from toledo.api.inputs import path_of_system, read_system_files
 
+    view.require_outputs(*map(path_of_system, systems), *scoring.reference, scoring.source, view.frequency_text)
     result = compare_systems(
         read_system_files(systems, scoring.reference),
         baseline=baseline,
@@ -112,4 +184,14 @@ def compare(
         threads=threads,
         **scoring.arguments(),
     )
-    print_result("compare", result, common)
+    analysis = view.write(result)
+    if common.json:
+        more = {} if analysis is None else {"analysis": analysis.to_dict()}
+        print_result("compare", {**result.to_dict(), **more}, common)
+    else:
+        print(result if analysis is None else f"{result}\n\n{analysis.text(color=_has_colors())}")
+
+
+def _has_colors() -> bool:
+    """Return whether standard output shows colors: a terminal does, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -9,12 +9,15 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from toledo.cli.messages import print_result, progress_for
-from toledo.cli.options import COMMON, Common, OutputDirectory, Seed
+from toledo.cli.options import COMMON, Common, OutputDirectory, Seed, flag
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "formats"]
-Verb = Literal["align", "choose", "evaluate", "translate", "sample", "tune", "refine", "document", "combine"]
+Kind = Literal["metrics", "rules", "objectives", "searches", "document-models", "aligners", "tokenizers", "formats"]
+Command = Literal[
+    "choose", "tune-votes", "evaluate", "compare", "combine", "train", "tune", "tune-rule", "refine", "translate",
+    "sample", "document", "export", "import", "align", "lm", "forest",
+]  # fmt: skip
 
 
 def report(
@@ -73,6 +76,7 @@ def example_data(
     train: Annotated[int, Parameter(help="Number of sentence pairs to train on.")] = 10_000,
     tune: Annotated[int, Parameter(help="Number of sentences to tune on, with two references.")] = 300,
     test: Annotated[int, Parameter(help="Number of sentences to test on, with two references.")] = 300,
+    raw: Annotated[bool, flag("Write raw text instead of tokenized text, without word alignments.")] = False,
     seed: Seed = 1,
     common: Common = COMMON,
 ) -> None:
@@ -84,11 +88,12 @@ def example_data(
     **Examples**
 
         toledo example-data sample
+        toledo example-data sample --raw
         toledo example-data --output sample --train 2000 --seed 7
     """
     from toledo.sample.corpus import example_data
 
-    data = example_data(train=train, tune=tune, test=test, seed=seed)
+    data = example_data(train=train, tune=tune, test=test, raw=raw, seed=seed)
     data.save(output, progress_for(common))
     log.info("%s: %s", output, data)
     if common.json:
@@ -96,9 +101,12 @@ def example_data(
 
 
 def warm_up(
-    *verbs: Annotated[Verb, Parameter(help="Commands to compile for; all by default.")], common: Common = COMMON
+    *commands: Annotated[Command, Parameter(help="Commands to compile for; all by default.")], common: Common = COMMON
 ) -> None:
-    """Compile kernels before their first use, for servers and container images, by running commands on a few sentences.
+    """Compile kernels before their first use, for images and clusters, by running commands on a few sentences.
+
+    Print how many kernels each command compiled; those that are shipped or kept on disk are not compiled again. The
+    name sample stands for translation by Gibbs sampling.
 
     **Examples**
 
@@ -107,6 +115,4 @@ def warm_up(
     """
     from toledo.api.warm_up import warm_up
 
-    warm_up(*verbs)
-    if common.json:
-        print_result("warm-up", {"verbs": list(verbs)}, common)
+    print_result("warm-up", warm_up(*commands, progress=progress_for(common)), common)

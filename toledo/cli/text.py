@@ -16,7 +16,7 @@ from toledo.files import STANDARD_STREAM, atomic_writer, read_lines
 from toledo.text.settings import Cleaning
 
 Text = Annotated[str, Parameter(help="Text file, one segment per line; - is standard input.")]
-Language = Annotated[str, Parameter(alias="-l", help="Two-letter language code, such as de or en.")]
+Language = Annotated[str, Parameter(alias="-l", help="ISO code of the language, such as de or en.")]
 TruecaserFile = Annotated[Path, Parameter(help="Truecaser written by `toledo text train-truecaser`.")]
 NewTruecaserFile = Annotated[Path, Parameter(help="File to write the truecaser to.")]
 
@@ -45,7 +45,9 @@ def _language_command(function: str, purpose: str, example: str) -> Callable[...
 
 
 tokenize = _language_command(
-    "tokenize", "Split raw text into tokens, as the Moses scripts do.", "tokenize -l de < train.raw.de > train.de"
+    "tokenize",
+    "Split raw text into tokens: by the rules of Moses, by characters (zh), or by MeCab (ja).",
+    "tokenize -l de < train.raw.de > train.de",
 )
 detokenize = _language_command(
     "detokenize", "Join tokens into plain text.", "detokenize -l en < translation > translation.txt"
@@ -103,7 +105,9 @@ def clean(
     settings: Cleaning,
     common: Common = COMMON,
 ) -> None:
-    """Drop sentence pairs that are empty, too long, or of very unequal length.
+    """Drop sentence pairs that are empty, too long, of very unequal length, repeated, or in another script.
+
+    Words are counted between blanks. What was dropped and why is reported. `toledo train` does the same to raw text.
 
     **Examples**
 

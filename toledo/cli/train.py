@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_model, progress_for, require_apart
-from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, command, repeated
+from toledo.cli.options import COMMON, Common, Output, OutputDirectory, Threads, Tokenized, command, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, require_output, write_lines
 from toledo.phrases.settings import Symmetrization, TrainSettings
+from toledo.text.settings import TextSettings
 
 if TYPE_CHECKING:
-    from toledo.api.files import Pairs
     from toledo.api.inputs import Texts
+    from toledo.api.pairs import Pairs
 
-Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one tokenized sentence per line.")]
+Source = Annotated[Path | None, Parameter(alias="-s", help="Source text, one sentence per line.")]
 Target = Annotated[Path | None, Parameter(alias="-t", help="Target text, parallel to the source.")]
 PairsFile = Annotated[
-    Path | None, Parameter(name="--pairs", help="Sentence pairs in one file: TSV, or JSON lines if named .jsonl.")
+    Path | None, Parameter(name="--pairs", help="Sentence pairs in one file: TSV, or what its name says: .jsonl, .tmx.")
 ]
 
 
@@ -36,23 +37,39 @@ def train(
     ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
     language_model: Annotated[tuple[Path, ...], repeated("Language model to use: ARPA file, or a directory.")] = (),
+    text: TextSettings,
+    tokenized: Tokenized = False,
+    clean: Annotated[
+        bool | None,
+        Parameter(
+            negative="--no-clean",
+            help="Leave out unfit sentence pairs: empty, long, of unequal length, repeated, in another script. "
+            "[default: raw text only]",
+        ),
+    ] = None,
     settings: TrainSettings,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Train a phrase-based model: word alignment, phrase table, language model.
 
+    Texts are raw: the model keeps how they become words, and translates raw text into raw text. With --tokenized, words
+    stand between blanks. Sentence pairs of raw text that are unfit for training are left out and reported.
+
     **Examples**
 
-        toledo train -s train.de -t train.en -o model
-        toledo train -s train.de -t train.en --alignment links --lm-order 5 --reordering -o model
-        toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 -o model
+        toledo train -s train.de -t train.en --source-language de --target-language en -o model
+        toledo train --pairs train.tmx --source-language de --target-language en -o model
+        toledo train -s train.tok.de -t train.tok.en --tokenized --alignment links --lm-order 5 -o model
+        toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 --reordering -o model
     """
     from toledo.api.train import train
 
     model = train(
         *_corpus(source, target, pairs),
-        **vars(settings),
+        tokenized=tokenized,
+        clean=clean,
+        **{**vars(text), **vars(settings)},
         alignments=alignment,
         lm_text=lm_text,
         language_models=language_model,

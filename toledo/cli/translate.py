@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import milestones, progress_for, require_apart
-from toledo.cli.options import COMMON, Common, Output, Scale, Search, Seed, Threads, command
+from toledo.cli.options import COMMON, Common, Output, Scale, Search, Seed, Threads, command, flag
 from toledo.files import STANDARD_STREAM
 from toledo.formats.settings import TranslationFiles
 from toledo.progress import silent
@@ -17,7 +17,7 @@ from toledo.progress import silent
 @command
 def translate(
     model: Annotated[Path, Parameter(help="Model directory, moses.ini, or Docent's XML.")],
-    source: Annotated[str, Parameter(help="Tokenized text, one segment per line; - is standard input.")] = "-",
+    source: Annotated[str, Parameter(help="Text, one segment per line; - is standard input.")] = "-",
     *,
     output: Output = STANDARD_STREAM,
     rule: Annotated[
@@ -30,12 +30,16 @@ def translate(
     score_target: Annotated[
         str | None, Parameter(help="Score these translations, one per line, instead of searching.")
     ] = None,
+    tokenized: Annotated[bool, flag("The text is in the words of the model, as are its translations.")] = False,
     files: TranslationFiles,
     seed: Seed = 1,
     threads: Threads = None,
     common: Common = COMMON,
 ) -> None:
     """Translate text line by line; unknown words are copied.
+
+    Text is raw for a model that was trained on raw text, else tokenized. Lists, lattices, alignments and traces have
+    the words of the model.
 
     **Examples**
 
@@ -59,7 +63,7 @@ def translate(
         source,
         output,
         files=files,
-        decoding=Decoding(rule, metric, scale, search, weights, seed, threads, progress),
+        decoding=Decoding(rule, metric, scale, search, weights, seed, threads, progress, tokenized),
         score_target=score_target,
         as_json=common.json,
     )

@@ -18,6 +18,7 @@ from toledo.cli.options import (
     Search,
     Seed,
     Threads,
+    Tokenized,
     command,
     repeated,
 )
@@ -35,7 +36,7 @@ FOR_LISTS = ("objective", "metric", "rule", "scale", "initial", "on", "runs")
 def tune(
     model: Annotated[Path | None, Parameter(help="Model directory.")] = None,
     *,
-    source: Annotated[Path | None, Parameter(alias="-s", help="Text to tune on, tokenized.")] = None,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Text to tune on.")] = None,
     reference: References = (),
     lists: Annotated[Path | None, Parameter(help="N-best lists of any system to tune on, instead of a model.")] = None,
     dev_source: Annotated[Path | None, Parameter(help="Development text, to choose the best round.")] = None,
@@ -45,6 +46,7 @@ def tune(
     ] = None,
     weights_only: Annotated[Path | None, Parameter(help="TOML file for the tuned weights alone.")] = None,
     write_report: Annotated[Path | None, Parameter(help="HTML file for a report with plots.")] = None,
+    tokenized: Tokenized = False,
     frozen: Annotated[tuple[str, ...] | None, repeated("Weight to keep fixed; '' for none.")] = None,
     feature: Annotated[tuple[str, ...], repeated("Sparse features to add: pair, word, or target.")] = (),
     settings: TuneSettings,
@@ -85,7 +87,7 @@ def tune(
         "progress": progress_for(common, milestones if sampled else silent),
     }
     if lists is not None:
-        _refuse_for_lists(settings, model, source, dev_source, *dev_reference, *feature)
+        _refuse_for_lists(settings, model, source, dev_source, *dev_reference, *feature, tokenized or None)
     elif model is None or source is None:
         raise InputError("nothing to tune", remedy="give MODEL, --source and --reference, or --lists and --reference")
     if feature and output is None:
@@ -100,7 +102,7 @@ def tune(
             how |= {name: getattr(settings, name) for name in FOR_LISTS}
             tuning = tune_lists(lists, list(reference), **how)
         else:
-            how |= {**vars(settings), "features": feature}
+            how |= {**vars(settings), "features": feature, "tokenized": tokenized}
             how["dev"] = None if dev_source is None else (dev_source, list(dev_reference))
             tuning = tune_model(model, source, list(reference), **how)  # type: ignore[arg-type]
     if weights_only is not None:
@@ -136,6 +138,7 @@ def tune_rule(
     ] = (),
     metric: Metric = "bleu",
     search: Annotated[Search | None, Parameter(help="Search, as NAME or NAME:key=value,…. [default: beam]")] = None,
+    tokenized: Tokenized = False,
     feature_weights: Annotated[
         Path | None, Parameter(help="Weights file (TOML) to score features of lists with.")
     ] = None,
@@ -182,6 +185,7 @@ def tune_rule(
         scales=scale or None,
         metric=metric,
         search=search,
+        tokenized=tokenized,
         feature_weights=None if feature_weights is None else Weights.load(feature_weights),
         num_samples=num_samples,
         seed=seed,
@@ -197,13 +201,14 @@ def tune_rule(
 def refine(
     model: Annotated[Path, Parameter(help="Model directory.")],
     *,
-    source: Annotated[Path, Parameter(alias="-s", help="Training text of the model, tokenized.")],
+    source: Annotated[Path, Parameter(alias="-s", help="Training text of the model.")],
     target: Annotated[Path, Parameter(alias="-t", help="Target side of the training text, parallel to the source.")],
     tune_source: Annotated[Path, Parameter(help="Text to tune weights on.")],
     tune_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the tuning text.")],
     dev_source: Annotated[Path, Parameter(help="Development text, to choose the best iteration.")],
     dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the development text.")],
     output: OutputDirectory,
+    tokenized: Tokenized = False,
     alignment: Annotated[
         Path | None, Parameter(help="Word alignments of the training text (Pharaoh format), for training on folds.")
     ] = None,
@@ -237,6 +242,7 @@ def refine(
             target,
             tune=(tune_source, list(tune_reference)),
             dev=(dev_source, list(dev_reference)),
+            tokenized=tokenized,
             settings=settings,
             alignments=alignment,
             output=output,

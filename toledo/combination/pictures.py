@@ -76,17 +76,17 @@ def network_page(
 
 def segment_cards(one: ShownSegment, systems: Sequence[str]) -> list[Markup]:
     """Return the texts of a segment, with what each system says differently, and its network."""
-    words, reference = one.text.split(), one.references[0].split() if one.references else []
+    words, references = one.text.split(), [text.split() for text in one.references]
     texts: list[tuple[Child, Child]] = [("combination", tag("p", one.text or tag("i", "empty"), class_="text"))]
     texts += [("source", one.source)] if one.source else []
     texts += [("reference", text) for text in one.references]
     beside = range(1, len(texts))
     texts += [
-        (_named(place, name), against(one.outputs[name].split(), words, reference))
+        (_named(place, name), against(one.outputs[name].split(), words, references))
         for place, name in enumerate(systems)
         if name in one.outputs
     ]
-    note = "marked words differ from the combination; bold ones are in the reference"
+    note = "marked words differ from the combination; bold ones are in a reference"
     cards = [card("Texts", tag("div", segment(None, texts, quiet=beside), class_="segments"), note=note)]
     return [*cards, card("Network", network(one.columns, systems))] if one.columns else cards
 

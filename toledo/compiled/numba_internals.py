@@ -6,6 +6,8 @@ A name here may change with any version of Numba. All hold for VERSIONS; a test 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -13,14 +15,14 @@ from typing import Any
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.dispatcher import Dispatcher
-from numba.core.event import Event, Listener, register
+from numba.core.event import Event, Listener, install_listener, register
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
 
 __all__ = [
-    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Dispatcher", "Event", "Listener", "cgutils", "forget_literals",
-    "make_array", "register", "use_cache",
+    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Dispatcher", "Event", "Listener", "at_first_compilation",
+    "cgutils", "forget_literals", "make_array", "register", "use_cache",
 ]  # fmt: skip
 
 VERSIONS = ("0.65", "0.66", "0.67", "0.68")
@@ -46,6 +48,25 @@ def forget_literals(dispatcher: Any) -> None:
     dispatcher.get_call_template = without_literals
 
 
+class _FirstCompilation(Listener):  # type: ignore[misc]
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def on_start(self, event: Event) -> None:
+        call, self._call = self._call, None
+        if call is not None:
+            call()
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+def at_first_compilation(call: Callable[[], None]) -> AbstractContextManager[None]:
+    """In a block: call a function once, as soon as a kernel is found nowhere and must be compiled."""
+    block: AbstractContextManager[None] = install_listener("numba:compile", _FirstCompilation(call))
+    return block
+
+
 class _Locator(_CacheLocator):  # type: ignore[misc]
     """Gives the parts of a file's name; the directory and the stamp are arguments of `CodeCache`."""
 
@@ -69,6 +90,10 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
 
 class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
+
+    def reduce(self, result: Any) -> Any:
+        """Leave the listing of the source with its types out: a sixth of the size, and paths of this machine."""
+        return super().reduce(result._replace(type_annotation=""))
 
 
 class _Files(IndexDataCacheFile):  # type: ignore[misc]

@@ -174,7 +174,7 @@ class BLEU(SegmentMetric):
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills rows by tries of the references."""
-        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
+        pairing = pair_words(self.split_words(hypotheses), [self.split_words(group) for group in references])
         said = pairing.hypotheses.symbols, pairing.hypotheses.offsets
         meant = pairing.references.symbols, pairing.references.offsets
         order = self.max_ngram_order

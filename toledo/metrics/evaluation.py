@@ -7,22 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
+from toledo.files import read_lines
+from toledo.metrics.analysis.analysis import (
+    SegmentAnalysis,
+    analyze_segments,
+    differing_most,
+    segment_difference,
+    word_frequency,
+)
+from toledo.metrics.analysis.pairs import SegmentDifference
+from toledo.metrics.analysis.segment_table import SegmentTable
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric, number_of_references, require_inputs
 from toledo.metrics.score import Score, ScoreInterval
 from toledo.metrics.significance import SEED, approximate_randomization, confidence_interval, holm, paired_bootstrap
 from toledo.results import Result, TableResult, plain, table
+from toledo.settings import unknown_name
 
 TestName = Literal["bootstrap", "randomization"]
 TESTS = {"bootstrap": (paired_bootstrap, "bs"), "randomization": (approximate_randomization, "ar")}
 TITLES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 P_HEADER = " p (Holm) "
+SEGMENT_METRIC = "chrf"  # BLEU is made for whole texts, and is nearly 0 for many segments
 Rows = NDArray[np.float64]
 
 
@@ -69,11 +82,12 @@ class SystemTexts(NamedTuple):
 
 
 class ScoringTask(NamedTuple):
-    """What all systems share: metrics by key, references and sources of each segment."""
+    """What all systems share: metrics by key, references and sources of each segment, and what splits words."""
 
     metrics: Mapping[str, Metric]
     references: Sequence[Sequence[str]] | None
     sources: Sequence[str] | None
+    words: BLEU
 
     def rows(self, key: str, texts: Sequence[str], threads: int | None) -> Rows:
         """Return the statistics of one text for each segment."""
@@ -166,6 +180,8 @@ class Comparison(TableResult):
     runs: dict[str, int]
     resampling: Resampling = field(repr=False)
     texts: dict[str, Sequence[str]] = field(repr=False)
+    task: ScoringTask = field(repr=False)
+    statistics: dict[str, dict[str, Rows]] = field(repr=False)  # of segments, by system and metric
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -180,18 +196,59 @@ class Comparison(TableResult):
         scores = {name: system[metric] for name, system in self.systems.items()}
         return max(scores, key=lambda name: scores[name].score * (1 if scores[name].higher_is_better else -1))
 
-    def examples(self, system: str, n: int = 10, metric: str | None = None) -> list[dict[str, Any]]:
-        """Return the segments in which a system differs most from the baseline of its first test."""
-        test = next((one for one in self.tests if one.system == system and metric in (None, one.metric)), None)
-        if test is None:
-            raise InputError(f"system {system!r} was not tested", remedy=f"choose from {', '.join(self.systems)}")
-        ours, theirs = (self.systems[name].segments[test.metric] for name in (test.system, test.baseline))
-        order = np.argsort(-np.abs(ours - theirs), kind="stable")[:n].tolist()
-        return [
-            {"segment": i, "difference": float(ours[i] - theirs[i]),
-             test.baseline: self.texts[test.baseline][i], test.system: self.texts[test.system][i]}
-            for i in order
-        ]  # fmt: skip
+    @property
+    def segments(self) -> SegmentTable:
+        """Scores and texts of all segments, as a table that can be saved."""
+        return SegmentTable({name: one.segments for name, one in self.systems.items()}, self.texts)
+
+    def examples(
+        self, system: str, n: int = 10, metric: str | None = None, baseline: str | None = None
+    ) -> list[SegmentDifference]:
+        """Return the segments in which a system differs most from a baseline, by default that of its first test."""
+        (pair,), key = self._chosen_pairs(system, baseline), self._segment_metric(metric)
+        ours, theirs = (self.systems[name].segments[key] for name in pair)
+        order = np.argsort(-np.abs(ours - theirs), kind="stable").tolist()
+        return [segment_difference(self, pair, key, one) for one in differing_most(self, pair, order, n)]
+
+    def analyze(
+        self,
+        system: str | None = None,
+        baseline: str | None = None,
+        *,
+        metric: str | None = None,
+        examples: int = 10,
+        frequency_text: Iterable[str] | Path | None = None,
+    ) -> SegmentAnalysis:
+        """Show where a system differs from a baseline: segments, n-grams, lengths, words; all tested pairs by default.
+
+        Frequencies of words are those of the references, or of `frequency_text`, such as a training text. Segments are
+        compared by chrF if no metric is named and systems are compared by it.
+        """
+        if examples < 0:
+            raise InputError(f"examples is {examples}, expected at least 0", argument="examples")
+        pairs, key = self._chosen_pairs(system, baseline), self._segment_metric(metric)
+        lines = read_lines(frequency_text) if isinstance(frequency_text, Path) else frequency_text
+        frequency = None if lines is None else word_frequency(lines, self.task.words)
+        return analyze_segments(self, pairs, key, examples, frequency)
+
+    def _chosen_pairs(self, system: str | None, baseline: str | None) -> list[tuple[str, str]]:
+        """Return pairs of (system, baseline)."""
+        for name in (system, baseline):
+            if name is not None and name not in self.systems:
+                raise unknown_name("system", name, list(self.systems))
+        tested = list(dict.fromkeys((one.system, one.baseline) for one in self.tests))
+        if system is not None:
+            first = baseline or next((other for one, other in tested if one == system), None)
+            tested = [(system, first)] if first is not None and first != system else []
+        if not tested:
+            what = "there is only one system" if system is None else f"system {system!r} has no baseline"
+            raise InputError(f"{what} to compare", argument="systems", remedy="name two different systems")
+        return tested
+
+    def _segment_metric(self, metric: str | None) -> str:
+        if metric is not None and metric not in self.task.metrics:
+            raise unknown_name("metric", metric, list(self.task.metrics))
+        return metric or (SEGMENT_METRIC if SEGMENT_METRIC in self.task.metrics else next(iter(self.task.metrics)))
 
     def __str__(self) -> str:
         first = next(iter(self.systems.values()))
@@ -202,26 +259,29 @@ class Comparison(TableResult):
                 tests = {test.metric: test for test in self.tests if test.system == name}
                 cells = ([score.cell(), *_test_cells(tests.get(key))] for key, score in system.scores.items())
                 lines.append([name, *_flat(cells)])
-            return "\n".join([*table(lines, left=[0]), self._footer(f" against {against.pop()!r}")])
+            return "\n".join([*table(lines, left=[0]), self._footer()])
         lines = [["System", *first.headers()], *([name, *system.cells()] for name, system in self.systems.items())]
         pairs = [["", "", "metric", "Δ", P_HEADER]]
         pairs += [[one.system, one.baseline, one.metric, *_test_cells(one)] for one in self.tests]
-        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer(" of all pairs")]
+        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer()]
         return "\n".join([*table(lines, left=[0]), *shown])
 
-    def _footer(self, what: str) -> str:
-        how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
+    @property
+    def test_note(self) -> str:
+        """Which test p comes from, and its settings."""
+        how, against = self.resampling, {one.baseline for one in self.tests}
         number = len(next(iter(self.texts.values()))) if how.units is None else int(how.units.max()) + 1
         draws = "resamples" if how.test == "bootstrap" else "random swaps"
+        what = f"against {against.pop()!r}" if len(against) == 1 else "of all pairs"
+        return f"{TITLES[how.test]} {what}, two-sided, {how.resamples} {draws} of {number} {how.unit}"
+
+    def _footer(self) -> str:
+        how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
         tests = f"{count} test{'s' if count != 1 else ''}"
         after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
-        runs = ""
-        if any(one > 1 for one in self.runs.values()):
-            runs = "\nmean ± σ of runs: " + ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
-        return (
-            f"{TITLES[how.test]}{what}, two-sided, {how.resamples} {draws} of {number} {how.unit}; "
-            f"* p < {how.alpha:g}{after}{runs}"
-        )
+        runs = ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
+        below = f"\nmean ± σ of runs: {runs}" if runs else ""
+        return f"{self.test_note}; * p < {how.alpha:g}{after}{below}"
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"
@@ -290,15 +350,14 @@ def compare_systems(
             found.append(Test(key, name, baseline, difference, interval, result.p_value, p, p < how.alpha))
     texts = {system.name: system.runs[0] for system in systems}
     counts = {system.name: len(system.runs) for system in systems}
-    return Comparison(evaluations, tuple(found), how.unit, counts, how, texts)
+    return Comparison(evaluations, tuple(found), how.unit, counts, how, texts, task, rows)
 
 
 def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
     """Words of the system for each word of the references, as BLEU counts them."""
     if task.references is None:
         return None
-    bleu = next((metric for metric in task.metrics.values() if isinstance(metric, BLEU)), BLEU(smooth_method="none"))
-    said, meant = bleu.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
+    said, meant = task.words.corpus_statistics(system.runs[0], task.references).sum(axis=0)[:2]
     return float(said / meant) if meant else 0.0
 
 

@@ -47,10 +47,10 @@ class SegmentMetric(Metric):
 
     def encode(self, texts: Sequence[str]) -> Sequences | None:
         """Return the numbers of words."""
-        return number_words(self._words(texts), Numbering())
+        return number_words(self.split_words(texts), Numbering())
 
-    def _words(self, texts: Sequence[Text]) -> list[Words]:
-        """Return texts as words; words stay as they are."""
+    def split_words(self, texts: Sequence[Text]) -> list[Words]:
+        """Return texts as the words that are counted; words stay as they are."""
         return [self._split(text) if isinstance(text, str) else text for text in texts]
 
     def _split(self, text: str) -> list[str]:

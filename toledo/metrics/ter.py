@@ -304,7 +304,7 @@ class TER(SegmentMetric):
         self, hypotheses: Sequence[Text], references: Sequence[Sequence[Text]], result: Rows
     ) -> Callable[[int, int], None]:
         """Return a function that fills rows with the fewest edits and the mean reference length."""
-        pairing = pair_words(self._words(hypotheses), [self._words(group) for group in references])
+        pairing = pair_words(self.split_words(hypotheses), [self.split_words(group) for group in references])
         said = pairing.hypotheses.symbols, pairing.hypotheses.offsets
         meant = pairing.references.symbols, pairing.references.offsets
         return lambda begin, end: _fill_statistics(said, meant, pairing.groups, begin, end, self.limits, result)

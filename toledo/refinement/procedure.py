@@ -11,7 +11,7 @@ A step that has been done is not repeated, so an interrupted run continues where
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, Sentences
 from toledo.text.vocabulary import Vocabulary
+from toledo.tuning.examples import statistics_of
 from toledo.tuning.loop import LoopSettings, TuningSet, digest_segments, tune
 from toledo.tuning.tuner import Tuner
 from toledo.weights import Weights
@@ -71,7 +72,8 @@ class Procedure:
     """A model, its training text (in the words of the model), and the sets to tune and to validate on.
 
     `tuner` finds the weights of the baseline, and new ones after each iteration. Directory `work` keeps all steps.
-    `configuration` is what else a result depends on, such as the files of the model.
+    `configuration` is what else a result depends on, such as the files of the model. With `write`, scores are those of
+    texts that it makes of words, as users see them.
     """
 
     model: PhraseModel
@@ -85,6 +87,7 @@ class Procedure:
     seed: int = 1
     threads: int | None = None
     progress: Progress = silent
+    write: Callable[[str], str] | None = None
 
     def run(self, settings: RefineSettings) -> Refined:
         """Do all steps that have not been done."""
@@ -92,7 +95,7 @@ class Procedure:
         own = {name: value for name, value in plain(settings).items() if name != "processes"}
         folder = self.work / f"refinement-{digest(own).rpartition(':')[2]}"
         baseline = self.baseline(settings)
-        again = LoopSettings(settings.rounds_again, seed=self.seed, threads=self.threads)
+        again = LoopSettings(settings.rounds_again, seed=self.seed, threads=self.threads, write=self.write)
         return refine(
             baseline,
             self.space(baseline, settings),
@@ -116,7 +119,7 @@ class Procedure:
                 log.info("lexicon features become sums over words, which can be trained")
                 model = with_word_sums(model, self.threads)
             if not settings.keep_weights:
-                rounds = LoopSettings(settings.rounds, seed=self.seed, threads=self.threads)
+                rounds = LoopSettings(settings.rounds, seed=self.seed, threads=self.threads, write=self.write)
                 model = self.tune(model, self.work / "tuning", rounds, settings.pop_limit)
             model.save(directory)
         return PhraseModel.load(directory)
@@ -161,7 +164,7 @@ class Procedure:
 
     def validate(self, model: PhraseModel, pop_limit: int) -> float:
         """Return BLEU on the validation set."""
-        return score(model, self.validation, pop_limit, self.threads, self.progress)
+        return score(model, self.validation, pop_limit, self.threads, self.progress, self.write)
 
     def _folds(self, baseline: PhraseModel, folds: int) -> list[Fold]:
         if folds == 1:
@@ -221,8 +224,8 @@ class Procedure:
             "rounds": settings.rounds,
             "seed": self.seed,
             **digest_training(self.corpus, self.alignments),
-            **digest_segments(self.tuning, "tune_"),
-            **digest_segments(self.validation, "dev_"),
+            **digest_segments(self.tuning, "tune_", written=self.write is not None),
+            **digest_segments(self.validation, "dev_", written=self.write is not None),
             **(self.configuration or {}),
         }
         checkpoint = Checkpoint(self.work, own, resume=True)
@@ -244,10 +247,15 @@ def _other_sums(sums: bool, work: Path) -> RunError:
 
 
 def score(
-    model: PhraseModel, segments: Segments, pop_limit: int, threads: int | None = None, progress: Progress = silent
+    model: PhraseModel,
+    segments: Segments,
+    pop_limit: int,
+    threads: int | None = None,
+    progress: Progress = silent,
+    write: Callable[[str], str] | None = None,
 ) -> float:
-    """Return BLEU of a model's translations."""
+    """Return BLEU of a model's translations, or of the texts that `write` makes of their words."""
     sentences, references = [one.words for one in segments], [one.references for one in segments]
     found = BeamSearch(model, Beam(pop_limit)).translate(sentences, threads, progress)
     metric = BLEU(smooth_method="none")
-    return metric.score(metric.corpus_statistics([one.words for one in found], references, threads).sum(axis=0))
+    return metric.score(statistics_of(metric, [one.words for one in found], references, threads, write))

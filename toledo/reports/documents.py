@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from toledo.files import atomic_writer
 from toledo.search.document.translation import DocumentTranslation
+from toledo.view.curves import Lines, Series
 from toledo.view.markup import Markup
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import Lines, Series, figure
+from toledo.view.plots import figure
 from toledo.view.svg import grid, svg_file
 from toledo.view.tables import Cell, facts, fixed, table
 

@@ -12,14 +12,15 @@ import numpy as np
 from toledo.files import atomic_writer
 from toledo.search.gibbs.diagnostics import STUCK, SUSPICIOUS, Diagnostics, shown_r_hat
 from toledo.search.settings import OPERATORS
-from toledo.view.markup import Markup
+from toledo.view.curves import Lines, Series
+from toledo.view.markup import Markup, tag
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import Lines, Series, figure, histogram
+from toledo.view.plots import figure, histogram
 from toledo.view.tables import Cell, fixed, table
 
 TRACES = 4
 WORST = 10
-THIRD = 390  # pixels of a plot in one of three columns
+HALF, THIRD = 600, 390  # pixels of a plot in one of two columns, and of three
 
 
 def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:
@@ -87,12 +88,15 @@ def _segment_cards(notes: Sequence[Diagnostics]) -> list[Markup]:
         ("Effective size", [note.effective_size for note in notes]),
         ("Entropy", [note.entropy for note in notes]),
     )
+    traces = [
+        card(f"Segment {number}", figure(_traces(notes[number]), HALF), note="model scores of samples", level=2)
+        for number in worst[:TRACES]
+    ]
     return [
         card("Segments whose chains agree least", numbers, level=2),
-        *(card(f"Segment {number}", figure(_traces(notes[number])), note="model scores of samples", level=2)
-          for number in worst[:TRACES]),
+        tag("div", traces, class_="columns-2"),
         columns(*(card(name, figure(histogram(values, name), THIRD), level=2) for name, values in spreads)),
-    ]  # fmt: skip
+    ]
 
 
 def _traces(note: Diagnostics) -> Lines:

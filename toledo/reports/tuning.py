@@ -8,9 +8,10 @@ from pathlib import Path
 from toledo.reports.scores import CPU_SECONDS
 from toledo.runs.checkpoint import KIND
 from toledo.runs.history import History, spread
+from toledo.view.curves import Lines, Series, spark
 from toledo.view.markup import Child, Markup, tag
 from toledo.view.page import Page, card, columns, paragraph
-from toledo.view.plots import Lines, Series, figure, spark
+from toledo.view.plots import figure
 from toledo.view.tables import Cell, facts, fixed, table
 
 MOST_WEIGHTS, MOST_COLUMNS, MOST_ROWS = 15, 8, 50

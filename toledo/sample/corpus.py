@@ -7,6 +7,7 @@ machine and in every version of Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ FILES = (
 SHORTEST, LONGEST = 4, 22  # of the source, so that English has at most about 30 words
 SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 6, 14
 AT_ONCE = 1000
+PUNCTUATION = re.compile(r" ([.,?]|'s?(?= ))")
 
 
 def sentence(speaker: Speaker) -> Phrase:
@@ -124,12 +126,16 @@ class ExampleText(Result):
 
 @dataclass(frozen=True)
 class ExampleData(Result):
-    """Texts to train on (one reference), to tune on and to test on (two references); generated on first use."""
+    """Texts to train on (one reference), to tune on and to test on (two references); generated on first use.
+
+    They are tokenized, or `raw`: with a capital at the beginning, and punctuation at its word.
+    """
 
     num_train: int = TRAIN
     num_tune: int = TUNE
     num_test: int = TEST
     seed: int = 1
+    raw: bool = False
 
     def __post_init__(self) -> None:
         if min(self.seed, self.num_train, self.num_tune, self.num_test) < 0:
@@ -141,25 +147,29 @@ class ExampleData(Result):
     @property
     def signature(self) -> str:  # type: ignore[override]
         """Return what the texts depend on."""
-        return f"train:{self.num_train}|tune:{self.num_tune}|test:{self.num_test}|seed:{self.seed}"
+        sizes = f"train:{self.num_train}|tune:{self.num_tune}|test:{self.num_test}|seed:{self.seed}"
+        return f"{sizes}|raw" if self.raw else sizes
 
     @cached_property
     def train(self) -> ExampleText:
         """Return the training text."""
-        return _part(self.seed, "train", self.num_train, references=1)
+        return _part(self.seed, "train", self.num_train, 1, self.raw)
 
     @cached_property
     def tune(self) -> ExampleText:
         """Return the text to tune on."""
-        return _part(self.seed, "tune", self.num_tune, references=2)
+        return _part(self.seed, "tune", self.num_tune, 2, self.raw)
 
     @cached_property
     def test(self) -> ExampleText:
         """Return the text to test on."""
-        return _part(self.seed, "test", self.num_test, references=2)
+        return _part(self.seed, "test", self.num_test, 2, self.raw)
 
     def save(self, directory: str | Path, progress: Progress = silent) -> None:
-        """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}, without keeping them."""
+        """Write {train,tune,test}.{src,align,docids}, train.trg and {tune,test}.{trg.0,trg.1}, without keeping them.
+
+        Raw text has no files of word alignments, whose words it does not show.
+        """
         folder = Path(directory)
         if folder.is_dir() and (strange := sorted({path.name for path in folder.iterdir()} - FILES)):
             raise InputError(f"the directory holds {strange[0]!r}", file=folder, remedy="name a new directory")
@@ -168,21 +178,35 @@ class ExampleData(Result):
         with progress("writing example data", sum(sizes.values())) as advance:
             for part, size in sizes.items():
                 target = "trg" if part == "train" else "trg.0"
-                files = [folder / f"{part}.{name}" for name in ("src", target, "align", "docids")]
-                _write(files, pairs(self.seed, part, size), advance)
+                fields = {"source": "src", "target": target, "links": "align", "document": "docids"}
+                if self.raw:
+                    del fields["links"]
+                files = {field: folder / f"{part}.{name}" for field, name in fields.items()}
+                _write(files, pairs(self.seed, part, size, raw=self.raw), advance)
                 if part != "train":
-                    others = (pair.target for pair in pairs(self.seed, part, size, reference=1))
+                    others = (pair.target for pair in pairs(self.seed, part, size, reference=1, raw=self.raw))
                     write_lines(folder / f"{part}.trg.1", others)
 
 
-def generate(seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST) -> ExampleData:
+def generate(
+    seed: int = 1, train: int = TRAIN, tune: int = TUNE, test: int = TEST, *, raw: bool = False
+) -> ExampleData:
     """Return the example data of a seed; a smaller part is the beginning of a larger one."""
-    return ExampleData(train, tune, test, seed)
+    return ExampleData(train, tune, test, seed, raw)
 
 
-def pairs(seed: int, part: str, size: int, reference: int = 0) -> Iterator[Pair]:
+def pairs(seed: int, part: str, size: int, reference: int = 0, *, raw: bool = False) -> Iterator[Pair]:
     """Return the sentence pairs of a part; another `reference` gives the same source with another translation."""
-    return islice(_endless(seed, part, reference), size)
+    found = islice(_endless(seed, part, reference), size)
+    if not raw:
+        return found
+    return (pair._replace(source=as_written(pair.source), target=as_written(pair.target)) for pair in found)
+
+
+def as_written(line: str) -> str:
+    """Return a tokenized sentence as raw text."""
+    text = PUNCTUATION.sub(r"\1", line)
+    return text[:1].upper() + text[1:]
 
 
 def _endless(seed: int, part: str, reference: int) -> Iterator[Pair]:
@@ -204,8 +228,8 @@ def _sentence(speaker: Speaker) -> tuple[str, str, str]:
             return written(phrase, speaker.keys)
 
 
-def _part(seed: int, part: str, size: int, references: int) -> ExampleText:
-    first, *others = (list(pairs(seed, part, size, reference)) for reference in range(references))
+def _part(seed: int, part: str, size: int, references: int, raw: bool) -> ExampleText:
+    first, *others = (list(pairs(seed, part, size, reference, raw=raw)) for reference in range(references))
     return ExampleText(
         [pair.source for pair in first],
         tuple([pair.target for pair in reference] for reference in (first, *others)),
@@ -214,23 +238,26 @@ def _part(seed: int, part: str, size: int, references: int) -> ExampleText:
     )
 
 
-def _write(files: list[Path], content: Iterator[Pair], advance: Advance) -> None:
-    """Write one file for each field of a pair."""
+def _write(files: dict[str, Path], content: Iterator[Pair], advance: Advance) -> None:
+    """Write fields of pairs, each to its file."""
     with ExitStack() as stack:
-        streams = [stack.enter_context(atomic_writer(file)) for file in files]
+        streams = {field: stack.enter_context(atomic_writer(file)) for field, file in files.items()}
         while block := list(islice(content, AT_ONCE)):
-            for stream, lines in zip(streams, zip(*block, strict=True), strict=True):
-                stream.write("\n".join(lines) + "\n")
+            for field, stream in streams.items():
+                stream.write("".join(f"{getattr(pair, field)}\n" for pair in block))
             advance(len(block))
 
 
-def example_data(*, train: int = TRAIN, tune: int = TUNE, test: int = TEST, seed: int = 1) -> ExampleData:
+def example_data(
+    *, train: int = TRAIN, tune: int = TUNE, test: int = TEST, raw: bool = False, seed: int = 1
+) -> ExampleData:
     """Make a small parallel corpus of an invented language and English, in documents.
 
     `train`, `tune` and `test` are numbers of sentences. The last two parts have two references each, all parts gold
-    word alignments: `data.train.sources`, `data.test.references`. `data.save("sample")` writes all of it as text files.
+    word alignments: `data.train.sources`, `data.test.references`. Texts are tokenized and lower-cased unless they are
+    `raw`. `data.save("sample")` writes all of it as text files.
     """
     for name, value, least in (("train", train, 1), ("tune", tune, 1), ("test", test, 1), ("seed", seed, 0)):
         if value < least:
             raise InputError(f"`{name}` is {value}, expected an int of at least {least}", argument=name)
-    return generate(seed, train, tune, test)
+    return generate(seed, train, tune, test, raw=raw)

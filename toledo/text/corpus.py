@@ -61,6 +61,17 @@ class ParallelCorpus:
         )
 
 
+class WrittenWords(tuple[str, ...]):
+    """The words of a text, and the `text` as it was written."""
+
+    text: str
+
+    def __new__(cls, words: Iterable[str], text: str) -> WrittenWords:  # noqa: D102
+        made = super().__new__(cls, words)
+        made.text = text
+        return made
+
+
 @dataclass(frozen=True)
 class Segment:
     """One line to translate: its number from 0, its words, its references (if known) and its document."""

@@ -9,15 +9,17 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
-from itertools import zip_longest
+from functools import wraps
+from itertools import tee
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypedDict, Unpack, overload
 
 from toledo.errors import InputError
 from toledo.files import read_lines, write_lines
+from toledo.text.cleaning import Cleaner
 from toledo.text.settings import Cleaning
-from toledo.text.vocabulary import RESERVED, split_words
+from toledo.text.tokenizers import language_code, make_tokenizer, moses
+from toledo.text.vocabulary import split_words
 
 SENTENCE_END = {".", ":", "?", "!"}
 OPENING = {"(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;", "„", "“", "«", "»"}
@@ -28,6 +30,16 @@ QUOTES = (("'", "&apos;"), ('"', "&quot;"))
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
+
+
+class CleaningOptions(TypedDict, total=False):
+    """Arguments of `clean`, as in `Cleaning`."""
+
+    min_length: int
+    max_length: int
+    ratio: float
+    keep_duplicates: bool
+    any_script: bool
 
 
 class TextFunction(Protocol[P]):
@@ -62,22 +74,23 @@ def _lines(texts: Path | Iterable[str]) -> Iterator[str]:
 def tokenize(text: str, language: str) -> str:
     """Split written text into tokens with blanks between them; `|`, brackets and `&` are escaped.
 
-    `language` is a code of two letters, such as "de".
+    `language` is an ISO code, such as "de". Chinese and Japanese have tokenizers of sacreBLEU, others Moses' rules.
     """
-    return _escaped(str(_moses("MosesTokenizer", language).tokenize(text, return_str=True, escape=False)), MARKUP)
+    code = language_code(language)
+    return escape_markup(make_tokenizer(code).tokenize(text, code))
 
 
 @one_or_many
 def detokenize(text: str, language: str) -> str:
     """Join tokens into written text; undoes `tokenize`."""
-    words = split_words(unescape(text))
-    return str(_moses("MosesDetokenizer", language).detokenize(words, return_str=True, unescape=False))
+    code = language_code(language)
+    return make_tokenizer(code).detokenize(split_words(unescape(text)), code)
 
 
 @one_or_many
 def normalize(text: str, language: str) -> str:
     """Replace quotation marks, dashes and other punctuation by their plain forms."""
-    return str(_moses("MosesPunctNormalizer", language).normalize(text))
+    return str(moses("MosesPunctNormalizer", language).normalize(text))
 
 
 @one_or_many
@@ -86,17 +99,15 @@ def lowercase(text: str) -> str:
     return text.lower()
 
 
-@cache
-def _moses(kind: str, language: str) -> Any:
-    import sacremoses  # here, since its tables take long to load
-
-    return getattr(sacremoses, kind)(lang=language)
-
-
 @one_or_many
 def escape(text: str) -> str:
     """Replace `&`, `|`, `<`, `>`, quotes and brackets by entities, as Moses' escape-special-chars does."""
     return _escaped(text, (*MARKUP, *QUOTES))
+
+
+def escape_markup(text: str) -> str:
+    """Replace what has a meaning in Moses' files, and no quotes, by entities."""
+    return _escaped(text, MARKUP)
 
 
 def _escaped(text: str, entities: Iterable[tuple[str, str]]) -> str:
@@ -175,42 +186,27 @@ class Truecaser:
 
 
 def clean(
-    sources: str | Path | Iterable[str],
-    targets: str | Path | Iterable[str],
-    *,
-    min_length: int = 1,
-    max_length: int = 80,
-    ratio: float = 9.0,
+    sources: str | Path | Iterable[str], targets: str | Path | Iterable[str], **settings: Unpack[CleaningOptions]
 ) -> tuple[list[str], list[str]]:
-    """Drop sentence pairs that are empty, too long, or of very unequal length; return sources and targets."""
-    left, right = (read_lines(side) if isinstance(side, str | Path) else side for side in (sources, targets))
-    pairs = list(clean_pairs(zip_longest(left, right), Cleaning(min_length, max_length, ratio)))
+    """Drop sentence pairs that are empty, too long, of very unequal length, repeated, or in another script.
+
+    Words stand between blanks. Return sources and targets; a report of what was dropped is logged.
+    """
+    left, right = (list(read_lines(side) if isinstance(side, str | Path) else side) for side in (sources, targets))
+    if len(left) != len(right):
+        message = f"sources has {len(left)} segments, targets {len(right)}"
+        raise InputError(message, argument="targets", remedy="text i of both sides must belong together")
+    pairs = list(clean_pairs(zip(left, right, strict=True), Cleaning(**settings)))
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 
 def clean_pairs(pairs: Iterable[tuple[str, str]], settings: Cleaning) -> Iterator[tuple[str, str]]:
-    """Yield the sentence pairs that are fit for training."""
-    kept = dropped = 0
-    for source, target in pairs:
-        if source is None or target is None:
-            raise InputError(
-                f"one side has only {kept + dropped} segments", remedy="text i of both sides must belong together"
-            )
-        if is_clean(source, target, settings):
-            kept += 1
-            yield source, target
-        else:
-            dropped += 1
-    log.info("kept %d sentence pairs, dropped %d", kept, dropped)
-
-
-def is_clean(source: str, target: str, settings: Cleaning) -> bool:
-    """Return whether a pair is fit for training: lengths within bounds, neither side much longer, no reserved word."""
-    sides = split_words(source), split_words(target)
-    shorter, longer = sorted(map(len, sides))
-    if shorter < settings.min_length or longer > settings.max_length or longer > settings.ratio * max(shorter, 1):
-        return False
-    return not any(word in RESERVED for words in sides for word in words)
+    """Yield the sentence pairs that are fit for training, and log a report at the end."""
+    cleaner, (given, read) = Cleaner(settings), tee(pairs)
+    for pair, keep in zip(given, cleaner.clean((pair, pair) for pair in read), strict=True):
+        if keep:
+            yield pair
+    log.info("%s", cleaner.report)
 
 
 def sentence_starts(words: list[str]) -> list[bool]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
 from toledo.objectives.lists import HypothesisLists, make_lists
 from toledo.progress import Progress, silent
+from toledo.text.corpus import WrittenWords
 from toledo.weights import Weights
 
 SEGMENTS_AT_ONCE = 8
@@ -87,15 +88,37 @@ def one_best(
     rule: Rule,
     scale: float = 1.0,
     threads: int | None = None,
+    write: Callable[[str], str] | None = None,
 ) -> OneBest:
-    """Score what a decision rule chooses for each segment."""
+    """Score what a decision rule chooses for each segment.
+
+    `write` makes text of words with blanks between them; then texts are scored, against references as written.
+    """
     decisions = decide(rule, forests, weights, scale, threads)
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
     empty = sum(needed and not text for needed, text in zip(want_words(references), texts, strict=True))
-    statistics = metric.corpus_statistics(texts, references, threads).sum(axis=0)
+    statistics = statistics_of(metric, texts, references, threads, write)
     return OneBest(metric.score(statistics), empty, statistics)
+
+
+def statistics_of(
+    metric: Metric,
+    texts: Sequence[Sequence[str]],
+    references: Sequence[References],
+    threads: int | None = None,
+    write: Callable[[str], str] | None = None,
+) -> NDArray[np.float64]:
+    """Return the sum of the statistics of words, or of the texts that `write` makes of them."""
+    if write is None:
+        rows = metric.corpus_statistics(texts, references, threads)
+    else:
+        written = [write(" ".join(text)) for text in texts]
+        known = [[cast(WrittenWords, one).text for one in some] for some in references]
+        rows = metric.corpus_statistics(written, known, threads)
+    total: NDArray[np.float64] = rows.sum(axis=0)
+    return total
 
 
 def best_list(forest: Forest, weights: Weights, size: int) -> Forest:

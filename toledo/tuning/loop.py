@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from toledo.runs.checkpoint import AGAIN, Checkpoint, digest, plain
 from toledo.runs.history import History, Round
 from toledo.runs.rounds import Loop, all_done, change, dev_text, no_better, round_seed, run
 from toledo.search.search import Search
-from toledo.text.corpus import Segment
+from toledo.text.corpus import Segment, WrittenWords
 from toledo.text.vocabulary import Vocabulary
 from toledo.tuning.examples import Collecting, Examples, OneBest, in_order_of_names, one_best, want_words
 from toledo.tuning.tuner import Tuned, Tuner
@@ -83,7 +83,7 @@ class LoopSettings:
     A round with no weight changed by more than `tolerance` times the largest is the last one, also one that finds
     nothing new; `patience` is the number of rounds without a better score. Scores are those of what a decision rule
     chooses, at a scale: rounds should be judged by the rule that will translate. Lists have `n_best` texts, lattices
-    `density` edges per word.
+    `density` edges per word. With `write`, scores are those of texts that it makes of words, as users see them.
     """
 
     rounds: int = 10
@@ -96,6 +96,7 @@ class LoopSettings:
     rule: Rule = Viterbi()  # noqa: RUF009 (frozen)
     scale: float = 1.0
     threads: int | None = None
+    write: Callable[[str], str] | None = None
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.n_best, self.patience) < 1 or self.tolerance < 0 or self.density < 1:
@@ -104,7 +105,7 @@ class LoopSettings:
 
     def judge(self, found: Sequence[Forest], weights: Weights, references: Sequence[References]) -> OneBest:
         """Score what the rule chooses."""
-        return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads)
+        return one_best(found, weights, references, self.metric, self.rule, self.scale, self.threads, self.write)
 
     def first_history(self, tuner: str, start: Weights, one: Round, how: str | None = "") -> History:
         """Return the history before the first round; the score of the initial weights is logged if `how` is known."""
@@ -346,12 +347,12 @@ def configuration_of(tuner: object, settings: LoopSettings, weights: Weights) ->
     }
 
 
-def digest_segments(segments: Sequence[Segment], prefix: str = "") -> dict[str, str]:
-    """Return digests of sources and references, by the names of arguments."""
-    return {
-        f"{prefix}sources": digest([segment.words for segment in segments]),
-        f"{prefix}references": digest([segment.references for segment in segments]),
-    }
+def digest_segments(segments: Sequence[Segment], prefix: str = "", *, written: bool = False) -> dict[str, str]:
+    """Return digests of sources and references, by the names of arguments; with `written`, of references as written."""
+    known: list[Any] = [segment.references for segment in segments]
+    if written:
+        known = [[cast(WrittenWords, one).text for one in some] for some in known]
+    return {f"{prefix}sources": digest([segment.words for segment in segments]), f"{prefix}references": digest(known)}
 
 
 def model_digest(directory: Path) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toledo.view.axes import Scale
 from toledo.view.markup import Markup, join, tag
-from toledo.view.plots import Dot, Scale, interval
+from toledo.view.plots import Dot, interval
 from toledo.view.svg import drawing
 from toledo.view.tables import fixed
 

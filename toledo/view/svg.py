@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from toledo.view.markup import Child, Markup, tag
+from toledo.view.markup import Child, Markup, tag, visible
 
 LETTER, WIDE_LETTER = 0.6, 1.0  # of the size of letters, as wide fonts need it
 SIZE = 12.0  # of letters in drawings
@@ -26,12 +26,17 @@ class Drawing(Markup):
     height: float
 
 
-def drawing(width: float, height: float, description: str, *parts: Child, class_: str = "drawing") -> Drawing:
-    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet."""
+def drawing(
+    width: float, height: float, description: str, *parts: Child, class_: str = "drawing", role: str = "img"
+) -> Drawing:
+    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet.
+
+    One with links in it is no image but a `group`, so that the links can be reached without a mouse.
+    """
     width, height = math.ceil(width), math.ceil(height)
     found = Drawing(
         tag(
-            "svg", *parts, class_=class_, width=width, height=height, viewBox=f"0 0 {width} {height}", role="img",
+            "svg", *parts, class_=class_, width=width, height=height, viewBox=f"0 0 {width} {height}", role=role,
             aria_label=description,
         )
     )  # fmt: skip
@@ -45,13 +50,15 @@ def label(text: Child, x: float, y: float, class_: str | None = None, title: str
 
 
 def text_width(text: str, size: float = SIZE) -> float:
-    """Estimate how wide a text is in a drawing."""
+    """Estimate how wide a text is in a drawing, with marks for what cannot be seen."""
+    text = visible(text)
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return size * (LETTER * (len(text) - wide) + WIDE_LETTER * wide)
 
 
 def shortened(text: str, room: float, size: float = SIZE) -> str:
     """Return text that fits into some room, with … where it was cut."""
+    text = visible(text)
     if text_width(text, size) <= room:
         return text
     while text and text_width(text + "…", size) > room:

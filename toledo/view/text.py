@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+import string
+from collections.abc import Collection, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.tables import fixed
 
+PUNCTUATION = re.escape(string.punctuation) + "¡§«¶·»¿\u2010-\u205e\u3001-\u303f\uff01-\uff0f\uff1a-\uff20"
+CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # kana and Han: words without blanks between them
+LETTERS = f"[^\\s{PUNCTUATION}{CHARACTERS}]+"
+WRITTEN = re.compile(rf"[{CHARACTERS}]|{LETTERS}(?:['’.,-]{LETTERS})*|\S")
 SHADES = 9  # classes p0 to p8
 DOUBTFUL = 0.5
 MISSING = "‸"
@@ -36,17 +43,63 @@ def shade_key() -> Markup:
 
 
 def segment(
-    title: Child, texts: Sequence[tuple[Child, Child]], *, quiet: Collection[int] = (), place: str | None = None
+    title: Child,
+    texts: Sequence[tuple[Child, Child]],
+    *,
+    quiet: Collection[int] = (),
+    place: str | None = None,
+    **data: str,
 ) -> Markup:
     """Return the texts of a segment below each other, each beside its name; those numbered in `quiet` are grey.
 
-    Links `#place` lead to it. Segments stand in a `div` of class `segments`.
+    Links `#place` lead to it. Segments stand in a `div` of class `segments`. `data_marks` and the like are for scripts.
     """
     rows = [
         (tag("dt", name), tag("dd", text, class_="quiet" if place in quiet else None, dir="auto"))
         for place, (name, text) in enumerate(texts)
     ]
-    return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place)
+    return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place, **data)
+
+
+class SegmentLink(NamedTuple):
+    """Leads to a segment on the page; a script shows all segments with a mark instead, `name` says which these are."""
+
+    place: str
+    mark: str
+    name: str
+
+
+def linked(part: Child, link: SegmentLink | None) -> Markup:
+    """Return a part that leads to segments, or the part alone if there is no link."""
+    return (
+        join(part) if link is None else tag("a", part, href=f"#{link.place}", data_show=link.mark, data_name=link.name)
+    )
+
+
+class WrittenWord(str):
+    """A word or a punctuation mark of a text; `after` is a blank, or nothing if the next one is written next to it."""
+
+    after: str
+
+
+def written_words(text: str) -> list[str]:
+    """Cut a text as it is written into words and punctuation marks, and into characters where words have no blanks."""
+    found: list[str] = []
+    for match in WRITTEN.finditer(text):
+        word = WrittenWord(match[0])
+        word.after = " " if text[match.end() : match.end() + 1].isspace() else ""
+        found.append(word)
+    return found
+
+
+def spaced(words: Sequence[str]) -> str:
+    """Return words as they are written, with blanks between those of which nothing is known."""
+    return "".join([*(f"{word}{blank_after(word)}" for word in words[:-1]), *words[-1:]])
+
+
+def blank_after(word: str) -> str:
+    """Return what stands between a word and the next one."""
+    return word.after if isinstance(word, WrittenWord) else " "
 
 
 def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
@@ -62,32 +115,44 @@ def common_words(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool
     return one, two
 
 
-def difference(first: Sequence[str], second: Sequence[str], reference: Sequence[str] = ()) -> tuple[Markup, Markup]:
+def agreeing_words(words: Sequence[str], references: Sequence[Sequence[str]]) -> list[bool]:
+    """Return which words some reference has as well, in its order."""
+    found = [False] * len(words)
+    for reference in references:
+        found = [known or new for known, new in zip(found, common_words(words, reference)[0], strict=True)]
+    return found
+
+
+def difference(
+    first: Sequence[str], second: Sequence[str], references: Sequence[Sequence[str]] = ()
+) -> tuple[Markup, Markup]:
     """Return two texts with the words marked that only one of them has, `del` in the first and `ins` in the second.
 
-    Marked words that the reference has as well, in its order, are bold. ‸ is where words of the other text are missing.
+    Marked words that a reference has as well, in its order, are bold. ‸ is where words of the other text are missing.
     """
     common, other_common = common_words(first, second)
     return (
-        _marked(first, common, second, other_common, "del", reference),
-        _marked(second, other_common, first, common, "ins", reference),
+        _marked(first, common, second, other_common, "del", references),
+        _marked(second, other_common, first, common, "ins", references),
     )
 
 
-def against(text: Sequence[str], base: Sequence[str], reference: Sequence[str] = ()) -> Markup:
+def against(text: Sequence[str], base: Sequence[str], references: Sequence[Sequence[str]] = ()) -> Markup:
     """Return a text as it differs from another: its own words marked, ‸ where words of the other are missing."""
-    return difference(base, text, reference)[1]
+    common, base_common = common_words(text, base)
+    return _marked(text, common, base, base_common, "ins", references)
 
 
-def difference_key(first: str, second: str) -> Markup:
-    """Return what the marks of `difference` mean."""
+def difference_key(first: str, second: str | None = None) -> Markup:
+    """Return what the marks of `difference` mean; those of `against` if only one text is named."""
+    marks = tag("span", tag("ins", "marked"), f" not in {first}")
+    if second is not None:
+        marks = join(tag("span", tag("del", first), " only"), " ", tag("span", tag("ins", second), " only"))
     return tag(
         "p",
-        tag("span", tag("del", first), " only"),
+        marks,
         " ",
-        tag("span", tag("ins", second), " only"),
-        " ",
-        tag("span", tag("b", "bold"), " in the reference, too"),
+        tag("span", tag("b", "bold"), " in a reference, too"),
         " ",
         tag("span", tag("span", MISSING, class_="gap"), " words are missing"),
         class_="key",
@@ -106,22 +171,21 @@ def _marked(
     other: Sequence[str],
     other_common: Sequence[bool],
     mark: str,
-    reference: Sequence[str],
+    references: Sequence[Sequence[str]],
 ) -> Markup:
     """Return words with those that are not common marked, words of one mark together."""
-    agrees = common_words(words, reference)[0]
+    agrees = agreeing_words(words, () if all(common) else references)
     own, others = _runs(common), _runs(other_common)
-    parts: list[Markup] = []
+    parts: list[Markup | str] = []
     for place, ((start, end), (other_start, other_end)) in enumerate(zip(own, others, strict=True)):
         if place:  # a common word lies between two gaps
-            parts.append(join(words[start - 1]))
+            parts += [words[start - 1], blank_after(words[start - 1])]
         if start < end:
-            parts.append(tag(mark, _bold(words[start:end], agrees[start:end])))
+            parts += [tag(mark, _bold(words[start:end], agrees[start:end])), blank_after(words[end - 1])]
         elif other_start < other_end:
-            parts.append(
-                tag("span", MISSING, class_="gap", title=f"not here: {' '.join(other[other_start:other_end])}")
-            )
-    return join(*parts, between=" ")
+            missing = f"not here: {spaced(other[other_start:other_end])}"
+            parts += [tag("span", MISSING, class_="gap", title=missing), parts[-1] if parts else " "]
+    return join(*parts[:-1])
 
 
 def _runs(common: Sequence[bool]) -> list[tuple[int, int]]:
@@ -131,12 +195,11 @@ def _runs(common: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def _bold(words: Sequence[str], agrees: Sequence[bool]) -> Markup:
-    def groups() -> Iterator[Markup]:
-        for bold, own in groupby(zip(words, agrees, strict=True), key=lambda pair: pair[1]):
-            text = " ".join(word for word, _ in own)
-            yield tag("b", text) if bold else join(text)
-
-    return join(*groups(), between=" ")
+    parts: list[Markup | str] = []
+    for bold, group in groupby(zip(words, agrees, strict=True), key=lambda pair: pair[1]):
+        own = [word for word, _ in group]
+        parts += [tag("b", spaced(own)) if bold else spaced(own), blank_after(own[-1])]
+    return join(*parts[:-1])
 
 
 def _subsequence(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
@@ -145,7 +208,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool
     for word in first:
         above, row = lengths[-1], [0]
         for place, other in enumerate(second):
-            row.append(above[place] + 1 if word == other else max(above[place + 1], row[-1]))
+            skipped, left = above[place + 1], row[-1]
+            row.append(above[place] + 1 if word == other else skipped if skipped > left else left)
         lengths.append(row)
     found = [False] * len(first), [False] * len(second)
     i, j = len(first), len(second)

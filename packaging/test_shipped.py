@@ -1,0 +1,56 @@
+"""Run the tests on shipped kernels instead of those compiled for this machine.
+
+    python packaging/test_shipped.py dist tests/metrics
+
+The first argument is the directory of the wheel of kernels, all others are for pytest. What the wheel lacks is compiled
+into an empty cache; how much that is, is printed at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PACKAGE = "toledo_mt_kernels"
+
+
+def main() -> None:
+    """Unpack the wheel, run pytest, and count."""
+    folder, *arguments = sys.argv[1:]
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheels = sorted(Path(folder).glob(f"{PACKAGE}-*-{tag}-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        sys.exit(f"no wheel of kernels for this Python in {folder}: make wheels builds one")
+    with TemporaryDirectory(prefix="toledo-shipped-") as place:
+        log = Path(place, "log")
+        log.touch()
+        zipfile.ZipFile(wheels[-1]).extractall(place)
+        kernels = {"TOLEDO_KERNELS": f"{place}/{PACKAGE}", "TOLEDO_CACHE": f"{place}/cache"}
+        tested = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            env={**os.environ, **kernels, "TOLEDO_KERNELS_LOG": str(log)},
+            check=False,
+        )
+        print_counts(log)
+    sys.exit(tested.returncode)
+
+
+def print_counts(log: Path) -> None:
+    """Print how many versions of kernels were shipped and compiled, and whose."""
+    ways: dict[str, set[tuple[str, ...]]] = {"shipped": set(), "compiled": set(), "kept": set()}
+    for line in log.read_text(encoding="utf-8").splitlines():
+        how, *kernel, _ = line.split("\t")
+        ways[how].add(tuple(kernel))
+    own = {kernel for kernel in ways["compiled"] if kernel[0].startswith("toledo.")}
+    tests = len(ways["compiled"]) - len(own)
+    print(f"{len(ways['shipped'])} versions of kernels were shipped; compiled: {len(own)}, and {tests} of tests:")
+    for module, name, types in sorted(own):
+        print(f"  {module}.{name}{types}")
+
+
+if __name__ == "__main__":
+    main()
