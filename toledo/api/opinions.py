@@ -9,8 +9,9 @@ from typing import cast
 
 from numpy.typing import ArrayLike
 
-from toledo.api.choose import MetricCalls, choose
+from toledo.api.choose import choose
 from toledo.api.inputs import Sample
+from toledo.api.metric_calls import MetricCalls
 from toledo.consensus.choosing import SampleWeights, TextProblem, pairwise_gains, signature_of, text_problem
 from toledo.consensus.mbr import MBR
 from toledo.consensus.opinions import Opinion, Opinions, group_texts, select_texts

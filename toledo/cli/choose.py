@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_result, require_apart
-from toledo.cli.options import COMMON, Common, Output, Rule, Seed, Threads, flag, repeated
+from toledo.cli.options import COMMON, Common, Output, Seed, Threads, flag, repeated
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 
@@ -16,8 +16,17 @@ def choose(
     *lists: Annotated[
         str, Parameter(help="Lists (JSONL, n-best), or one text per system (FILE or NAME=FILE); stdin if - or omitted.")
     ],
-    rule: Rule = "mbr",
+    rule: Annotated[
+        tuple[str, ...],
+        repeated("Decision rule, as NAME or NAME:key=value,… (see `toledo list rules`); several narrow step by step."),
+    ] = ("mbr",),
     metric: Annotated[str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf]")] = None,
+    aggregate: Annotated[bool, flag("Compare with one average reference instead of all.")] = False,
+    prune: Annotated[
+        float | None, Parameter(help="Give up texts that are worse than the best with this confidence.")
+    ] = None,
+    budget: Annotated[int | None, Parameter(help="Largest number of calls of the metric for a segment.")] = None,
+    cache: Annotated[Path | None, Parameter(help="File of paid calls, which are not made again (SQLite).")] = None,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None,
     reference: Annotated[
         tuple[str, ...], repeated("List file with references to use instead of the samples.", "-r")
@@ -68,6 +77,10 @@ def choose(
         sources=source,
         metric=metric,
         rule=rule,
+        aggregate=aggregate,
+        prune=prune,
+        budget=budget,
+        cache=cache,
         scale=scale,
         votes=votes,
         feature_weights=None if feature_weights is None else Weights.load(feature_weights),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.aggregate import average_scores
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric, require_inputs
 from toledo.metrics.score_cache import Triple
@@ -30,14 +29,14 @@ Places = NDArray[np.int64]
 AVERAGE = -1  # as a reference: the average of all
 
 
-class Pairs(NamedTuple):
+class TextPairs(NamedTuple):
     """Hypotheses and references by their places, a pair each."""
 
     hypotheses: Places
     references: Places
 
 
-Asking: TypeAlias = Generator[Pairs, Floats, Floats]
+Asking: TypeAlias = Generator[TextPairs, Floats, Floats]
 
 
 class Compared(NamedTuple):
@@ -61,9 +60,9 @@ class Valued:
     num_calls: int
 
 
-def ask(hypotheses: Places, references: Places) -> Generator[Pairs, Floats, Floats]:
+def ask(hypotheses: Places, references: Places) -> Generator[TextPairs, Floats, Floats]:
     """Ask for all pairs of some hypotheses and references; return a row for each hypothesis."""
-    found = yield Pairs(np.repeat(hypotheses, references.size), np.tile(references, hypotheses.size))
+    found = yield TextPairs(np.repeat(hypotheses, references.size), np.tile(references, hypotheses.size))
     return found.reshape(hypotheses.size, references.size)
 
 
@@ -110,7 +109,7 @@ class _Desk:
         self.values = np.full(len(problem.texts), -np.inf)
         self.num_calls = 0
         self.asking = rule.asking(self.compared, np.random.default_rng([rule.seed, problem.segment]))
-        self.wanted, self.done = Pairs(np.empty(0, np.int64), np.empty(0, np.int64)), False
+        self.wanted, self.done = TextPairs(np.empty(0, np.int64), np.empty(0, np.int64)), False
         self._send(None)
 
     def triples(self) -> list[Triple]:
@@ -157,6 +156,8 @@ class _Desk:
     def _average(self) -> Floats:
         if self.problem.matrix is not None:
             raise InputError("a matrix has no average reference", argument="matrix", remedy="give a metric")
+        from toledo.consensus.aggregate import average_scores  # imports much
+
         known = self.compared
         return average_scores(self.metric, known.hypotheses, known.references, known.shares, known.source)
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.consensus.aggregate import can_average
-from toledo.consensus.asking import AVERAGE, Asking, Compared, Pairs, Places, ask, ask_together, gains_of
+from toledo.consensus.asking import AVERAGE, Asking, Compared, TextPairs, Places, ask, ask_together, gains_of
 from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR, best_first
 from toledo.consensus.rule import Decision
@@ -179,7 +179,7 @@ class LowRankMBR(FewerCalls):
         size, width = len(compared.hypotheses), len(compared.references)
         each = min(width, max(2, round(self.share * width)))
         columns = np.array([random_order(compared.shares, random)[:each] for _ in range(size)])
-        pairs = Pairs(np.repeat(np.arange(size), each), columns.ravel())
+        pairs = TextPairs(np.repeat(np.arange(size), each), columns.ravel())
         scores = np.full((size, width), np.nan)
         scores[pairs] = yield pairs
         return completed(scores, self.factors, random) @ compared.shares
@@ -208,7 +208,7 @@ class BudgetMBR(FewerCalls):
 def best_of_average(compared: Compared, top: int) -> Asking:
     """Score all hypotheses against the average reference, and the `top` best exactly."""
     everybody = np.arange(len(compared.hypotheses))
-    values = yield Pairs(everybody, np.full(everybody.size, AVERAGE))
+    values = yield TextPairs(everybody, np.full(everybody.size, AVERAGE))
     return (yield from best_few(values, compared.shares, top)) if top else values
 
 

@@ -16,6 +16,8 @@ FOREST_TEXTS, ALL_TEXTS = 200, 1_000_000_000
 
 def make_rule(named: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None = None) -> Rule:
     """Return a rule, or several that narrow step by step; a metric is that of the last, and refused if it has none."""
+    if isinstance(named, list | tuple) and len(named) == 1:
+        return make_rule(named[0], metric)
     if isinstance(named, list | tuple):
         from toledo.consensus.rerank import RuleList
 
@@ -76,6 +78,13 @@ RULES: Registry[Rule] = Registry(
     "rule",
     {
         "mbr": "toledo.consensus.mbr:MBR",
+        "consensus": "toledo.consensus.fast_consensus:Consensus",
+        "forest-consensus": Preset("consensus", {"whole_forest": True}),
+        "lattice-mbr": "toledo.consensus.lattice_mbr:LatticeMBR",
+        "max-translation": "toledo.consensus.decide:MaxTranslation",
+        "max-derivation": "toledo.consensus.decide:MaxDerivation",
+        "viterbi": "toledo.consensus.decide:Viterbi",
+        "map": Preset("viterbi", {}),
         "aggregate-mbr": "toledo.consensus.fewer_calls:AggregateMBR",
         "proxy-mbr": "toledo.consensus.fewer_calls:ProxyMBR",
         "elimination-mbr": "toledo.consensus.fewer_calls:EliminationMBR",
@@ -84,13 +93,6 @@ RULES: Registry[Rule] = Registry(
         "low-rank-mbr": "toledo.consensus.fewer_calls:LowRankMBR",
         "budget-mbr": "toledo.consensus.fewer_calls:BudgetMBR",
         "rerank": "toledo.consensus.rerank:Rerank",
-        "consensus": "toledo.consensus.fast_consensus:Consensus",
-        "forest-consensus": Preset("consensus", {"whole_forest": True}),
-        "lattice-mbr": "toledo.consensus.lattice_mbr:LatticeMBR",
-        "max-translation": "toledo.consensus.decide:MaxTranslation",
-        "max-derivation": "toledo.consensus.decide:MaxDerivation",
-        "viterbi": "toledo.consensus.decide:Viterbi",
-        "map": Preset("viterbi", {}),
     },
     adapt=_adapted,
 )
