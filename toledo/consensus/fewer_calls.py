@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.consensus.aggregate import can_average
-from toledo.consensus.asking import AVERAGE, Asking, Compared, TextPairs, Places, ask, ask_together, gains_of
+from toledo.consensus.asking import AVERAGE, Asking, Compared, Places, TextPairs, ask, ask_together, gains_of
 from toledo.consensus.gains import make_gain
 from toledo.consensus.mbr import MBR, best_first
 from toledo.consensus.rule import Decision
