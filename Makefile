@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help demo test test-shipped fuzz check format docs bench experiments wheels clean
+.PHONY: help demo test test-versions test-shipped check-wheel fuzz check format docs site bench experiments wheels clean
 
 help: ## Show this list.
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -22,6 +22,14 @@ demo: $(READY) ## Run every part on the built-in sample: a table of scores, and 
 test: $(READY) ## Run all tests.
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
+test-versions: $(READY) ## Run some tests on each Python at hand, with the oldest and the newest dependencies; TESTS=--full runs all.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python packaging/test_versions.py $(TESTS)
+
+check-wheel: $(READY) ## Build the wheel and run the README's commands with it on each Python at hand.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/python packaging/check_wheel.py
+
 test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), and list those that were compiled anyway.
 	$(BIN)/python packaging/test_shipped.py dist --numprocesses auto --dist loadfile
 
@@ -38,19 +46,24 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the API pages from docstrings, and the picture in the README and the results from other pages.
-	$(BIN)/python docs/make_api.py
+docs: $(READY) ## Make the picture in the README and the results from other pages, and run the notebooks.
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_results.py
+	$(BIN)/python docs/make_notebooks.py
+
+site: $(READY) ## Build the documentation as a site: site/index.html.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## Measure speed and memory; takes some minutes.
 	for script in $(filter-out benchmarks/on_sample.py benchmarks/cold.py, $(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
 
-experiments: $(READY) ## Run all experiments of the pages on ../shared into work/; takes many hours, and continues where it stopped.
+experiments: export DATA ?= ../shared/data
+experiments: export MOSES ?= ../shared/peers/moses-de-en
+experiments: $(READY) ## Run all experiments of the pages into work/; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
 
 wheels: ## Build the package and its kernels for one Python into dist/; PYTHON=python3.12 chooses it.
 	$(PYTHON) packaging/build_wheels.py --output dist
 
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -7,13 +7,15 @@
 What a command prints is kept in WORK/tables, and what is there is not done again; an interrupted experiment goes on
 from its own directory in WORK. A command that fails does not stop the others. At last a table tells the CPU time of
 each command, and which numbers in the tables of a page none of its commands has printed. A table is that of the command
-named last before it; times are not compared. It needs ../shared, a folder of real data, and takes many hours.
+named last before it; times are not compared. It takes many hours. docs/experiments.md says what must be in the
+folders $DATA and $MOSES.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import resource
 import shlex
@@ -49,8 +51,8 @@ class Experiment:
     command: str
 
     def arguments(self, work: Path) -> list[str]:
-        """With this interpreter, and its directory in `work`."""
-        words = [sys.executable, *shlex.split(self.command)[1:]]
+        """With this interpreter, its directory in `work`, and folders in place of variables."""
+        words = [sys.executable, *map(os.path.expandvars, shlex.split(self.command)[1:])]
         places = [place for place, word in enumerate(words[:-1]) if word == "--work"]
         return [str(work / word) if place - 1 in places else word for place, word in enumerate(words)]
 
@@ -71,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         print("\n".join(one.command for one in experiments))
         return
+    if missing := {name for one in experiments for name in re.findall(r"\$(\w+)", one.command)} - {*os.environ}:
+        raise SystemExit(f"not set: {', '.join(sorted(missing))}; docs/experiments.md says what they are")
     failed = [one.command for one in experiments if not run(one, options.work)]
     print(summary(experiments, options.work))
     if failed:

@@ -37,6 +37,7 @@ PLACE = Path("/tmp/toledo-mt")  # noqa: S108 (the same for everybody; it must no
 PROJECT, PACKAGE = "toledo-mt-kernels", "toledo_mt_kernels"
 PLATFORM = "platform_system == 'Linux' and platform_machine == 'x86_64' and implementation_name == 'cpython'"
 FOR_ALL = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
+COMPILED = {"TOLEDO_SMALL_KERNELS": "machine"}  # also those that might run as plain Python on small inputs
 OURS = ("NUMBA_", "TOLEDO_", "PYTHON")  # beginnings of variables that change what is compiled
 FILE_NAME = re.compile(rb"/[\w.+-]+(?:/[\w.+-]+)+\.(?:py|so)\b")
 SUMMARY = "Kernels of Toledo (toledo-mt), compiled ahead for processors of the level x86-64-v3"
@@ -46,14 +47,12 @@ ABOUT = """
 import importlib, json, pkgutil
 from importlib.metadata import distribution
 import toledo
-from toledo.compiled.cache import KernelCache
+from toledo.compiled.kernels import KERNELS
 
-found = set()
 for one in pkgutil.walk_packages(toledo.__path__, "toledo."):
     if one.name != "toledo.__main__":
-        values = vars(importlib.import_module(one.name)).values()
-        found |= {f"{one.py_func.__module__}.{one.py_func.__qualname__}" for one in values
-                  if isinstance(getattr(one, "_cache", None), KernelCache)}
+        importlib.import_module(one.name)
+found = [name for name, kernel in KERNELS.items() if kernel.kind != "inlined"]
 numba = distribution("numba")
 tags = [line.split()[1] for line in numba.read_text("WHEEL").splitlines() if line.startswith("Tag:")]
 print(json.dumps({"numba": numba.version, "tags": tags, "kernels": sorted(found)}))
@@ -73,8 +72,8 @@ def main() -> None:
         python = make_environment()
         about = json.loads(run(python, "-c", ABOUT))
         kernels, cache = PLACE / "kernels", PLACE / "cache"
-        compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL)
-        loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels))
+        compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
+        loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
         files = used_files(kernels, loaded)
         refuse_other_paths(files)
         wheel = write_wheel(output, files, about)
@@ -132,7 +131,7 @@ def run_documentation(python: Path, **environment: str) -> list[list[str]]:
         ["-m", "pytest", "-p", "no:cacheprovider", *tests],
     ):
         print("running", *arguments[1:3], flush=True)
-        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), **environment)
+        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), TOLEDO_SMALL_KERNELS="machine", **environment)
     lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line[1].startswith("toledo.")]  # tests have kernels, too
 

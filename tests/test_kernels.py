@@ -42,7 +42,7 @@ def write_modules(folder: Path, callee: str, constant: str = "1") -> None:
             def outer(x):
                 return inner(x) * CONSTANT
 
-            print(outer(10), len(outer.stats.cache_hits))
+            print(outer(10), len(outer.dispatcher.stats.cache_hits))
         """)
     )
 
@@ -214,7 +214,7 @@ def test_compilation_is_announced_again_after_some_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     announcement, moments = _Announcement(), iter([100.0, 101.0, 200.0])
-    monkeypatch.setattr("toledo.compiled.kernels._compilation", _Compilation())
+    monkeypatch.setattr("toledo.compiled.kernels.compilation", _Compilation())
     monkeypatch.setattr("toledo.compiled.kernels.time.monotonic", lambda: next(moments))
     for _ in range(3):
         announcement.one_more()
@@ -244,7 +244,7 @@ def test_compiling_takes_time_and_loading_what_is_compiled_takes_none(tmp_path: 
 def test_compiling_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     compilation = _Compilation()
     compilation.seconds = 4.0
-    monkeypatch.setattr("toledo.compiled.kernels._compilation", compilation)
+    monkeypatch.setattr("toledo.compiled.kernels.compilation", compilation)
     monkeypatch.setattr("toledo.compiled.kernels.time.process_time", lambda: 10.0)
     assert working_seconds() == 6.0
 
@@ -253,6 +253,6 @@ def test_callees_are_compiled_within_the_time_of_their_callers(monkeypatch: pyte
     moments = iter([5.0, 6.0, 8.0, 9.0, 50.0, 51.0])
     monkeypatch.setattr("toledo.compiled.kernels.time.thread_time", lambda: next(moments))
     compilation = _Compilation()
-    for happens in ("start", "start", "end", "end", "start", "end"):
-        getattr(compilation, f"on_{happens}")(None)
+    for happens in ("begins", "begins", "ends", "ends", "begins", "ends"):
+        getattr(compilation, happens)()
     assert compilation.seconds == 5.0

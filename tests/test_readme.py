@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from command_line import succeed
-from page_commands import run_page, write_systems
+from page_commands import run_page
+from readme_files import write_systems
 
 ROOT = Path(__file__).parents[1]
 TRAINING, TRANSLATION = ROOT / "docs" / "training.md", ROOT / "docs" / "translation.md"

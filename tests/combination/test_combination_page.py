@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from page_commands import run_page, write_systems
+from page_commands import run_page
+from readme_files import write_systems
 
 PAGE = Path(__file__).parents[2] / "docs" / "combination.md"
 

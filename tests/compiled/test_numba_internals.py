@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numba
 import numba.core.serialize
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from toledo.compiled import numba_internals
 from toledo.compiled.cache import KernelCache
@@ -69,7 +71,6 @@ def test_no_other_file_imports_private_names() -> None:
         ("IndexDataCacheFile", "load"),
         ("IndexDataCacheFile", "save"),
         ("IndexDataCacheFile", "flush"),
-        ("Dispatcher", "get_call_template"),
         ("rtsys", "initialize"),
         ("cgutils", "voidptr_t"),
         ("cgutils", "get_or_insert_function"),
@@ -91,8 +92,9 @@ def test_methods_take_what_they_are_given() -> None:
 
 def test_a_kernel_asks_our_cache_and_knows_no_literals() -> None:
     assert add_one(1) == 2
-    assert isinstance(add_one._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
-    assert add_one.get_call_template.__module__ == numba_internals.__name__, REMEDY  # type: ignore[attr-defined]
+    assert isinstance(add_one.dispatcher._cache, KernelCache), REMEDY  # type: ignore[attr-defined]
+    template = add_one.dispatcher.get_call_template  # type: ignore[attr-defined]
+    assert template.__module__ == numba_internals.__name__, REMEDY
 
 
 def test_results_that_are_named_tuples_are_made_where_signals_expect_it() -> None:
@@ -116,3 +118,20 @@ def test_a_function_is_called_at_the_first_compilation_and_not_again(monkeypatch
     with numba_internals.at_first_compilation(lambda: calls.append("again")):
         add_two(2)
     assert calls == ["compiling"]
+
+
+@kernel
+def square(x: int) -> int:
+    return x * x
+
+
+@kernel
+def sum_of_squares(values: NDArray[np.int32]) -> int:
+    return square(3) + square(values[0]) + square(values.size)
+
+
+def test_callees_are_compiled_for_integers_of_64_bits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelCache, "load_overload", lambda *_: None)  # what is kept on disk brings its callees along
+    monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    assert sum_of_squares(np.array([2**20, 1], np.int32)) == 9 + 2**40 + 4
+    assert [str(one) for one in square.dispatcher.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]

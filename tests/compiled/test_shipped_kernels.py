@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toledo.compiled.cache import SHIPPED_PACKAGE, SHIPPED_PROCESSOR
+from toledo.compiled.cache import SHIPPED_PROCESSOR
+from toledo.compiled.stamps import SHIPPED_PACKAGE
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -75,7 +76,7 @@ def test_the_installed_package_is_found(tmp_path: Path, shipped: Path) -> None:
     ("before", "reason"),
     [
         ("import numba; numba.__version__ = '0.1'\n", "another Numba"),
-        ("import toledo.compiled.cache as cache; cache.SHIPPED_FEATURES = ('missing',)\n", "an older processor"),
+        ("import toledo.compiled.stamps as stamps; stamps.SHIPPED_FEATURES = ('missing',)\n", "an older processor"),
     ],
 )
 def test_what_does_not_fit_is_compiled(tmp_path: Path, shipped: Path, before: str, reason: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+NOTEBOOKS = {*(ROOT / "docs").rglob("*.ipynb")}
 
 
 def links(page: Path) -> list[str]:
@@ -35,11 +36,14 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     reached, queue = set(), [ROOT / "docs" / "index.md"]
     while queue:
         page = queue.pop()
-        if page in reached or page.suffix != ".md":
+        if page in reached:
             continue
         reached.add(page)
-        queue += [(page.parent / link.partition("#")[0]).resolve() for link in links(page) if not link.startswith("#")]
-    assert set((ROOT / "docs").rglob("*.md")) <= reached
+        if page.suffix == ".md":
+            queue += [
+                (page.parent / link.partition("#")[0]).resolve() for link in links(page) if not link.startswith("#")
+            ]
+    assert {*(ROOT / "docs").rglob("*.md")} | NOTEBOOKS <= reached
 
 
 def test_figures_are_used() -> None:
@@ -61,3 +65,8 @@ def test_files_to_change_exist_and_hold_the_registries() -> None:
         sources = "".join((ROOT / "toledo" / name).read_text(encoding="utf-8") for name in old)
         assert all(registry in sources for registry in re.findall(r"`([A-Z]+)`", todo))
         assert all((ROOT / "toledo" / name).is_file() for name in re.findall(r"`([\w/]+\.py)`", todo))
+
+
+def test_pages_for_users_name_no_folder_of_developers() -> None:
+    """What they show can be had by everyone."""
+    assert [page.name for page in PAGES if "../shared" in page.read_text(encoding="utf-8")] == ["experiments.md"]

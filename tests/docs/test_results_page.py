@@ -21,10 +21,15 @@ def test_the_part_on_papers_is_up_to_date() -> None:
 def test_alignment_quality(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moses_files: Path) -> None:
     """Leave out fast_align and eflomal, which may not be installed."""
     monkeypatch.chdir(tmp_path)
-    block = r"^    D=.*\n    (toledo .*)\n    python (\S+)( .*) --fast-align FAST --eflomal 3$"
+    block = r"^    (toledo .*)\n    python (\S+)( .*) --fast-align FAST --eflomal 3$"
     ((command, script, options),) = re.findall(block, TEXT, re.MULTILINE)
-    run_line(command.replace("$D", str(moses_files)))
-    words = [sys.executable, DOCS.parent / script, *shlex.split(options.replace("$D", str(moses_files))), "--eflomal=0"]
+    run_line(command.replace("$MOSES", str(moses_files)))
+    words = [
+        sys.executable,
+        DOCS.parent / script,
+        *shlex.split(options.replace("$MOSES", str(moses_files))),
+        "--eflomal=0",
+    ]
     printed = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
     row = r"^\| (Toledo.*?) \| ([\d.]+) \| ([\d.]+) \| [\d.]+ \|$"
     scores = re.findall(row, printed, re.MULTILINE)

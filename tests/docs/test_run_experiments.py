@@ -18,7 +18,7 @@ Speed, by `python benchmarks/small.py`:
 |---|---|
 | 10 | 99.9 |
 
-    python experiments/small.py ../data --work small --seeds 2
+    python experiments/small.py $DATA --work small --seeds 2
 
 - In a list:
 
@@ -33,7 +33,7 @@ The paper:
 |---|---|
 | theirs | 30.0 |
 
-`python experiments/small.py ../data --work small --seeds 2` gives it.
+`python experiments/small.py $DATA --work small --seeds 2` gives it.
 
 | what | one | two |
 |---|---|---|
@@ -48,10 +48,11 @@ def docs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_commands_are_found_once(docs: Path) -> None:
+def test_commands_are_found_once(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA", "../texts")
     (one,) = SCRIPT["all_experiments"](docs, ["page"])
-    assert one.command == "python experiments/small.py ../data --work small --seeds 2"
-    assert one.arguments(Path("W"))[1:] == ["experiments/small.py", "../data", "--work", "W/small", "--seeds", "2"]
+    assert one.command == "python experiments/small.py $DATA --work small --seeds 2"
+    assert one.arguments(Path("W"))[1:] == ["experiments/small.py", "../texts", "--work", "W/small", "--seeds", "2"]
 
 
 def test_outputs_are_kept_and_compared(docs: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import toledo
 from toledo.api.files import export_moses
 from toledo.api.forests import show_forests
-from toledo.compiled.kernels import compilation_seconds, compiled_kernels
+from toledo.compiled.kernels import compilation_seconds, compiled_kernels, small_kernels
 from toledo.progress import Progress, silent
 from toledo.results import TableResult, table
 from toledo.sample.corpus import example_data
@@ -196,12 +196,17 @@ def warm_up(*commands: str, progress: Progress = silent) -> WarmUp:
         if command not in COMMANDS:
             raise unknown_name("command", command, list(COMMANDS))
     wanted: Sequence[str] = commands or list(COMMANDS)
-    with TemporaryDirectory(prefix="toledo-warm-up-") as directory, progress("compiling", len(wanted)) as advance:
+    with (
+        TemporaryDirectory(prefix="toledo-warm-up-") as directory,
+        small_kernels("machine"),
+        progress("compiling", len(wanted)) as advance,
+    ):
         tiny, rows = _Tiny(Path(directory)), []
         for command in wanted:
             log.info("compiling: %s", command)
             kernels, seconds = compiled_kernels(), compilation_seconds()
-            getattr(tiny, COMMANDS[command])()
+            with small_kernels("machine"):
+                getattr(tiny, COMMANDS[command])()
             rows.append(CompiledRow(command, compiled_kernels() - kernels, compilation_seconds() - seconds))
             advance(1)
     return WarmUp(tuple(rows))

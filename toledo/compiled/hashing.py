@@ -18,7 +18,9 @@ EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 MULTIPLIER = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 HALF = np.uint64(32)
 START = np.uint64(0xCBF2_9CE4_8422_2325)  # the first state of a hash, as in FNV-1a
-NOT_FOUND = NO_ROW = -1
+NOT_FOUND = NO_ROW = NO_KEY = -1
+HALF_BITS, LOW_HALF = 32, 0xFFFF_FFFF
+HIGH_FACTOR, LOW_FACTOR = 0x5BD1_E995, 0x2545_F491  # odd, of 31 and 30 bits: sums of products stay below 2^63
 LOAD = 0.6  # at this load a hit takes 1.75 probes and a miss 3.6 on average, nearly all in one cache line
 
 
@@ -100,6 +102,26 @@ def build_pair_index(
 
 
 @inner_kernel
+def joined_key(first: int, second: int) -> int:
+    """Return two non-negative int32 in one number, for `find_key`."""
+    return (first << HALF_BITS) | second
+
+
+@inner_kernel
+def find_key(keys: NDArray[np.int64], key: int) -> int:
+    """Return the slot of a key, or the empty slot (NO_KEY) where it would go; there is a power of two of slots.
+
+    Unlike `find_slot` it needs no integers that wrap around, which are slow in plain Python.
+    """
+    last = len(keys) - 1
+    mixed = (key >> HALF_BITS) * HIGH_FACTOR + (key & LOW_HALF) * LOW_FACTOR
+    slot = (mixed ^ (mixed >> HALF_BITS)) & last
+    while keys[slot] != key and keys[slot] != NO_KEY:
+        slot = (slot + 1) & last
+    return slot
+
+
+@inner_kernel
 def hash_row(values: NDArray[Any], begin: int, end: int, key: np.uint64 = START) -> np.uint64:
     """Return a hash of the row `values[begin:end]`; `key` is that of what comes before it, if anything."""
     for place in range(begin, end):
@@ -117,7 +139,7 @@ def same_rows(one: NDArray[Any], begin: int, other: NDArray[Any], start: int, si
     return True
 
 
-@kernel
+@kernel(small=100_000)
 def number_rows(
     values: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

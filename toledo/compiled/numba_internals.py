@@ -12,17 +12,17 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.dispatcher import Dispatcher
 from numba.core.event import Event, Listener, install_listener, register
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
 
 __all__ = [
-    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Dispatcher", "Event", "Listener", "at_first_compilation",
-    "cgutils", "forget_literals", "make_array", "register", "use_cache",
+    "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "at_first_compilation", "cgutils",
+    "generalize_calls", "make_array", "register", "use_cache",
 ]  # fmt: skip
 
 VERSIONS = ("0.65", "0.66", "0.67", "0.68")
@@ -34,18 +34,24 @@ def use_cache(dispatcher: Any, cache: CodeCache) -> None:
     dispatcher._cache = cache
 
 
-def forget_literals(dispatcher: Any) -> None:
-    """Let calls from kernels see types without values.
+def generalize_calls(dispatcher: Any) -> None:
+    """Let calls from kernels see types without values, and integers of 64 bits alone.
 
-    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop: the
-    callee would be compiled twice.
+    A variable that begins as a constant is a literal when Numba first types a call, and an integer after the loop; an
+    element of an array has 32 bits, and 64 after an addition: the callee would be compiled for each.
     """
     template = dispatcher.get_call_template
 
-    def without_literals(args: Any, kws: Any) -> Any:
-        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
+    def of_general_types(args: Any, kws: Any) -> Any:
+        return template(tuple(map(_general, args)), {name: _general(kind) for name, kind in kws.items()})
 
-    dispatcher.get_call_template = without_literals
+    dispatcher.get_call_template = of_general_types
+
+
+def _general(kind: Any) -> Any:
+    kind = unliteral(kind)
+    is_narrow = isinstance(kind, types.Integer) and kind.signed and kind.bitwidth < types.intp.bitwidth
+    return types.intp if is_narrow else kind
 
 
 class _FirstCompilation(Listener):  # type: ignore[misc]

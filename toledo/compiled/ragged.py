@@ -92,7 +92,7 @@ def join_offsets(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), *(part[1:] + shifts[i] for i, part in enumerate(parts))])
 
 
-@kernel
+@kernel(small=100_000)
 def gather_rows(offsets: NDArray[Any], data: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return offsets and data of some rows, in the order given."""
     new_offsets = np.zeros(rows.size + 1, offsets.dtype)
@@ -179,7 +179,9 @@ def checked_symbols(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
 def character_sequences(texts: Sequence[str]) -> Sequences:
     """Return the characters of texts without white space."""
     joined = ["".join(text.split()) for text in texts]
-    encoded = "".join(joined).encode("utf-32-le", "surrogatepass")
+    encoded = bytearray(
+        "".join(joined).encode("utf-32-le", "surrogatepass")
+    )  # kernels see arrays of one kind: writable
     return Sequences.from_lengths(np.frombuffer(encoded, np.int32), map(len, joined))
 
 

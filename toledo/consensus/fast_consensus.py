@@ -186,7 +186,7 @@ def list_counts(texts: WeightedTexts, order: int) -> ExpectedNGramCounts:
     return ExpectedNGramCounts(*found)
 
 
-@kernel
+@kernel(small=20_000)
 def _count(
     words: Int32s, offsets: Int64s, probabilities: Floats, order: int, index: NGramIndex
 ) -> tuple[NGramIndex, Floats]:
@@ -198,7 +198,7 @@ def _count(
     return index, counts[: index.used[0]]
 
 
-@kernel
+@kernel(small=20_000)
 def _numbers(words: Int32s, offsets: Int64s, index: NGramIndex, order: int) -> Int32s:
     """Return the numbers of the n-grams that begin at each word; none after one that the index does not know."""
     keys, slots = index.keys, index.slots
@@ -216,7 +216,7 @@ def _numbers(words: Int32s, offsets: Int64s, index: NGramIndex, order: int) -> I
     return numbers
 
 
-@kernel
+@kernel(small=20_000)
 def _statistics(numbers: Int32s, offsets: Int64s, counts: Floats, length: float) -> Floats:
     """As `toledo.metrics.BLEU` lays them out."""
     order = numbers.shape[1]

@@ -41,7 +41,7 @@ NONE, FLOOR, ADD_K, EXPONENTIAL = range(4)
 METHODS = {"none": (NONE, 0.0), "floor": (FLOOR, 0.1), "add-k": (ADD_K, 1.0), "exp": (EXPONENTIAL, 0.0)}
 
 
-@kernel
+@kernel(small=100_000)
 def bleu_scores(statistics: Rows, method: int, value: float, effective: bool) -> Rows:
     """Return the score, 0 to 100, of each row of statistics."""
     scores = np.empty(statistics.shape[0])
@@ -98,10 +98,10 @@ def bleu_score(statistics: Rows, method: int, value: float, effective: bool, pre
     matched = False
     for n in range(precisions.size):
         matched |= statistics[2 + n] > 0.0
-    if not matched:
+    used = orders_used(statistics, method, value, effective)
+    if not matched or used == 0:
         return 0.0
     _fill_precisions(statistics, method, value, precisions)
-    used = orders_used(statistics, method, value, effective)
     total = 0.0
     for n in range(used):
         if precisions[n] == 0.0:
@@ -110,7 +110,7 @@ def bleu_score(statistics: Rows, method: int, value: float, effective: bool, pre
     return brevity_penalty(statistics[0], statistics[1]) * math.exp(total / used)
 
 
-@inner_kernel
+@inner_kernel(small=100)
 def brevity_penalty(hypothesis: float, reference: float) -> float:
     """Return 1 for a hypothesis not shorter than its reference, less for a shorter one."""
     if hypothesis >= reference:
@@ -118,7 +118,7 @@ def brevity_penalty(hypothesis: float, reference: float) -> float:
     return math.exp(1.0 - reference / hypothesis) if hypothesis > 0.0 else 0.0
 
 
-@inner_kernel
+@inner_kernel(small=100)
 def _fill_precisions(statistics: Rows, method: int, value: float, precisions: Rows) -> None:
     """Write precisions in per cent, 0 where undefined."""
     order = precisions.size
@@ -244,7 +244,7 @@ class BLEU(SegmentMetric):
         return method, default if self.smooth_value is None else float(self.smooth_value), self.effective_order
 
 
-@kernel
+@kernel(small=100_000)
 def _fill_statistics(
     hypotheses: Texts, references: Texts, groups: NDArray[np.int64], begin: int, end: int, order: int, result: Rows
 ) -> None:

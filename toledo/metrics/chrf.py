@@ -130,7 +130,7 @@ class CHRF(SegmentMetric):
     def _characters(self, texts: Sequence[str]) -> Sequences:
         if not self.whitespace:
             return character_sequences(texts)
-        encoded = "".join(texts).encode("utf-32-le", "surrogatepass")
+        encoded = bytearray("".join(texts).encode("utf-32-le", "surrogatepass"))
         return Sequences(np.frombuffer(encoded, np.int32), offsets_of([len(text) for text in texts]))
 
     def _word_numbers(self, texts: Sequence[str]) -> Sequences:
@@ -187,7 +187,7 @@ def _score(statistics: Rows, beta: float) -> float:
     return 100.0 * ((1.0 + factor) * precision * recall / (factor * precision + recall))
 
 
-@kernel
+@kernel(small=100_000)
 def _scores(statistics: Rows, beta: float) -> Rows:
     scores = np.empty(statistics.shape[0])
     for row in range(statistics.shape[0]):
@@ -214,7 +214,7 @@ def _gradient(statistics: Rows, beta: float) -> Rows:
     return gradient
 
 
-@kernel
+@kernel(small=100_000)
 def _fill_statistics(
     characters: Texts,
     words: Texts,

@@ -83,7 +83,7 @@ def expected_bleu(
     return _expected_bleu(index, ngrams, lengths, probabilities, slots, slot_of, factors, matches)
 
 
-@kernel
+@kernel(small=10_000)
 def _factors(lengths: NDArray[np.int64], order: int, method: int, value: float, effective: bool) -> Floats:
     """Return the factor [n, slot of the length, matches]; 0 where BLEU is 0, 1 for orders that are not used."""
     factors = np.zeros((order, lengths.size, lengths[-1] + 1))
@@ -112,7 +112,7 @@ def _factors(lengths: NDArray[np.int64], order: int, method: int, value: float, 
     return factors
 
 
-@kernel
+@kernel(small=200_000)
 def _expected_bleu(
     index: InvertedIndex,
     ngrams: NumberedNGrams,
@@ -151,7 +151,7 @@ def expected_chrf(texts: Sequences, hypotheses: int, probabilities: Floats, orde
     return _expected_chrf(index_ngrams(ngrams, hypotheses), ngrams, lengths, probabilities, beta, matches)
 
 
-@kernel
+@kernel(small=200_000)
 def _expected_chrf(
     index: InvertedIndex,
     ngrams: NumberedNGrams,
@@ -212,7 +212,7 @@ class CommonWords(NamedTuple):
     weights: Floats
 
 
-@kernel
+@kernel(small=5_000)
 def _bounds(common_words: CommonWords, hypotheses: int, common: NDArray[np.uint8]) -> Floats:
     """Return what the expected gain of each hypothesis cannot exceed."""
     index, ngrams, lengths, weights = common_words
@@ -226,7 +226,7 @@ def _bounds(common_words: CommonWords, hypotheses: int, common: NDArray[np.uint8
     return bounds
 
 
-@kernel
+@kernel(small=5_000)
 def _expected_ter(
     common_words: CommonWords,
     symbols: NDArray[np.int32],

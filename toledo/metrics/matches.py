@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.hashing import NO_KEY, find_key, joined_key
 from toledo.compiled.kernels import kernel
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-AGAIN = 1 << 31  # added to the number of an n-gram: the key of its next occurrence in the same text
+AGAIN = -2  # minus the number of an n-gram: the key of its next occurrence in the same text, below that of any pair
 NO_ROW = -1
 SPARSE = 16  # a row costs about as much to add as a list of a 16th of its length
 ROWS_AT_ONCE = 4
@@ -45,13 +45,13 @@ class InvertedIndex(NamedTuple):
 class NGramCounter(NamedTuple):
     """A growing hash table of n-grams, and which n-gram number each used last, in which text."""
 
-    keys: NDArray[np.uint64]
+    keys: Int64s
     values: Int32s
     texts: Int64s
     latest: Int32s
 
 
-@kernel
+@kernel(small=100_000)
 def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
     """Number the n-grams of texts, from 1 up; a second occurrence in a text gets another number."""
     texts = offsets.size - 1
@@ -72,17 +72,17 @@ def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
                 table = _grown(table, 4 * (size + 2 * longest))
             keys, values, seen_in, latest = table
             for i in range(length - n):
-                key = pair_key(nodes[i], symbols[begin + i + n])
-                slot = find_slot(keys, key)
-                if keys[slot] == EMPTY:
+                key = joined_key(int(nodes[i]), int(symbols[begin + i + n]))
+                slot = find_key(keys, key)
+                if keys[slot] == NO_KEY:
                     size += 1
                     keys[slot], values[slot], seen_in[size] = key, size, -1
                 node = values[slot]
                 nodes[i], number = node, node
                 if seen_in[node] == text:
-                    key = pair_key(AGAIN + int(latest[node]), 0)
-                    slot = find_slot(keys, key)
-                    if keys[slot] == EMPTY:
+                    key = AGAIN - int(latest[node])
+                    slot = find_key(keys, key)
+                    if keys[slot] == NO_KEY:
                         size += 1
                         keys[slot], values[slot], seen_in[size] = key, size, -1
                     number = values[slot]
@@ -96,7 +96,10 @@ def cut_ngrams(symbols: Int32s, offsets: Int64s, order: int) -> NumberedNGrams:
 def _new_table(slots: int) -> NGramCounter:
     half = slots // 2
     return NGramCounter(
-        np.full(slots, EMPTY), np.empty(slots, np.int32), np.full(half, -1, np.int64), np.empty(half, np.int32)
+        np.full(slots, NO_KEY, np.int64),
+        np.empty(slots, np.int32),
+        np.full(half, -1, np.int64),
+        np.empty(half, np.int32),
     )
 
 
@@ -109,13 +112,13 @@ def _grown(table: NGramCounter, slots: int) -> NGramCounter:
     larger.texts[: table.texts.size] = table.texts
     larger.latest[: table.latest.size] = table.latest
     for old in range(table.keys.size):
-        if table.keys[old] != EMPTY:
-            slot = find_slot(larger.keys, table.keys[old])
+        if table.keys[old] != NO_KEY:
+            slot = find_key(larger.keys, int(table.keys[old]))
             larger.keys[slot], larger.values[slot] = table.keys[old], table.values[old]
     return larger
 
 
-@kernel
+@kernel(small=200_000)
 def index_ngrams(ngrams: NumberedNGrams, hypotheses: int) -> InvertedIndex:
     """Return the hypotheses (the first texts) of each n-gram."""
     counts = np.zeros(ngrams.size, np.int64)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.hashing import EMPTY, find_slot, pair_key
+from toledo.compiled.hashing import NO_KEY, find_key, joined_key
+from toledo.compiled.instructions import listed
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import check_offsets, check_shape, checked_symbols, group_offsets, offsets_of
 from toledo.metrics.metric import Metric
@@ -34,7 +35,7 @@ References = Sequence[Sequence[str]]  # of one segment, as words
 class NGramTrie(NamedTuple):
     """`counts[v]` is how often n-gram v may match, `seen` is scratch memory of the same size, all 0 between uses."""
 
-    keys: NDArray[np.uint64]
+    keys: Int64s
     children: Int32s
     counts: Int32s
     seen: Int32s
@@ -54,7 +55,7 @@ def new_trie(nodes: int) -> NGramTrie:
     """Allocate tries of up to `nodes` nodes beside the root; `length · order` is enough for a sequence."""
     slots = slots_for_nodes(nodes)
     return NGramTrie(
-        np.empty(slots, np.uint64),
+        np.empty(slots, np.int64),
         np.empty(slots, np.int32),
         np.zeros(nodes + 1, np.int32),
         np.zeros(nodes + 1, np.int32),
@@ -65,49 +66,54 @@ def new_trie(nodes: int) -> NGramTrie:
 def cleared(memory: NGramTrie, nodes: int) -> NGramTrie:
     """Return an empty trie for up to `nodes` nodes in the memory of a larger trie."""
     slots = slots_for_nodes(nodes)
-    trie = NGramTrie(memory.keys[:slots], memory.children[:slots], memory.counts[: nodes + 1], memory.seen[: nodes + 1])
-    trie.keys[:] = EMPTY
-    trie.counts[:] = 0
-    return trie
+    keys, counts = memory.keys[:slots], memory.counts[: nodes + 1]
+    keys[:] = NO_KEY
+    counts[:] = 0
+    return NGramTrie(listed(keys), listed(memory.children[:slots]), listed(counts), listed(memory.seen[: nodes + 1]))
 
 
 @kernel
 def add_reference(trie: NGramTrie, nodes: int, symbols: Int32s, order: int) -> int:
     """Add a reference to a trie of `nodes` nodes, keeping the largest counts; return the new number of nodes."""
-    for begin in range(symbols.size):
+    keys, children, counts, seen = trie
+    size, given = symbols.size, listed(symbols)
+    for begin in range(size):
         node = 0
-        for place in range(begin, min(begin + order, symbols.size)):
-            key = pair_key(node, symbols[place])
-            slot = find_slot(trie.keys, key)
-            if trie.keys[slot] == EMPTY:
+        for place in range(begin, min(begin + order, size)):
+            key = joined_key(node, given[place])
+            slot = find_key(keys, key)
+            if keys[slot] == NO_KEY:
                 nodes += 1
-                trie.keys[slot] = key
-                trie.children[slot] = nodes
-            node = int(trie.children[slot])
-            trie.seen[node] += 1
+                keys[slot] = key
+                children[slot] = nodes
+            node = int(children[slot])
+            seen[node] += 1
     for node in range(1, nodes + 1):
-        trie.counts[node] = max(trie.counts[node], trie.seen[node])
-        trie.seen[node] = 0
+        counts[node] = max(counts[node], seen[node])
+        seen[node] = 0
     return nodes
 
 
 @kernel
 def count_matches(trie: NGramTrie, nodes: int, symbols: Int32s, matches: Floats) -> None:
     """Write to `matches[n − 1]` how many n-grams match, clipped by their counts in the references."""
+    keys, children, counts, seen = trie
     order = matches.size
     matches[:] = 0.0
-    for begin in range(symbols.size):
+    size, given = symbols.size, listed(symbols)
+    for begin in range(size):
         node = 0
-        for place in range(begin, min(begin + order, symbols.size)):
-            key = pair_key(node, symbols[place])
-            slot = find_slot(trie.keys, key)
-            if trie.keys[slot] == EMPTY:
+        for place in range(begin, min(begin + order, size)):
+            key = joined_key(node, given[place])
+            slot = find_key(keys, key)
+            if keys[slot] == NO_KEY:
                 break
-            node = int(trie.children[slot])
-            trie.seen[node] += 1
-            if trie.seen[node] <= trie.counts[node]:
+            node = int(children[slot])
+            seen[node] += 1
+            if seen[node] <= counts[node]:
                 matches[place - begin] += 1.0
-    trie.seen[: nodes + 1] = 0
+    for node in range(nodes + 1):
+        seen[node] = 0
 
 
 @kernel
@@ -137,7 +143,7 @@ def segment_statistics(
 class Tries(NamedTuple):
     """The tries of all segments end to end; that of segment i begins at `slots[i]` and `nodes[i]`."""
 
-    keys: NDArray[np.uint64]
+    keys: Int64s
     children: Int32s
     counts: Int32s
     slots: Int64s
@@ -194,7 +200,7 @@ def _make_tries(words: Int32s, offsets: Int64s, groups: Int64s, order: int) -> T
         nodes[segment + 1] = nodes[segment] + size + 1
         slots[segment + 1] = slots[segment] + slots_for_nodes(size)
         largest = max(largest, size + 1)
-    keys, children = np.full(slots[-1], EMPTY, np.uint64), np.zeros(slots[-1], np.int32)
+    keys, children = np.full(slots[-1], NO_KEY, np.int64), np.zeros(slots[-1], np.int32)
     tries = Tries(keys, children, np.zeros(nodes[-1], np.int32), slots, nodes, np.diff(offsets), groups, largest)
     seen = np.zeros(largest, np.int32)
     for segment in range(segments):

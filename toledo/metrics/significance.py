@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.compiled.kernels import kernel
 from toledo.metrics.metric import Metric
 from toledo.metrics.score import ScoreInterval
 
 Floats = NDArray[np.float64]
 SEED = 12345  # of sacreBLEU
 ROUNDING = 1e-9
-SAMPLES_AT_ONCE = 32  # a multiple of 32: the generator makes 32 coin tosses at once and drops the rest after each call
+DRAWS_AT_ONCE = 1 << 22  # 32 MB
+COIN_TOSSES = 32  # which the generator makes at once, and drops the rest of them after each call
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def approximate_randomization(metric: Metric, system: Floats, baseline: Floats, 
     generator = np.random.default_rng(seed)
     both = system + baseline
     differences = []
-    for count in _batches(samples):
+    for count in _batches(samples, len(system)):
         kept = generator.integers(2, size=(count, len(system)), dtype=bool)
         first = _masked_sums(system, baseline, kept)
         second = both.sum(axis=0) - first
@@ -86,17 +86,18 @@ def bootstrap_scores(metric: Metric, systems: list[Floats], samples: int, seed: 
     generator = np.random.default_rng(seed)
     segments = len(systems[0])
     scores: list[list[Floats]] = [[] for _ in systems]
-    for count in _batches(samples):
+    for count in _batches(samples, segments):
         drawn = generator.choice(segments, size=(count, segments), replace=True)
         for number, statistics in enumerate(systems):
             scores[number].append(metric.scores(_drawn_sums(statistics, drawn)))
     return [np.concatenate(parts) for parts in scores]
 
 
-def _batches(samples: int) -> Iterator[int]:
-    """Draws need memory for samples × segments: take few samples at once."""
-    for begin in range(0, samples, SAMPLES_AT_ONCE):
-        yield min(SAMPLES_AT_ONCE, samples - begin)
+def _batches(samples: int, segments: int) -> Iterator[int]:
+    """Return how many samples to draw at a time: their draws need memory for samples × segments."""
+    most = max(DRAWS_AT_ONCE // segments // COIN_TOSSES, 1) * COIN_TOSSES
+    for begin in range(0, samples, most):
+        yield min(most, samples - begin)
 
 
 def _check_pair(system: Floats, baseline: Floats) -> None:
@@ -117,22 +118,15 @@ def _comparison(metric: Metric, system: Floats, baseline: Floats, chance: Floats
     return PairedTest(score, base, p_value)
 
 
-@kernel
 def _drawn_sums(statistics: Floats, drawn: NDArray[np.int64]) -> Floats:
+    """Sum the drawn rows of each sample, one after the other: the first of all samples, then the second, …"""
     sums = np.zeros((drawn.shape[0], statistics.shape[1]))
-    for sample in range(drawn.shape[0]):
-        for segment in drawn[sample]:
-            for k in range(statistics.shape[1]):
-                sums[sample, k] += statistics[segment, k]
+    for chosen in np.ascontiguousarray(drawn.T):
+        sums += statistics.take(chosen, axis=0)
     return sums
 
 
-@kernel
 def _masked_sums(first: Floats, second: Floats, mask: NDArray[np.bool_]) -> Floats:
     """Sum rows of `first` where the mask is true and rows of `second` elsewhere."""
-    sums = np.zeros((mask.shape[0], first.shape[1]))
-    for sample in range(mask.shape[0]):
-        for segment in range(first.shape[0]):
-            for k in range(first.shape[1]):
-                sums[sample, k] += first[segment, k] if mask[sample, segment] else second[segment, k]
-    return sums
+    both = np.stack((second, first), axis=1).reshape(-1, first.shape[1])
+    return _drawn_sums(both, mask + 2 * np.arange(len(first)))

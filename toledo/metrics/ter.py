@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.instructions import listed
 from toledo.compiled.kernels import kernel
 from toledo.compiled.ragged import Sequences, pair_words
 from toledo.errors import InputError
@@ -106,8 +107,8 @@ def shifted(words: NDArray[Number], start: int, length: int, target: int) -> NDA
     return result
 
 
-UNREACHED = np.int32(1 << 28)
-KEEP, DELETE, INSERT = np.int8(0), np.int8(1), np.int8(2)  # KEEP stands for substitutions too
+UNREACHED = 1 << 28
+KEEP, DELETE, INSERT = range(3)  # KEEP stands for substitutions too
 
 
 class TERLimits(NamedTuple):
@@ -142,7 +143,7 @@ def count_edits(hypothesis: Int32s, reference: Int32s, limits: TERLimits) -> int
     beam = _beam(hypothesis.size, reference.size, limits.beam_width)
     width = np.max(beam.high[1:] - beam.low[1:])
     matrix = EditMatrix(np.empty((words.size + 1, width), np.int32), np.empty((words.size + 1, width), np.int8))
-    rows = np.full((2, reference.size + 2), UNREACHED)
+    rows = np.full((2, reference.size + 2), UNREACHED, np.int32)
     shifts = 0
     checked = 0
     while True:
@@ -172,19 +173,20 @@ def _beam(hypothesis: int, reference: int, beam_width: int) -> EditBeam:
 def _fill(matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam) -> int:
     """Fill in all costs and operations of the edit matrix, and return the edit distance.
 
-    `rows` holds two whole rows, shifted by one column so that column −1 exists.
+    `rows` is memory for two whole rows, shifted by one column so that column −1 exists.
     """
-    _load(matrix, rows[0], beam, 0)
+    above, here, meant = listed(rows[0]), listed(rows[1]), listed(reference)
+    _load(matrix, above, beam, 0)
     for row in range(1, words.size + 1):
-        above, here = rows[(row - 1) % 2], rows[row % 2]
         low, high = beam.low[row], beam.high[row]
-        above[1 + beam.high[row - 1] : 1 + high] = UNREACHED
+        for column in range(1 + beam.high[row - 1], 1 + high):
+            above[column] = UNREACHED
         here[low] = UNREACHED
-        word = words[row - 1]
+        word = int(words[row - 1])
         for column in range(low, high):
             cost, operation = UNREACHED, KEEP
             if column > 0:
-                cost = above[column] + np.int32(word != reference[column - 1])
+                cost = above[column] + (word != meant[column - 1])
             if above[column + 1] + 1 < cost:
                 cost, operation = above[column + 1] + 1, DELETE
             if here[column] + 1 < cost:
@@ -192,7 +194,8 @@ def _fill(matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, be
             here[column + 1] = cost
             matrix.costs[row, column - low] = cost
             matrix.operations[row, column - low] = operation
-    return int(rows[words.size % 2, reference.size + 1])
+        above, here = here, above
+    return int(above[reference.size + 1])
 
 
 @kernel
@@ -201,7 +204,7 @@ def _load(matrix: EditMatrix, row: Int32s, beam: EditBeam, number: int) -> None:
     low, high = beam.low[number], beam.high[number]
     row[low] = UNREACHED
     for column in range(low, high):
-        row[column + 1] = matrix.costs[number, column - low] if number else column
+        row[column + 1] = int(matrix.costs[number, column - low]) if number else column
 
 
 @kernel
@@ -209,21 +212,24 @@ def _distance_after(
     matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam, unchanged: int
 ) -> int:
     """Return the edit distance of shifted words; the rows of the first `unchanged` words are in the matrix."""
-    _load(matrix, rows[unchanged % 2], beam, unchanged)
+    above, here, meant = listed(rows[0]), listed(rows[1]), listed(reference)
+    _load(matrix, above, beam, unchanged)
     for row in range(unchanged + 1, words.size + 1):
-        above, here = rows[(row - 1) % 2], rows[row % 2]
         low, high = beam.low[row], beam.high[row]
-        above[1 + beam.high[row - 1] : 1 + high] = UNREACHED
+        for column in range(1 + beam.high[row - 1], 1 + high):
+            above[column] = UNREACHED
         here[low] = UNREACHED
-        word = words[row - 1]
+        word = int(words[row - 1])
         left = UNREACHED
         for column in range(low, high):
-            cost = above[column + 1] + 1
-            if column > 0:
-                cost = min(cost, above[column] + np.int32(word != reference[column - 1]))
-            left = min(cost, left + 1)
+            left += 1
+            if above[column + 1] + 1 < left:
+                left = above[column + 1] + 1
+            if column > 0 and above[column] + (word != meant[column - 1]) < left:
+                left = above[column] + (word != meant[column - 1])
             here[column + 1] = left
-    return int(rows[words.size % 2, reference.size + 1])
+        above, here = here, above
+    return int(above[reference.size + 1])
 
 
 @kernel
@@ -346,7 +352,7 @@ def sentence_ter(hypothesis: str, references: str | Sequence[str], **settings: A
     return TER(**settings).sentence_score(hypothesis, references)
 
 
-@kernel
+@kernel(small=10_000)
 def _fill_statistics(
     hypotheses: Texts, references: Texts, groups: Int64s, begin: int, end: int, limits: TERLimits, result: Rows
 ) -> None:

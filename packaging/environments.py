@@ -1,0 +1,40 @@
+"""Fresh environments for several Pythons, made by uv."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHONS = ("python3.11", "python3.12", "python3.13")
+
+
+def at_hand(pythons: Sequence[str]) -> Iterator[Path]:
+    """Yield the interpreters that can be run; say which cannot."""
+    for name in pythons:
+        path = shutil.which(name)
+        code = "import sys; print(sys.executable)"
+        found = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False) if path else None
+        if found is None or found.returncode:
+            print(f"{name} is not at hand", file=sys.stderr)
+        else:
+            yield Path(found.stdout.strip())
+
+
+def uv(*arguments: object, **variables: str) -> None:
+    """Run uv, installed beside this Python or elsewhere."""
+    beside = Path(sys.executable).parent / "uv"
+    program = str(beside) if beside.exists() else shutil.which("uv")
+    if program is None:
+        raise SystemExit("needs uv: pip install uv")
+    subprocess.run([program, *map(str, arguments)], check=True, cwd=ROOT, env=os.environ | variables)
+
+
+def fresh(folder: Path, python: Path, *options: str) -> Path:
+    """Make an environment, in place of an older one, and return its interpreter."""
+    uv("venv", "--quiet", "--clear", "--python", python, *options, folder)
+    return folder / "bin" / "python"
