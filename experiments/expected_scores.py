@@ -1,6 +1,6 @@
 """How well the expected score of a translation, with other systems as samples, predicts its score with a reference.
 
-python experiments/expected_scores.py ../shared/data/wmt22-syscomb --half tune
+python experiments/expected_scores.py $DATA/wmt22-syscomb --half tune
 
 Each output of each system is scored against the outputs of all others for the same segment, by `toledo.expected_score`
 for many. r is Pearson's correlation with the sentence score by the reference: over all outputs of all systems, over the
@@ -30,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| pair | metric | all outputs | within segments | systems |\n|---|---|---|---|---|")
     for pair, reference in REFERENCES.items():
-        folder = options.directory / pair / options.half
+        folder = options.directory / pair / options.half / "raw"
         outputs = [_lines(file) for file in sorted(folder.glob("sys.*.en"))]
         meant = _lines(folder / reference)
         for metric in METRICS:

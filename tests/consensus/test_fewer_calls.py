@@ -1,6 +1,6 @@
 """Rules that look at some pairs only: what they ask for, what they find, and that the seed alone decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import toledo
 from toledo.consensus.aggregate import average_scores
-from toledo.consensus.fewer_calls import completed, estimates
+from toledo.consensus.fewer_calls import EliminationMBR, completed, estimates
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
@@ -63,6 +63,24 @@ def test_fewer_calls_and_nearly_the_same_choices(rule: str) -> None:
     ]
     means = [np.mean([exact.score - one.score for one in exact.ranking]) for exact in EXACT]
     assert np.mean(lost) < 0.05 * np.mean(means)  # what a random choice would lose
+
+
+class Noise(Metric):
+    """Random numbers, which say nothing about any other metric."""
+
+    name = "noise"  # type: ignore[assignment]
+
+    def pairwise_scores(
+        self, hypotheses: Sequence[str], references: Sequence[str], source: str | None = None
+    ) -> Floats:
+        return np.random.default_rng(1).normal(size=(len(hypotheses), len(references)))
+
+
+def test_a_bad_proxy_costs_calls_and_no_accuracy() -> None:
+    good = toledo.choose_many(LISTS, metric="chrf", rule=EliminationMBR(proxy="bleu+1"))
+    bad = toledo.choose_many(LISTS, metric="chrf", rule=EliminationMBR(proxy=Noise()))
+    assert bad.num_calls > good.num_calls
+    assert bad.texts == EXACT.texts
 
 
 @pytest.mark.parametrize("rule", APPROXIMATE)
