@@ -12,7 +12,7 @@ from toledo.cli.options import COMMON, Common, Output, Seed, Threads, flag, repe
 from toledo.files import STANDARD_STREAM, atomic_writer
 
 
-def choose(
+def choose(  # one argument for each option
     *lists: Annotated[
         str, Parameter(help="Lists (JSONL, n-best), or one text per system (FILE or NAME=FILE); stdin if - or omitted.")
     ],
@@ -62,6 +62,8 @@ def choose(
         toledo choose samples.txt --num-samples 5 --metric bleu > out.txt
         toledo choose test.100best.gz --rule lattice-mbr --scale 0.5 > out.txt
         toledo choose samples.jsonl --json > choices.jsonl
+        toledo choose samples.jsonl --metric mypackage.scores:judge --budget 500 --cache calls.sqlite > out.txt
+        toledo choose samples.jsonl --rule rerank:feature=judge,keep=20 --rule mbr:metric=bleu > out.txt
     """
     from toledo.api.choose import choose_files
     from toledo.weights import Weights

@@ -69,7 +69,7 @@ class Choice(Result):
         found = {name: plain(getattr(self, name)) for name in names}
         if self.system is not None:
             found["system"] = self.system
-        return {**found, "ranking": plain(self.ranking), "signature": self.signature}
+        return {**found, "num_calls": self.num_calls, "ranking": plain(self.ranking), "signature": self.signature}
 
     def show(self) -> None:
         """Print the ranking."""

@@ -196,7 +196,9 @@ def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) ->
         problem = problems[place]
         if metric is not None and problem.matrix is None:
             require_inputs(metric, True, problem.source)
-        calls = len(problem.texts) * len(problem.references) if isinstance(rule, MBR) else 0
+        calls = 0
+        if isinstance(rule, MBR):
+            calls = min(rule.size, len(problem.texts)) * min(rule.reference_size, len(problem.references))
         return Valued(rule.values(problem), problem.matrix, calls)
 
     return list(map_chunks(work, len(problems), chunk=1, threads=threads))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from toledo.consensus.aggregate import can_average
 from toledo.consensus.asking import AVERAGE, Asking, Compared, Places, TextPairs, ask, ask_together, gains_of
 from toledo.consensus.gains import make_gain
-from toledo.consensus.mbr import MBR, best_first
+from toledo.consensus.mbr import DIGITS, MBR, best_first, expected
 from toledo.consensus.rule import Decision
 from toledo.consensus.texts import WeightedTexts
 from toledo.errors import InputError
@@ -133,7 +133,7 @@ class PruningMBR(FewerCalls):
             if seen == order.size:
                 break
             drawn = random.multinomial(seen, np.full(seen, 1.0 / seen), RESAMPLES)
-            means = drawn @ scores[np.ix_(alive, order[:seen])].T
+            means = np.round(np.einsum("bj,ij->bi", drawn, scores[np.ix_(alive, order[:seen])]) / seen, DIGITS)
             lost = np.mean(means < means[:, [int(np.argmax(values))]], axis=0)
             alive, values = alive[lost < self.confidence], values[lost < self.confidence]
             if alive.size == 1:
@@ -182,7 +182,7 @@ class LowRankMBR(FewerCalls):
         pairs = TextPairs(np.repeat(np.arange(size), each), columns.ravel())
         scores = np.full((size, width), np.nan)
         scores[pairs] = yield pairs
-        return completed(scores, self.factors, random) @ compared.shares
+        return expected(completed(scores, self.factors, random), compared.shares)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def best_few(values: Floats, shares: Floats, top: int) -> Asking:
     """Ask for all pairs of the hypotheses with the best values."""
     best = np.sort(best_first(values)[:top])
     scores = yield from ask(best, np.arange(shares.size))
-    return spread(np.einsum("ij,j->i", scores, shares), best, values.size)
+    return spread(expected(scores, shares), best, values.size)
 
 
 def eliminate(
@@ -231,7 +231,7 @@ def eliminate(
     left = proxy.size if budget is None else budget
     if budget is not None:
         affordable = min(SHORTLIST * budget // order.size, budget // first)
-        alive = np.sort(best_first(proxy @ shares)[: max(1, affordable)])
+        alive = np.sort(best_first(expected(proxy, shares))[: max(1, affordable)])
     scores, seen = np.full(proxy.shape, np.nan), 0
     while True:
         new = order[seen : seen + min(max(seen // 2, 2) if seen else first, left // alive.size)]
@@ -269,12 +269,12 @@ def estimates(scores: Floats, shares: Floats, seen: Places, proxy: Floats | None
     """Return the expected gain of each row, from the references seen and, for the others, the proxy."""
     rest = np.ones(shares.size, np.bool_)
     rest[seen] = False
-    known, unknown = np.einsum("ij,j->i", scores[:, seen], shares[seen]), float(shares[rest].sum())
+    known, unknown = expected(scores[:, seen], shares[seen]), float(shares[rest].sum())
     if proxy is None:
         return np.asarray(known + unknown * scores[:, seen].mean(axis=1), np.float64)
     factor = _factor(scores[:, seen], proxy[:, seen])
     offsets = (scores[:, seen] - factor * proxy[:, seen]).mean(axis=1)
-    others = np.einsum("ij,j->i", proxy[:, rest], shares[rest])
+    others = expected(proxy[:, rest], shares[rest])
     return np.asarray(known + unknown * offsets + factor * others, np.float64)
 
 

@@ -101,14 +101,14 @@ class MBR(Settings, Rule):
     def asking(self, compared: Compared, random: np.random.Generator) -> Asking:
         """Ask for all pairs, and return the expected gain of each hypothesis."""
         scores = yield from ask(np.arange(len(compared.hypotheses)), np.arange(len(compared.references)))
-        return np.asarray(np.einsum("ij,j->i", scores, compared.shares), np.float64)
+        return expected(scores, compared.shares)
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:
         """Return the expected score of each text, with a minus sign for error rates; −inf if it is not kept."""
         metric, compared = self.metric_for_texts(), self.compared(problem)
         if problem.matrix is not None:
             rows = problem.matrix[np.ix_(compared.hypothesis_places, compared.reference_places)]
-            found = np.einsum("ij,j->i", rows, compared.shares)
+            found = expected(rows, compared.shares)
         else:
             found = metric.expected_scores(compared.hypotheses, compared.references, problem.source, compared.shares)
         values = np.full(len(problem.texts), -np.inf)
@@ -151,6 +151,11 @@ class MBR(Settings, Rule):
         order = best_first(values)[: 1 if only_best else None].tolist()
         bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols
         return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
+
+
+def expected(scores: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each row, weighted by shares; its bits do not depend on threads, as those of `@` may."""
+    return np.asarray(np.einsum("ij,j->i", scores, shares), np.float64)
 
 
 def best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:

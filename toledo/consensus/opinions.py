@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from toledo.consensus.mbr import best_first
+from toledo.consensus.mbr import best_first, expected
 from toledo.results import Result, TableResult, table
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ def select_texts(problem: TextProblem, gains: Floats, size: int) -> list[Opinion
     best, chosen = np.full(gains.shape[1], -np.inf), list[int]()
     scores: list[float] = []
     for _ in range(min(size, gains.shape[0])):
-        values = np.maximum(gains, best) @ problem.probabilities
+        values = expected(np.maximum(gains, best), problem.probabilities)
         values[chosen] = -np.inf
         chosen.append(int(best_first(values)[0]))
         best = np.maximum(best, gains[chosen[-1]])
-        scores.append(float(best @ problem.probabilities))
+        scores.append(float(values[chosen[-1]]))
     nearest = np.argmax(np.round(gains[chosen], 9), axis=0)
     shares = np.bincount(nearest, problem.probabilities, len(chosen))
     return [
@@ -120,7 +120,7 @@ def group_texts(problem: TextProblem, gains: Floats, size: int | None, similarit
     found = []
     for group in groups:
         own = shares[group] / shares[group].sum()
-        values = gains[np.ix_(group, group)] @ own
+        values = expected(gains[np.ix_(group, group)], own)
         best = int(best_first(values)[0])
         place = int(group[best])
         members = tuple(problem.indices[one] for one in group.tolist())
