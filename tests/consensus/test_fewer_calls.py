@@ -277,6 +277,17 @@ def test_a_matrix_instead_of_calls() -> None:
     assert toledo.choose(texts, matrix=matrix, budget=500).num_calls <= 500
 
 
+def test_texts_of_named_systems() -> None:
+    """Votes are shares of the references; the mean of BLEU and chrF has an average."""
+    systems = {f"system {place}": [texts[place] for texts in LISTS] for place in range(9)}
+    exact = toledo.choose_many(systems)
+    rough = toledo.choose_many(systems, aggregate=True)
+    assert rough.num_calls < 0.2 * exact.num_calls
+    assert sum(one == other for one, other in zip(exact.texts, rough.texts, strict=True)) >= 9
+    assert toledo.choose_many(systems, budget=1000).texts == exact.texts
+    assert toledo.choose_many(systems, metric=counted([]), budget=30).num_calls <= 30 * len(LISTS)
+
+
 def test_shares_of_references_count() -> None:
     """One reference with nearly all of the probability decides, whatever the others say."""
     texts = list(dict.fromkeys(LISTS[4]))

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric, require_inputs
-from toledo.metrics.score_cache import Triple
+from toledo.metrics.metric import Metric, Triple, require_inputs
 from toledo.metrics.ter import TER
-from toledo.metrics.utility import UtilityMetric
 
 if TYPE_CHECKING:
     from toledo.consensus.choosing import TextProblem
@@ -74,23 +72,10 @@ def ask_together(rule: MBR, metric: Metric, problems: Sequence[TextProblem]) -> 
     desks = [_Desk(rule, metric, problem) for problem in problems]
     while waiting := [desk for desk in desks if not desk.done]:
         triples = [triple for desk in waiting for triple in desk.triples()]
-        answers, place = pair_scores(metric, triples) if triples else np.empty(0), 0
+        answers, place = metric.pair_scores(triples) if triples else np.empty(0), 0
         for desk in waiting:
             place += desk.answer(answers[place:])
     return [desk.result() for desk in desks]
-
-
-def pair_scores(metric: Metric, triples: Sequence[Triple]) -> Floats:
-    """Return the score of each triple of hypothesis, reference and source."""
-    if isinstance(metric, UtilityMetric):
-        return metric.pair_scores(triples)
-    distinct = list(dict.fromkeys(triples))
-    sources = [source for *_, source in distinct if source is not None]
-    rows = metric.corpus_statistics(
-        [said for said, _, _ in distinct], [[meant] for _, meant, _ in distinct], 1, sources or None
-    )
-    known = dict(zip(distinct, metric.scores(rows).tolist(), strict=True))
-    return np.array([known[triple] for triple in triples])
 
 
 def gains_of(metric: Metric, scores: Floats) -> Floats:

@@ -15,7 +15,7 @@ from toledo.settings import Meta, Named, Preset, Registry, Settings, parse_named
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from toledo.metrics.metric import Rows
+    from toledo.metrics.metric import Rows, Triple
 
 
 def make_gain(named: Named[Metric]) -> Metric:
@@ -56,6 +56,10 @@ class MeanGain(Settings, Metric):
     def pairwise_scores(self, hypotheses: Sequence[str], references: Sequence[str], source: str | None = None) -> Rows:
         """Return the mean gain of each hypothesis (row) with each reference (column) as its only one."""
         return self._mean([one.pairwise_scores(hypotheses, references, source) for one in self.parts])
+
+    def pair_scores(self, triples: Sequence[Triple]) -> Rows:
+        """Return the mean gain of each hypothesis with a reference as its only one."""
+        return self._mean([one.pair_scores(triples) for one in self.parts])
 
     def expected_scores(
         self,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.float64]
     Text: TypeAlias = str | Words
 
+Triple: TypeAlias = tuple[str, str, str | None]  # hypothesis, reference, source
+
 
 class Metric:
     """Base of metrics: subclasses count statistics, turn sums of them into scores, and know sacreBLEU's twin."""
@@ -104,6 +106,17 @@ class Metric:
         sources = None if source is None else [source] * len(pairs)
         rows = self.corpus_statistics([said for said, _ in pairs], [[meant] for _, meant in pairs], 1, sources)
         return self.scores(rows).reshape(len(hypotheses), len(references))
+
+    def pair_scores(self, triples: Sequence[Triple]) -> Rows:
+        """Return the score of each hypothesis with a reference as its only one; equal triples are compared once."""
+        import numpy as np
+
+        distinct = list(dict.fromkeys(triples))
+        texts, references = [said for said, _, _ in distinct], [[meant] for _, meant, _ in distinct]
+        sources = [source for _, _, source in distinct if source is not None]
+        scores = self.scores(self.corpus_statistics(texts, references, 1, sources or None))
+        known = dict(zip(distinct, scores.tolist(), strict=True))
+        return np.array([known[triple] for triple in triples])
 
     def expected_scores(
         self,

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toledo.errors import InputError
+from toledo.metrics.metric import Triple
 
 DIGEST_BYTES = 16
 KEYS_AT_ONCE = 500  # SQLite has a limit on the parameters of a query
 SECONDS_TO_WAIT = 60.0  # for another process that writes
-Triple = tuple[str, str, str | None]  # hypothesis, reference, source
 
 
 @dataclass(frozen=True)

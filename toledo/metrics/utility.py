@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric, require_inputs
-from toledo.metrics.score_cache import ScoreCache, Triple
+from toledo.metrics.metric import Metric, Triple, require_inputs
+from toledo.metrics.score_cache import ScoreCache
 
 BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
