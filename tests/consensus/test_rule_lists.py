@@ -72,6 +72,14 @@ def test_given_references_and_matrices_stay() -> None:
     assert (by_matrix.index, by_matrix.score) == (3, pytest.approx(np.mean(matrix[3, [1, 3]])))
 
 
+def test_kept_texts_without_probability() -> None:
+    """Then the next rule takes all of them for equally likely."""
+    weights = [1, 0, 1, 0, 1, 1]  # those that the judge prefers have none
+    choice = toledo.choose(SAMPLES, weights=weights, rule=["rerank:feature=judge,keep=2", "mbr"])
+    alone = toledo.choose([TEXTS[1], TEXTS[3]])
+    assert (choice.text, choice.score) == (alone.text, pytest.approx(alone.score))
+
+
 def test_the_metric_is_that_of_the_last_rule() -> None:
     choice = toledo.choose(SAMPLES, metric="bleu", rule=["mbr:metric=chrf,keep=3", "mbr"])
     assert choice.metric == "BLEU"

@@ -15,7 +15,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise, repeat
 from typing import Any, cast
 
@@ -97,13 +97,14 @@ class TextProblem:
 
     def narrowed(self, kept: NDArray[np.bool_]) -> TextProblem:
         """Return the problem with some of its texts only, and only with them as references unless others were given."""
-        chosen = np.flatnonzero(kept)
+        chosen = np.flatnonzero(kept if kept.any() else np.ones(kept.size))
         texts = [self.texts[place] for place in chosen.tolist()]
         columns = np.arange(len(self.references))
         if self.among_samples:
             alive = set(texts)
             columns = np.flatnonzero([text in alive for text in self.references])
         shares = self.probabilities[columns]
+        shares = shares if shares.sum() > 0.0 else np.ones(columns.size)
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, columns)]
         return replace(
             self, texts=texts, indices=[self.indices[place] for place in chosen.tolist()], counts=self.counts[chosen],
@@ -170,16 +171,17 @@ def choose_each(
     while block := list(islice(problems, SEGMENTS_AT_ONCE)):
         work = [problem for problem in block if problem.texts]
         empty += len(block) - len(work)
-        calls = [0] * len(work)
+        calls = np.zeros(len(work), np.int64)
         for step in narrowing:
             valued = _valued(step, work, threads)
             work = [problem.narrowed(one.values > -np.inf) for problem, one in zip(work, valued, strict=True)]
-            calls = [known + one.num_calls for known, one in zip(calls, valued, strict=True)]
+            calls += [one.num_calls for one in valued]
         valued = _valued(last, work, threads)
-        found = {}
-        for problem, one, known in zip(work, valued, calls, strict=True):
-            chosen = _choice(last, rule.name, problem, one)
-            found[problem.segment] = replace(chosen, num_calls=known + one.num_calls)
+        calls += [one.num_calls for one in valued]
+        chosen = map_chunks(partial(_choice, last, rule.name, work, valued), len(work), chunk=1, threads=threads)
+        found = {
+            one.segment: replace(one, num_calls=number) for one, number in zip(chosen, calls.tolist(), strict=True)
+        }
         for problem in block:
             yield found.get(problem.segment) or Choice("", rule=rule.name, segment=problem.segment)
     if empty:
@@ -377,8 +379,10 @@ def pairwise_gains(rule: MBR, problem: TextProblem) -> Floats:
     return gains_of(metric, scores)
 
 
-def _choice(rule: Rule, name: str, problem: TextProblem, valued: Valued) -> Choice:
-    metric, values = rule.metric_for_texts(), valued.values
+def _choice(
+    rule: Rule, name: str, problems: Sequence[TextProblem], valued: Sequence[Valued], place: int, _end: int
+) -> Choice:
+    problem, metric, values = problems[place], rule.metric_for_texts(), valued[place].values
     order = _order(values, problem)
     turned = metric is not None and not metric.higher_is_better
     ranking = tuple(
@@ -392,10 +396,11 @@ def _choice(rule: Rule, name: str, problem: TextProblem, valued: Valued) -> Choi
     margin = float(values[order[0]] - values[order[1]]) if len(order) > 1 else None
     confidence = None
     if rule.has_confidence and metric is not None:
-        confidence = _confidence(problem, metric, order, valued.scores)
+        confidence = _confidence(problem, metric, order, valued[place].scores)
     return Choice(
-        best.text, best.index, best.score, confidence, margin, ranking, name, None if metric is None else metric.name,
-        problem.scale, problem.segment, problem.num_samples, signature_of(name, metric, problem),
+        best.text, best.index, best.score, confidence, margin, ranking, name,
+        None if metric is None else metric.name, problem.scale, problem.segment, problem.num_samples,
+        signature_of(name, metric, problem),
     )  # fmt: skip
 
 
