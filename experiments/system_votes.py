@@ -1,6 +1,6 @@
 """Choosing among systems of WMT22: with copies and garbage among them, and with some references.
 
-python experiments/system_votes.py ../shared/data/wmt22-syscomb
+    python experiments/system_votes.py ../shared/data/wmt22-syscomb
 
 Each pair of languages has two halves, `tune` and `test`, with the raw texts of its systems. Numbers are BLEU/chrF above
 the best system of the half by that metric: all systems; one of them four times (the worst of all choices of that one);

@@ -4,8 +4,8 @@
 
 The wheel of kernels (`toledo-mt-kernels`) is for one Python and one version of Numba, and for any processor of the
 level x86-64-v3. It has what all commands of the documentation load: the warm-up, the demo, and the tests that run the
-pages. They run twice, first to compile, then to see what is loaded and what is compiled still; only what is loaded goes
-into the wheel, without what exists only as a part of it. What it lacks is printed.
+pages. They run twice, first to compile, then to see what is loaded and what is still compiled. Only what is loaded goes
+into the wheel; kernels that are only called by others are part of those. What is missing is printed.
 
 Names of source files stay in compiled code. So all is built in a copy of the checkout in a directory that says nothing
 about who built it, and no other path may be in the result.
@@ -131,7 +131,7 @@ def run_documentation(python: Path, **environment: str) -> list[list[str]]:
         ["-m", "pytest", "-p", "no:cacheprovider", *tests],
     ):
         print("running", *arguments[1:3], flush=True)
-        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), TOLEDO_SMALL_KERNELS="machine", **environment)
+        run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), **environment)
     lines = [line.split("\t") for line in log.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line[1].startswith("toledo.")]  # tests have kernels, too
 
@@ -200,9 +200,9 @@ def print_summary(
     versions = sum(name.endswith(".nbc") for name in files)
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {versions} versions of {len(files) - versions} kernels")
     print(f"{len(known & tried)} of {len(known)} kernels are used by the documentation, some of them only by others")
-    print(f"{len(again)} lack although the documentation uses them, and are compiled each time:", *again, sep="\n  ")
+    print(f"{len(again)} are missing although the documentation uses them:", *again, sep="\n  ")
     unused = sorted(known - tried)
-    print(f"{len(unused)} lack, since the documentation does not use them:", *unused, sep="\n  ")
+    print(f"{len(unused)} are missing because the documentation does not use them:", *unused, sep="\n  ")
 
 
 def build_toledo(python: Path, output: Path) -> None:

@@ -99,7 +99,7 @@ def test_raw_text_for_words_is_one_warning(caplog: pytest.LogCaptureFixture) -> 
     tokenized = toledo.train(["das Haus .", "ein Hund ."], ["the house .", "a dog ."], tokenized=True)
     assert not messages(caplog)
     tokenized.translate(["Das Haus.", "Ein Hund."])
-    doubt = "words should stand between blanks, but there is 'Haus.': tokenize the text (toledo text tokenize)"
+    doubt = "the text looks raw ('Haus.'), and tokenized text is expected: use `toledo text tokenize`"
     assert messages(caplog) == [doubt]
     toledo.train(["Das Haus.", "Ein Hund."], ["The house.", "A dog."], tokenized=True)
     assert messages(caplog) == [f"sources: {doubt}"]
@@ -149,9 +149,8 @@ def test_refining_cleans_and_prepares_as_training_did(tmp_path: Path) -> None:
     assert refined.phrase_model.preparation == model.phrase_model.preparation
     assert found.model.translate(dev[0]) == refined.translate(dev[0])
     best = found.iterations[found.best].score
-    assert best == pytest.approx(
-        bleu(refined.translate(dev[0], search="beam:pop_limit=10"), [[t] for t in dev[1]]), abs=9
-    )
+    translated = refined.translate(dev[0], search="beam:pop_limit=10")
+    assert best == pytest.approx(bleu(translated, [[text] for text in dev[1]]))
     with pytest.raises(toledo.InputError, match="`alignments` are those of tokenized text"):
         toledo.refine(model, sources, targets, tune=dev, dev=dev, alignments=["0-0"], output=tmp_path / "other")
 
@@ -206,7 +205,7 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, object], message: str
 def test_lengths_name_the_files(tmp_path: Path, model: toledo.Model) -> None:
     (tmp_path / "a.it").write_text("A\nB\n")
     (tmp_path / "a.en").write_text("A\n")
-    with pytest.raises(toledo.InputError, match=r"a\.it has 2 segments, .*a\.en 1"):
+    with pytest.raises(toledo.InputError, match=r"a\.it has 2 lines, .*a\.en has 1 line\n"):
         toledo.train(tmp_path / "a.it", tmp_path / "a.en")
     with pytest.raises(toledo.InputError, match=r"a\.it has 2 lines, .*a\.en has 1 line\n"):
         toledo.tune(model, tmp_path / "a.it", tmp_path / "a.en")

@@ -26,7 +26,7 @@ USED = {  # a package or module whose kernels each command uses
     "choose": "toledo.consensus",
     "tune-votes": "toledo.metrics.bleu",
     "evaluate": "toledo.metrics.bleu",
-    "compare": "toledo.metrics.significance",
+    "compare": "toledo.metrics.ter",
     "combine": "toledo.combination",
     "train": "toledo.phrases.extraction",
     "tune": "toledo.tuning.tuners",

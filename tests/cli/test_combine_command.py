@@ -164,7 +164,7 @@ def test_what_is_refused(folder: Path) -> None:
     (folder / "short.en").write_text("\n".join(SYSTEMS["A"][:4]) + "\n")
     to = ("-o", "combo", "-q")
     assert "short.en" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "short.en", *to)
-    assert "references 4" in refusal("tune", "-r", "short.en", "--systems", *FILES, *to)
+    assert "short.en has 4 lines" in refusal("tune", "-r", "short.en", "--systems", *FILES, *to)
     assert "sources 4" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
     assert "no reference to tune for" in refusal("tune", "--systems", *FILES, *to)
     assert "two systems or more" in refusal("tune", "-r", "ref.en", "--systems", FILES[0], *to)

@@ -117,7 +117,7 @@ def test_segments_are_shown_with_marks(folder: Path) -> None:
     assert "bad against good, chrF2 of segments: better in 0, equal in 1, worse in 3" in out
     assert "bad loses most\n  line 2:" in out
     assert "good       [-Hello,*-] [-World-][-!*-]\n" in out
-    assert "n-grams that bad has right less often" in out
+    assert "n-grams that bad gets right less often" in out
     assert "chrF2 by length of the reference" in out
     assert "\x1b[" not in out
     without = succeed("compare", folder / "good", folder / "bad", *both(folder), "--segments", 0)

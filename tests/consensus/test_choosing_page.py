@@ -21,6 +21,12 @@ def test_choosing_among_samples(sections: list[str]) -> None:
     run_page(sections[1].split("```sh", 1)[1].split("```\n", 1)[1], names)  # what needs no model
 
 
+def test_choosing_among_systems(sections: list[str]) -> None:
+    (systems,) = [section for section in sections if section.startswith("Several systems")]
+    assert "quality" in run_page(systems)
+    assert len(Path("chosen.en").read_text(encoding="utf-8").splitlines()) == 2
+
+
 def test_choosing_with_a_model(sections: list[str]) -> None:
     run_page(sections[0] + sections[1])
     outputs = [Path(f"test.{name}").read_text(encoding="utf-8").splitlines() for name in ("out", "viterbi", "mbr")]

@@ -33,4 +33,4 @@ def test_pages_and_drawings(tmp_path: Path, bleu: bool, plots: int) -> None:
     root = ElementTree.fromstring(drawing)
     assert drawing.count("polyline") >= plots
     assert len(list(root.iter("{http://www.w3.org/2000/svg}svg"))) == plots + 2  # the file, the grid, the plots
-    assert "var(" not in drawing  # colours that every viewer understands
+    assert "var(" not in drawing  # colors that every viewer understands

@@ -45,8 +45,8 @@ def test_a_short_page_needs_no_contents_and_follows_a_theme() -> None:
     assert page._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
-def luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+def luminance(color: str) -> float:
+    parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

@@ -35,7 +35,7 @@ def test_drawings_are_valid_and_nothing_lies_outside(plot: Plot, width: int) -> 
     root = ElementTree.fromstring(drawn)
     assert drawn.width == width
     assert "nan" not in drawn
-    assert not re.search(r"#[0-9a-f]{3}|rgb\(", drawn)  # colours are classes
+    assert not re.search(r"#[0-9a-f]{3}|rgb\(", drawn)  # colors are classes
     for element in root.iter():
         for name, most in (
             ("x", drawn.width),

@@ -47,7 +47,7 @@ def align(
 ) -> Alignments:
     """Align the words of sentence pairs.
 
-    Words stand between blanks. `aligner` is "hmm", "ibm1" or "eflomal" (an extra), also with settings, such as
+    Words are separated by spaces. `aligner` is "hmm", "ibm1" or "eflomal" (an extra), also with settings, such as
     "hmm:iterations_ibm1=5,iterations_hmm=8". `symmetrize` joins the alignments of both directions. The result keeps the
     aligner, which can align new sentence pairs.
     """

@@ -310,7 +310,7 @@ def _read(
 
 
 def _read_words(sources: Texts, references: ReferenceTexts | None, document_ids: Texts | None) -> DocumentText:
-    """Read documents, whose words stand between blanks."""
+    """Read documents, whose words are separated by spaces."""
     files = _reference_files(references)
     file = sources if isinstance(sources, str | Path) else None
     if file is not None and files is not None and (document_ids is None or isinstance(document_ids, str | PathLike)):

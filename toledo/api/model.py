@@ -100,7 +100,7 @@ class Model:
 
     A `str` is one text and gives one result; several texts, or a file as a `Path`, give a list. A model that was
     trained on raw text takes and gives raw text, unless texts are `tokenized` into its words; any other model takes and
-    gives words between blanks.
+    gives words separated by spaces.
     """
 
     def __init__(

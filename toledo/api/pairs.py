@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from toledo.api.inputs import Texts, read_texts
+from toledo.api.inputs import Texts, read_texts, require_as_many
 from toledo.errors import InputError
-from toledo.files import display_name, is_stream, read_lines
+from toledo.files import is_stream, read_lines
 from toledo.formats.pairs import read_pairs
 from toledo.text.cleaning import Cleaner, CleaningReport
 from toledo.text.corpus import ParallelCorpus, encode_texts, read_parallel
@@ -31,7 +31,7 @@ LOOKED_AT = 1000  # lines of a file, to see whether it is tokenized
 
 @dataclass(frozen=True)
 class PreparedPairs:
-    """Sentence pairs as words with blanks between them, how they were prepared, and what was left out."""
+    """Sentence pairs as words separated by spaces, how they were prepared, and what was left out."""
 
     sources: list[str]
     targets: list[str]
@@ -51,12 +51,7 @@ def read_columns(
         pairs = read_pairs(sources, *languages) if isinstance(sources, str | Path) else list(sources)
         return _columns(pairs)
     left, right = read_texts(sources, "sources"), read_texts(targets, "targets")  # type: ignore[arg-type]
-    if len(left) != len(right):
-        raise InputError(
-            f"{_said(sources, 'sources')} has {len(left)} segments, {_said(targets, 'targets')} {len(right)}",
-            argument="targets",
-            remedy="text i of both must belong together; look for lost or added line ends",
-        )
+    require_as_many("sources", left, "targets", right)
     return left, right
 
 
@@ -102,18 +97,13 @@ def encode_words(
 def encode_pairs(
     sources: Texts, targets: Texts, vocabularies: tuple[Vocabulary, Vocabulary] | None = None
 ) -> ParallelCorpus:
-    """Encode sources and their targets, whose words stand between blanks."""
+    """Encode sources and their targets, whose words are separated by spaces."""
     vocabularies = vocabularies or (Vocabulary(), Vocabulary())
     if isinstance(sources, str | Path) and isinstance(targets, str | Path):
         return read_parallel(sources, targets, vocabularies)
     source = encode_texts(sources, vocabularies[0], "sources")
     target = encode_texts(targets, vocabularies[1], "targets")
-    if len(source) != len(target):
-        raise InputError(
-            f"sources has {len(source)} segments, targets {len(target)}",
-            argument="targets",
-            remedy="text i of both must belong together",
-        )
+    require_as_many("sources", source, "targets", target)
     return ParallelCorpus(source, target, *vocabularies, np.arange(1, len(source) + 1))
 
 
@@ -132,10 +122,6 @@ def _warn_of_raw_text(sources: Any, targets: Any) -> None:
             texts = list(islice(read_lines(texts), LOOKED_AT))
         if isinstance(texts, list) and warn_of_doubt(TOKENIZED.source, texts, name):
             return
-
-
-def _said(texts: Any, argument: str) -> str:
-    return display_name(texts) if isinstance(texts, str | Path) else argument
 
 
 def _columns(pairs: list[Any]) -> tuple[list[str], list[str]]:

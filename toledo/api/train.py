@@ -62,10 +62,10 @@ def train(  # one argument for each setting
 
     `sources` and `targets` are files or texts, line by line translations of each other; `sources` alone are pairs (TSV,
     TMX, JSON lines, or tuples). Texts are raw, and so will translations be: the model keeps how text becomes words, by
-    the rules of both languages (ISO codes; by default those of English). With `tokenized`, words stand between blanks.
-    Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text replace
-    those of `aligner`. The language model is that of the targets, or of `lm_text`, or `language_models` are used as
-    they are. With `output`, the model is saved there.
+    the rules of both languages (ISO codes; by default those of English). With `tokenized`, words are separated by
+    spaces. Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text
+    replace those of `aligner`. The language model is that of the targets, or of `lm_text`, or `language_models` are
+    used as they are. With `output`, the model is saved there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,

@@ -45,7 +45,7 @@ class CompiledRow:
 
 @dataclass(frozen=True)
 class WarmUp(TableResult):
-    """What was compiled for each command; kernels that an earlier command needs, too, count there."""
+    """What was compiled for each command; a kernel that several commands need counts for the first of them."""
 
     rows: tuple[CompiledRow, ...]
 
@@ -205,8 +205,7 @@ def warm_up(*commands: str, progress: Progress = silent) -> WarmUp:
         for command in wanted:
             log.info("compiling: %s", command)
             kernels, seconds = compiled_kernels(), compilation_seconds()
-            with small_kernels("machine"):
-                getattr(tiny, COMMANDS[command])()
+            getattr(tiny, COMMANDS[command])()
             rows.append(CompiledRow(command, compiled_kernels() - kernels, compilation_seconds() - seconds))
             advance(1)
     return WarmUp(tuple(rows))

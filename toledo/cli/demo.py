@@ -125,7 +125,7 @@ def _print(tour: Tour, report: Path, compilation: float) -> None:
         table.add_row(one.name, *(f"{value:.2f}" for value in one.scores.values()), f"{one.seconds:.1f}")
     console = Console()
     console.print(table)
-    console.print(f"TER: less is better. {SECONDS}", highlight=False)
+    console.print(f"TER: lower is better. {SECONDS}", highlight=False)
     if compilation:
         console.print(f"Compilation took {compilation:.0f} more, which only the first run needs.", highlight=False)
     console.print(f"Report: {report}", highlight=False, soft_wrap=True)

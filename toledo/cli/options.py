@@ -53,7 +53,7 @@ Rule = Annotated[str, Parameter(help="Decision rule, as NAME or NAME:key=value,â
 Search = Annotated[str, Parameter(help="Search, as NAME or NAME:key=value,â€¦ (see `toledo list searches`).")]
 Scale = Annotated[float | None, Parameter(help="Factor applied to scores before they become probabilities.")]
 Threads = Annotated[int | None, Parameter(help="Number of threads; the result does not depend on it.", group=GENERAL)]
-Tokenized = Annotated[bool, flag("The texts are tokenized: words stand between blanks.")]
+Tokenized = Annotated[bool, flag("The texts are tokenized: words are separated by spaces.")]
 Seed = Annotated[int, Parameter(help="Random seed.", group=GENERAL)]
 Resume = Annotated[bool, flag("Continue an interrupted run of the same command.")]
 

@@ -107,7 +107,7 @@ def clean(
 ) -> None:
     """Drop sentence pairs that are empty, too long, of very unequal length, repeated, or in another script.
 
-    Words are counted between blanks. What was dropped and why is reported. `toledo train` does the same to raw text.
+    Words are separated by spaces. What was dropped and why is reported. `toledo train` does the same to raw text.
 
     **Examples**
 

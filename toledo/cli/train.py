@@ -54,7 +54,7 @@ def train(
     """Train a phrase-based model: word alignment, phrase table, language model.
 
     Texts are raw: the model keeps how they become words, and translates raw text into raw text. With --tokenized, words
-    stand between blanks. Sentence pairs of raw text that are unfit for training are left out and reported.
+    are separated by spaces. Sentence pairs of raw text that are unfit for training are left out and reported.
 
     **Examples**
 

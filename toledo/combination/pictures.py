@@ -14,7 +14,7 @@ from toledo.text.vocabulary import Vocabulary
 from toledo.view.markup import Child, Markup, tag
 from toledo.view.network import NOTHING, Columns, ShownArc, letter, network
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import Bar, Bars, figure
+from toledo.view.plots import HALF, Bar, Bars, figure
 from toledo.view.tables import Cell, fixed, table
 from toledo.view.text import against, segment
 
@@ -23,7 +23,6 @@ EXPLANATION = (
     " word. Frames mark the path of the result. The share of a system is the weight of its vote; a good system that"
     " agrees with another one needs no large share. Of all networks of a segment, that of the result is shown."
 )
-HALF = 600  # pixels of a plot in one of two columns
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def trailing_zeros(number: np.uint64) -> np.uint64:
 def listed(array: NDArray[Any]) -> Any:
     """In a kernel: the array itself. In plain Python: a list of its elements, for loops that read or write many.
 
-    Lists are some times faster than arrays there, and numbers of Python do not wrap around. What is written to such a
+    Lists are several times faster than arrays there, and Python's numbers do not wrap around. What is written to such a
     list reaches no array, so this is for memory that nobody else reads.
     """
     return array.tolist()

@@ -20,6 +20,8 @@ from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 from numba.np.arrayobj import make_array
 
+from toledo.compiled.stamps import STAMP_IN_NAME
+
 __all__ = [
     "NO_REFERENCE_COUNTS", "VERSIONS", "CodeCache", "Event", "Listener", "at_first_compilation", "cgutils",
     "generalize_calls", "make_array", "register", "use_cache",
@@ -147,4 +149,4 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
         self._files(directory, stamp).flush()
 
     def _files(self, directory: Path, stamp: str) -> _Files:
-        return _Files(str(directory), f"{self.file_name}.{stamp[:16]}", stamp)
+        return _Files(str(directory), f"{self.file_name}.{stamp[:STAMP_IN_NAME]}", stamp)

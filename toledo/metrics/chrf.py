@@ -31,7 +31,7 @@ PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 class CHRF(SegmentMetric):
     """chrF with sacreBLEU's settings, numbers and signatures; white space does not count unless `whitespace` is set.
 
-    Words given instead of a text are joined by blanks.
+    Words given instead of a text are joined by spaces.
     """
 
     char_order: Annotated[int, Meta(ge=1, description="Length of the longest character n-grams.")] = 6

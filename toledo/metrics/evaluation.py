@@ -242,7 +242,7 @@ class Comparison(TableResult):
             tested = [(system, first)] if first is not None and first != system else []
         if not tested:
             what = "there is only one system" if system is None else f"system {system!r} has no baseline"
-            raise InputError(f"{what} to compare", argument="systems", remedy="name two different systems")
+            raise InputError(what, argument="systems", remedy="name two different systems to compare")
         return tested
 
     def _segment_metric(self, metric: str | None) -> str:

@@ -14,19 +14,18 @@ from toledo.reports.scores import score_table, scores
 from toledo.reports.segments import SegmentList, ngram_marks, segment_id
 from toledo.view.markup import Child, Markup, join, tag
 from toledo.view.page import Page, card, columns, paragraph
-from toledo.view.plots import Dot, Dots, Histogram, Kind, figure
+from toledo.view.plots import HALF, Dot, Dots, Histogram, Kind, figure
 from toledo.view.tables import Cell, fixed, shown, table
 from toledo.view.text import linked
 
 MOST_LINES = 8  # links of an n-gram
-COLUMN = 600  # pixels for a plot beside another
 
 
 def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: str = "Comparison") -> Page:
     """Return the page of a comparison and of what was found in its segments."""
     pairs, segments = analysis.pairs, SegmentList(comparison, analysis)
     script = files("toledo.view").joinpath("segments.js").read_text(encoding="utf-8")
-    note = f"{_pair_names(pairs)}; {segments.size:,} segments, single ones are compared by {analysis.metric_name}"
+    note = f"{_pair_names(pairs)}; {segments.size:,} segments, each scored by {analysis.metric_name}"
     page = Page(title, note, script)
     page.heading("Scores")
     test = comparison.test_note if comparison.tests else None
@@ -37,7 +36,7 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: st
     page.heading("Segments side by side")
     page.add(segments.card())
     if any(pair.won or pair.lost for pair in pairs):
-        page.heading("N-grams won and lost", "N-grams of the references, and how often each system has them right.")
+        page.heading("N-grams won and lost", "N-grams of the references, and how often each system gets them right.")
         page.add(*(columns(*_ngrams(pair, number, segments)) for number, pair in enumerate(pairs)))
     if analysis.by_length:
         page.heading("Lengths and words")
@@ -78,7 +77,7 @@ def _wins(pair: PairAnalysis, number: int, segments: SegmentList) -> Markup:
         links=[segments.link(f"d{number}:{place}", name) for place, name in enumerate(names)],
     )
     counts = f"better in {pair.wins:,}, equal in {pair.ties:,}, worse in {pair.losses:,}"
-    return card(f"{pair.system} against {pair.baseline}", figure(plot, COLUMN), note=counts)
+    return card(f"{pair.system} against {pair.baseline}", figure(plot, HALF), note=counts)
 
 
 def _bar_label(bar: DifferenceBar) -> str:
@@ -109,7 +108,7 @@ def _ngrams(pair: PairAnalysis, number: int, segments: SegmentList) -> Iterator[
             for mark, one in some
         ]
         found = table(["n-gram", pair.system, pair.baseline, "lines"], rows) if rows else paragraph("There are none.")
-        yield card(f"{pair.system} has right {what} often", found, note=f"against {pair.baseline}")
+        yield card(f"{pair.system} gets right {what} often", found, note=f"against {pair.baseline}")
 
 
 def _lines(ngram: NGramDifference, segments: SegmentList) -> Markup:
@@ -134,9 +133,7 @@ def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentLis
     if dots:
         plot = Dots(dots, f"difference, {analysis.metric_name}", 0.0, "segments")
         note = "dot: difference; line: its 95 % interval"
-        yield card(
-            f"{pair.system} against {pair.baseline}, by length of the reference", figure(plot, COLUMN), note=note
-        )
+        yield card(f"{pair.system} against {pair.baseline}, by length of the reference", figure(plot, HALF), note=note)
 
 
 def _length_scores(analysis: SegmentAnalysis) -> Markup:
@@ -159,7 +156,7 @@ def _frequencies(analysis: SegmentAnalysis) -> Markup:
         for bucket in analysis.by_frequency
     ]
     header = ["frequency", "in references", *names]
-    return card("Words by frequency", table(header, rows), note="F of words, in per cent")
+    return card("Words by frequency", table(header, rows), note="F1 of words, per cent")
 
 
 def _counts(title: str, what: str, buckets: Sequence[CountBucket]) -> Markup:

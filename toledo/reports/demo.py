@@ -18,11 +18,10 @@ from toledo.sample.corpus import ExampleData, ExampleText
 from toledo.text.corpus import Sentences
 from toledo.view.markup import Markup
 from toledo.view.page import Page, card, columns, paragraph
-from toledo.view.plots import Bar, Bars, figure
+from toledo.view.plots import HALF, Bar, Bars, figure
 from toledo.view.tables import table, wide
 
 MOST_OPTIONS, LEAST_OPTION, MOST_WORDS, MOST_DOCUMENTS = 5, 0.005, 12, 10
-HALF = 600  # pixels of a plot in one of two columns
 Rows = list[tuple[str, str]]
 NOTES = {
     "page": "Everything here was computed in one run on this machine, from the example data: texts in an invented"

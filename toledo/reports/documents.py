@@ -19,13 +19,12 @@ from toledo.search.document.translation import DocumentTranslation
 from toledo.view.curves import Lines, Series
 from toledo.view.markup import Markup
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import figure
+from toledo.view.plots import HALF, WIDE, figure
 from toledo.view.svg import grid, svg_file
 from toledo.view.tables import Cell, facts, fixed, table
 
 LANGUAGE_MODEL = "lm"
 MOST_LINES, MOST_ROWS = 60, 200
-SVG_WIDTH, HALF = 720, 600  # pixels: of a plot in a file, and of one in two columns
 LITTLE = 10.0  # BLEU: below it, there is no movement to see
 DOCUMENT = "document."
 
@@ -61,7 +60,7 @@ def courses_of(translation: DocumentTranslation) -> list[Course]:
 def write_plots(path: str | Path, courses: Sequence[Course], title: str = "Document search") -> None:
     """Write a page with plots and a table (.html), or the plots alone (.svg)."""
     if str(path).endswith(".svg"):
-        plots = [[(heading, plot.draw(SVG_WIDTH))] for heading, plot in _plots(courses)]
+        plots = [[(heading, plot.draw(WIDE))] for heading, plot in _plots(courses)]
         with atomic_writer(path) as stream:
             stream.write(svg_file(grid(plots, title)))
         return

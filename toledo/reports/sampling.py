@@ -15,12 +15,11 @@ from toledo.search.settings import OPERATORS
 from toledo.view.curves import Lines, Series
 from toledo.view.markup import Markup, tag
 from toledo.view.page import Page, card, columns
-from toledo.view.plots import figure, histogram
+from toledo.view.plots import HALF, THIRD, figure, histogram
 from toledo.view.tables import Cell, fixed, table
 
 TRACES = 4
 WORST = 10
-HALF, THIRD = 600, 390  # pixels of a plot in one of two columns, and of three
 
 
 def summary(notes: Sequence[Diagnostics]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def score_table(content: Mapping[str, Any], name: str, seconds: Mapping[str, flo
 
 
 def _lower_is_better(score: Mapping[str, Any]) -> bool:
-    """Return whether less is better; files of older versions do not say so, and TER was their only such metric."""
+    """Return whether lower is better; files of older versions do not say so, and TER was their only such metric."""
     return not score.get("higher_is_better", score["name"] != "TER")
 
 
@@ -127,7 +127,7 @@ def _columns(found: ScoreTable) -> Iterator[_Column]:
     systems, baseline = found.systems, _baseline(found)
     yield _Column("system", [one.name for one in systems])
     for metric in found.metrics:
-        lower = "less is better" if metric in found.lower_is_better else ""
+        lower = "lower is better" if metric in found.lower_is_better else ""
         drawn = len(systems) > 1 and any(metric in one.intervals for one in systems)
         yield _Column(metric if drawn or not lower else f"{metric}, {lower}", [_score(one, metric) for one in systems])
         if drawn:
@@ -197,9 +197,9 @@ def _test(tests: Sequence[Mapping[str, Any]], scored: Mapping[str, Mapping[str, 
 def _notes(found: ScoreTable) -> Iterator[str]:
     """Yield what a reader has to know about the columns."""
     if baseline := _baseline(found):
-        yield f"p: {found.test} against “{baseline}”; green is significantly better, red worse, grey neither."
+        yield f"p: {found.test} against “{baseline}”; green is significantly better, red worse, gray neither."
     elif found.differences:
-        yield f"p: {found.test}; green is significantly better, red worse, grey neither."
+        yield f"p: {found.test}; green is significantly better, red worse, gray neither."
     if any(one.intervals for one in found.systems):
         yield "±: half the width of the confidence interval, which the lines show."
     if any(one.seconds is not None for one in found.systems):

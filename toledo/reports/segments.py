@@ -71,7 +71,7 @@ class SegmentList:
         )
 
     def _gain_text(self, gains: list[float]) -> str:
-        """Return the differences of scores, which are below 0 for a gain if less is better."""
+        """Return the differences of scores, which are below 0 for a gain if lower is better."""
         sign = 1 if self.comparison.task.metrics[self.analysis.metric].higher_is_better else -1
         values = [fixed(sign * gain, 1, sign=True) for gain in gains]
         if len(values) > 1:

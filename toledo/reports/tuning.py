@@ -11,11 +11,10 @@ from toledo.runs.history import History, spread
 from toledo.view.curves import Lines, Series, spark
 from toledo.view.markup import Child, Markup, tag
 from toledo.view.page import Page, card, columns, paragraph
-from toledo.view.plots import figure
+from toledo.view.plots import HALF, figure
 from toledo.view.tables import Cell, facts, fixed, table
 
 MOST_WEIGHTS, MOST_COLUMNS, MOST_ROWS = 15, 8, 50
-HALF = 600  # pixels of a plot in one of two columns
 
 
 def write_report(path: str | Path, histories: Sequence[History]) -> None:

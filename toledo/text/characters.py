@@ -20,7 +20,7 @@ _ONE_SCRIPT = {"HIRAGANA": CJK, "KATAKANA": CJK, "KATAKANA-HIRAGANA": CJK, "BOPO
 
 
 def clean_characters(text: str) -> str:
-    """Return text in Unicode's form NFC, with single blanks and without control characters.
+    """Return text in Unicode's form NFC, with single spaces and without control characters.
 
     Entities of HTML become characters, and an apostrophe inside a word becomes the plain one.
     """

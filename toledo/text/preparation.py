@@ -28,7 +28,7 @@ Arrays = dict[str, NDArray[np.uint8]]
 
 @dataclass(frozen=True)
 class TextSide:
-    """How the text of one language becomes words and words become text; by default, words stand between blanks.
+    """How the text of one language becomes words and words become text; by default, words are separated by spaces.
 
     `name` is that of the tokenizer in the registry, "pieces" for a model of SentencePiece, empty for blanks. Most
     letters of the training text are of the `script`, which is empty if unknown. Sentences begin with a capital letter
@@ -47,7 +47,7 @@ class TextSide:
         return not isinstance(self.tokenizer, Blanks)
 
     def tokens(self, text: str) -> str:
-        """Return the tokens of a text with blanks between them, in the case in which they are written."""
+        """Return the tokens of a text separated by spaces, in the case in which they are written."""
         if not self.raw:
             return text
         return escape_markup(self.tokenizer.tokenize(clean_characters(text), self.language))
@@ -58,7 +58,7 @@ class TextSide:
         return split_words(tokens if self.truecaser is None else self.truecaser.apply(tokens))
 
     def write(self, text: str) -> str:
-        """Return the text of words with blanks between them; undoes `words`."""
+        """Return the text of words separated by spaces; undoes `words`."""
         if not self.raw:
             return text
         cased = text if self.truecaser is None else detruecase(text)
@@ -73,7 +73,7 @@ class TextSide:
             word = raw_word(texts)
             if word is None or (vocabulary is not None and word in vocabulary):
                 return ""
-            return f"words should stand between blanks, but there is {word!r}: tokenize the text (toledo text tokenize)"
+            return f"the text looks raw ({word!r}), and tokenized text is expected: use `toledo text tokenize`"
         if looks_tokenized(texts):
             return "the text looks tokenized, and raw text is expected: give `tokenized=True`, or the raw text"
         letters = scripts(texts)
@@ -123,7 +123,7 @@ class TextSide:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How both sides of a model's text are prepared; by default, words stand between blanks."""
+    """How both sides of a model's text are prepared; by default, words are separated by spaces."""
 
     source: TextSide = TextSide()
     target: TextSide = TextSide()

@@ -1,7 +1,7 @@
 """Tokenizers of raw text, by name, and the one for each language.
 
-Moses' rules suit languages that write blanks between words. Chinese and Japanese get theirs from sacreBLEU, and are
-written without blanks again. SentencePiece learns pieces of words from the training text, for any language.
+Moses' rules suit languages that write spaces between words. Chinese and Japanese get theirs from sacreBLEU, and are
+written without spaces again. SentencePiece learns pieces of words from the training text, for any language.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PIECE_BLANK = "\u2581"
 
 @dataclass(frozen=True)
 class Tokenizer(Settings):
-    """Splits text into tokens with blanks between them, and joins them again."""
+    """Splits text into tokens separated by spaces, and joins them again."""
 
     def trained(self, texts: Iterable[str]) -> Tokenizer:
         """Return the tokenizer after it has learned from texts what it needs."""
@@ -47,14 +47,14 @@ class Tokenizer(Settings):
 
 @dataclass(frozen=True)
 class Blanks(Tokenizer):
-    """Text that is tokenized already: words stand between blanks."""
+    """Text that is tokenized already: words are separated by spaces."""
 
     def tokenize(self, text: str, language: str) -> str:
         """Return the text as it is."""
         return text
 
     def detokenize(self, words: list[str], language: str) -> str:
-        """Return the words with blanks between them."""
+        """Return the words separated by spaces."""
         return " ".join(words)
 
 
@@ -89,7 +89,7 @@ class Chinese(Tokenizer):
         return str(_sacrebleu("zh")(text))
 
     def detokenize(self, words: list[str], language: str) -> str:
-        """Join words without blanks, except between words of alphabets."""
+        """Join words without spaces, except between words of alphabets."""
         parts = groupby(words, key=lambda word: word.isascii())
         return "".join(
             Moses().detokenize(list(run), ENGLISH) if ascii_run else "".join(run) for ascii_run, run in parts
@@ -114,7 +114,7 @@ class Korean(Tokenizer):
         return str(_sacrebleu("ko-mecab")(text))
 
     def require_undo(self) -> None:
-        """Refuse target text: where blanks stood between morphemes is lost."""
+        """Refuse target text: where there were spaces between morphemes is lost."""
         remedy = "use moses or sentencepiece for the target text"
         raise InputError("the tokenizer ko-mecab cannot be undone", argument="target_tokenizer", remedy=remedy)
 

@@ -72,7 +72,7 @@ def _lines(texts: Path | Iterable[str]) -> Iterator[str]:
 
 @one_or_many
 def tokenize(text: str, language: str) -> str:
-    """Split written text into tokens with blanks between them; `|`, brackets and `&` are escaped.
+    """Split written text into tokens separated by spaces; `|`, brackets and `&` are escaped.
 
     `language` is an ISO code, such as "de". Chinese and Japanese have tokenizers of sacreBLEU, others Moses' rules.
     """
@@ -190,7 +190,7 @@ def clean(
 ) -> tuple[list[str], list[str]]:
     """Drop sentence pairs that are empty, too long, of very unequal length, repeated, or in another script.
 
-    Words stand between blanks. Return sources and targets; a report of what was dropped is logged.
+    Words are separated by spaces. Return sources and targets; a report of what was dropped is logged.
     """
     left, right = (list(read_lines(side) if isinstance(side, str | Path) else side) for side in (sources, targets))
     if len(left) != len(right):
@@ -222,7 +222,7 @@ def sentence_starts(words: list[str]) -> list[bool]:
 
 
 def looks_tokenized(lines: Sequence[str]) -> bool:
-    """Return whether many lines end in a blank and a full stop, as raw text never does."""
+    """Return whether many lines end in a space and a full stop, as raw text never does."""
     return sum(line.endswith(" .") for line in lines) > len(lines) / 4
 
 

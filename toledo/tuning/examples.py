@@ -92,7 +92,7 @@ def one_best(
 ) -> OneBest:
     """Score what a decision rule chooses for each segment.
 
-    `write` makes text of words with blanks between them; then texts are scored, against references as written.
+    `write` makes text of words separated by spaces; then texts are scored, against references as written.
     """
     decisions = decide(rule, forests, weights, scale, threads)
     texts = [

@@ -18,7 +18,7 @@ MOST_MARKS = 40  # points of a series; more are a line without marks
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve; one without a name is drawn thin and grey, as background."""
+    """A named curve; one without a name is drawn thin and gray, as background."""
 
     name: str
     points: Sequence[tuple[float, float]]

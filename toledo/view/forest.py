@@ -1,7 +1,7 @@
 """Small forests: nodes are circles, the goal a double one; edges lead from left to right through the words they write.
 
 An edge with several tails gathers them at its words, where ①, ② … stand for the text of its tails. With scores, every
-edge shows its posterior probability, lines are as strong as it, and the best derivation is in colour.
+edge shows its posterior probability, lines are as strong as it, and the best derivation is in color.
 """
 
 from __future__ import annotations

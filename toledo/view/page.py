@@ -92,13 +92,8 @@ def columns(*parts: Markup) -> Markup:
 
 
 def paragraph(*text: Child, class_: str | None = None) -> Markup:
-    """Return a paragraph; `class_="note"` makes it small and grey."""
+    """Return a paragraph; `class_="note"` makes it small and gray."""
     return tag("p", *text, class_=class_)
-
-
-def subheading(text: str) -> Markup:
-    """Return a heading inside a card."""
-    return tag("h4", text)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Plots as SVG: histograms, dots with intervals, bars; curves are in `toledo.view.curves`.
 
 A plot is a record; `figure(plot)` draws it for a wide screen and for a phone, with a table of the same numbers, and
-`plot.draw(width)` gives the SVG alone. Colours are classes, so that one drawing serves light and dark pages. Bars are
+`plot.draw(width)` gives the SVG alone. Colors are classes, so that one drawing serves light and dark pages. Bars are
 for amounts and begin at zero; scores are dots, on an axis that shows their differences.
 """
 
@@ -18,7 +18,7 @@ from toledo.view.svg import Drawing, drawing, label, shortened, text_width
 from toledo.view.tables import Rows, fixed, table
 from toledo.view.text import SegmentLink, linked
 
-WIDE, NARROW = 720, 330  # pixels: on a screen and on a phone
+WIDE, HALF, THIRD, NARROW = 720, 600, 390, 330  # pixels: alone, in one of two or three columns, and on a phone
 MOST_ROWS = 100  # of the table behind a plot
 ROW = 28.0  # height of a dot with its name
 Kind = Literal["", "less", "even", "more", "base"]
@@ -39,7 +39,7 @@ class Plot(Protocol):
 def figure(plot: Plot, width: int = WIDE) -> Markup:
     """Return a plot for a screen and for a phone, and the same numbers behind "as a table".
 
-    `width` is the room on a wide screen: 720 for a plot of its own, about 360 in a column.
+    `width` is the room on a wide screen: that of a plot alone, or `HALF` or `THIRD` in one of two or three columns.
     """
     drawn = [tag("div", plot.draw(width), class_="plot")]
     if width > NARROW * 1.2:
@@ -53,7 +53,7 @@ def figure(plot: Plot, width: int = WIDE) -> Markup:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counts as columns, each above its label; `kinds` colour differences: less, even, more.
+    """Counts as columns, each above its label; `kinds` color differences: less, even, more.
 
     `left` and `right` stand above the two sides, such as which of two systems is better there. `names` say in full what
     labels abbreviate. `links` lead from columns to segments.
@@ -214,7 +214,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Amounts as bars from zero; where there is one series, amounts below zero have the colour of losses."""
+    """Amounts as bars from zero; where there is one series, amounts below zero have the color of losses."""
 
     bars: Sequence[Bar]
     x: str
@@ -226,7 +226,7 @@ class Bars:
     def draw(self, width: int) -> Drawing:
         """Return the plot as SVG of some width."""
         values = [value for one in self.bars for value in one.values]
-        low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+        low, high = min([0.0, *values]), max([0.0, *values])
         texts = [[fixed(value, self.digits, self.sign) for value in one.values] for one in self.bars]
         room = max((text_width(text) for own in texts for text in own), default=0.0) + 8
         names = min(

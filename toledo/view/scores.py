@@ -22,7 +22,7 @@ def score(value: float, half_width: float | None = None, digits: int = 2) -> Mar
 
 
 def badge(difference: float, p: float | None, higher_is_better: bool = True, digits: int = 2) -> Markup:
-    """Return a difference with its p: green if it is significantly better, red if worse, grey if neither.
+    """Return a difference with its p: green if it is significantly better, red if worse, gray if neither.
 
     The sign is always there. Below, a page has to say which test it was, and how p was corrected for several systems.
     """

@@ -29,7 +29,7 @@ class Drawing(Markup):
 def drawing(
     width: float, height: float, description: str, *parts: Child, class_: str = "drawing", role: str = "img"
 ) -> Drawing:
-    """Return an SVG element of that size in pixels, whose colours are classes of the style sheet.
+    """Return an SVG element of that size in pixels, whose colors are classes of the style sheet.
 
     One with links in it is no image but a `group`, so that the links can be reached without a mouse.
     """
@@ -82,7 +82,7 @@ def grid(rows: Sequence[Sequence[tuple[str, Drawing]]], description: str, gap: f
 def svg_file(picture: Drawing) -> str:
     """Return a drawing as the content of an .svg file.
 
-    Its style is inside, in light colours that every viewer knows, and it has a ground, so that it is readable on dark
+    Its style is inside, in light colors that every viewer knows, and it has a ground, so that it is readable on dark
     pages too.
     """
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
@@ -98,7 +98,7 @@ def svg_file(picture: Drawing) -> str:
 
 @cache
 def _plain_style() -> str:
-    """Return the style of drawings with light colours in place of tokens, which few viewers of SVG understand."""
+    """Return the style of drawings with light colors in place of tokens, which few viewers of SVG understand."""
     folder = files("toledo.view")
     page, drawings = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("workbench.css", "drawings.css"))
     tokens = {name: LIGHT.sub(r"\1", value) for name, value in TOKEN.findall(page)}

@@ -50,19 +50,19 @@ def segment(
     place: str | None = None,
     **data: str,
 ) -> Markup:
-    """Return the texts of a segment below each other, each beside its name; those numbered in `quiet` are grey.
+    """Return the texts of a segment below each other, each beside its name; those numbered in `quiet` are gray.
 
     Links `#place` lead to it. Segments stand in a `div` of class `segments`. `data_marks` and the like are for scripts.
     """
     rows = [
-        (tag("dt", name), tag("dd", text, class_="quiet" if place in quiet else None, dir="auto"))
-        for place, (name, text) in enumerate(texts)
+        (tag("dt", name), tag("dd", text, class_="quiet" if number in quiet else None, dir="auto"))
+        for number, (name, text) in enumerate(texts)
     ]
     return tag("article", tag("h4", title) if title else None, tag("dl", rows), class_="segment", id=place, **data)
 
 
 class SegmentLink(NamedTuple):
-    """Leads to a segment on the page; a script shows all segments with a mark instead, `name` says which these are."""
+    """Leads to a segment on the page; the script shows all segments with the mark instead, under `name`."""
 
     place: str
     mark: str

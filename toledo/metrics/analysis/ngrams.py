@@ -23,7 +23,7 @@ SMOOTHING = 1.0
 
 @dataclass(frozen=True)
 class NGramDifference(Result):
-    """An n-gram of the references: how often each of two systems has it right, and where one has it more often.
+    """An n-gram of the references: how often each of two systems gets it right, and where one does so more often.
 
     `share` is the smoothed share of the system in both counts: above 0.5 the n-gram is won, below it is lost.
     `segments` are those in which the side with the larger count has more of it.
@@ -116,7 +116,7 @@ def number_ngrams(texts: Sequences, longest: int = LONGEST) -> list[NGramsOfOrde
 
 
 def clipped_matches(words: SystemWords, ngrams: NGramsOfOrder, system: str) -> Occurrences:
-    """Return how often a system has each n-gram right in each segment: at most as often as some reference has it."""
+    """Return how often a system gets each n-gram right in each segment: at most as often as some reference has it."""
     meant, said = words.of_references(ngrams.occurrences), words.of_system(ngrams.occurrences, system)
     keys = meant.grams * words.segments + words.segment_of_reference[meant.texts]
     if not keys.size:
@@ -151,7 +151,7 @@ def word_counts(words: SystemWords, ngrams: NGramsOfOrder, system: str) -> tuple
 def ngram_differences(
     words: SystemWords, orders: Sequence[NGramsOfOrder], system: str, baseline: str, number: int
 ) -> tuple[list[NGramDifference], list[NGramDifference]]:
-    """Return n-grams that a system has right more often than the baseline, and less often, most telling first.
+    """Return n-grams that a system gets right more often than the baseline, and less often, most telling first.
 
     Among n-grams with the same share those with the larger difference come first, then longer ones.
     """

@@ -45,7 +45,7 @@ def _pair_parts(pair: PairAnalysis, color: bool) -> Iterator[list[str]]:
         yield [_key(pair, color)]
     for title, ngrams in (("more", pair.won), ("less", pair.lost)):
         if ngrams:
-            yield [f"n-grams that {pair.system} has right {title} often", *_ngram_table(ngrams, pair)]
+            yield [f"n-grams that {pair.system} gets right {title} often", *_ngram_table(ngrams, pair)]
 
 
 def _example(one: SegmentDifference, pair: PairAnalysis, color: bool) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _length_table(analysis: SegmentAnalysis) -> list[str]:
 
 def _frequency_table(analysis: SegmentAnalysis) -> list[str]:
     names = list(analysis.by_frequency[0].systems)
-    rows = [["F of words by frequency", "in references", *names]]
+    rows = [["F1 of words by frequency", "in references", *names]]
     for bucket in analysis.by_frequency:
         found = [bucket.systems[name] for name in names]
         rows.append([f"  {bucket.label}", str(found[0].in_references), *(f"{100 * one.f:.2f}" for one in found)])

@@ -21,8 +21,8 @@ SENTENCES = 2000  # sentence pairs of one piece of work
 
 SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
-# Neighbours as (target, source) steps; the first four are those of "grow".
-NEIGHBOURS = np.array([(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)])
+# Neighbors as (target, source) steps; the first four are those of "grow".
+NEIGHBORS = np.array([(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)])
 EMPTY, FORWARD, BACKWARD, CHOSEN = 0, 1, 2, 3
 
 
@@ -58,7 +58,7 @@ def symmetrize(one_way: OneWay, method: Symmetrization, threads: int | None = No
     heuristic = HEURISTICS[method]
     pairs = one_way.source_offsets.size - 1
     parts = map_chunks(
-        lambda first, last: _symmetrize(one_way, heuristic, NEIGHBOURS, first, last),
+        lambda first, last: _symmetrize(one_way, heuristic, NEIGHBORS, first, last),
         pairs,
         chunk=SENTENCES,
         threads=threads,
