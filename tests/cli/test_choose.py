@@ -33,6 +33,47 @@ def test_every_rule(rule: str) -> None:
     assert succeed("choose", "--rule", rule, input=NBEST).strip() in ("a b c", "a b d", "x y")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--aggregate",),
+        ("--prune", 0.9),
+        ("--budget", 8),
+        ("--rule", "elimination-mbr:proxy=bleu"),
+        ("--rule", "rerank:feature=lm"),
+    ],
+)
+def test_rules_with_fewer_calls(options: tuple[object, ...]) -> None:
+    assert succeed("choose", *options, input=NBEST).strip() in ("a b c", "a b d")
+
+
+def test_rules_that_narrow() -> None:
+    """The last text has the lowest feature; among the others MBR decides."""
+    lines = "".join(
+        f"0 ||| {text} ||| judge= {value} ||| 0\n" for text, value in (("x y", 3), ("a b c", 2), ("a b", 1))
+    )
+    assert succeed("choose", "--metric", "bleu", input=lines).strip() == "a b"
+    narrowed = ("--rule", "rerank:feature=judge,keep=2", "--rule", "mbr:metric=bleu")
+    assert succeed("choose", *narrowed, input=lines).strip() == "x y"
+
+
+def test_paid_calls_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "paid.py").write_text(
+        "from pathlib import Path\n\n"
+        "def judge(hypotheses, references, sources):\n"
+        "    with Path('calls').open('a') as log:\n"
+        "        log.write('x' * len(hypotheses))\n"
+        "    return [-abs(len(h) - len(r)) for h, r in zip(hypotheses, references)]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    options = ("--metric", "paid:judge", "--cache", "scores.sqlite", "--json")
+    first = json.loads(succeed("choose", *options, input=JSONL).splitlines()[0])
+    again = json.loads(succeed("choose", *options, input=JSONL).splitlines()[0])
+    assert first == again
+    assert (first["num_calls"], len(Path("calls").read_text())) == (16, 16 + 9)
+
+
 def test_outputs_of_several_systems(tmp_path: Path) -> None:
     files = []
     for number, line in enumerate(CATS[:3]):

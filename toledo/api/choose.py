@@ -28,19 +28,21 @@ from toledo.api.inputs import (
     read_systems,
     read_texts,
 )
+from toledo.api.metric_calls import MetricCalls
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SEGMENTS_AT_ONCE, SampleWeights, as_hypotheses, choose_each
-from toledo.consensus.gains import MeanGain, make_gain
+from toledo.consensus.gains import MeanGain
 from toledo.consensus.mbr import MBR
 from toledo.consensus.registry import make_rule
+from toledo.consensus.rerank import steps_of
 from toledo.consensus.rule import Rule, check_scale
 from toledo.consensus.votes import SystemVote, SystemVotes, learn_votes, share_votes
 from toledo.errors import InputError
 from toledo.files import atomic_writer, is_file_name
 from toledo.forest.forest import Forest
 from toledo.metrics.metric import Metric
-from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
+from toledo.metrics.utility import BATCH_SIZE
 from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named
 from toledo.text.characters import lack_blanks
@@ -57,13 +59,17 @@ def choose(
     references: Sequence[Sample] | None = None,
     *,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
     source: str | None = None,
     logprobs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     feature_weights: Mapping[str, float] | None = None,
     scale: float = 1.0,
     matrix: ArrayLike | None = None,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
 ) -> Choice:
@@ -72,6 +78,11 @@ def choose(
     Samples count as often as they occur. `weights`, `logprobs` or the scores of hypotheses make their probabilities;
     they belong to `references` if there are any. A metric is a name, an object, or a function
     `(hypotheses, references, sources) -> scores`; by default it is chrF. `matrix[h, r]` replaces the metric.
+
+    All pairs are compared, unless an approximation is asked for: `aggregate` compares with one average reference,
+    `prune` gives up texts that are worse with this confidence, and `budget` finds the best way for at most this many
+    calls of the metric. A `cache` is a file of paid calls, which are not made again. A list of rules narrows step by
+    step.
     """
     _check_samples(samples, "samples")
     if references is not None:
@@ -79,7 +90,8 @@ def choose(
     if source is not None and not isinstance(source, str):
         raise TypeError(f"source is a {type(source).__name__}, expected str")
     how = SampleWeights(logprobs, weights, feature_weights, scale, matrix)
-    made = _rule(rule, metric, matrix is not None, batch_size, seed)
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
+    made = calls.rule(rule, metric, matrix is not None)
     others = None if references is None else [references]
     return next(choose_each(made, [samples], others, [source], [how]))
 
@@ -92,12 +104,16 @@ def iter_choose(
     matrices: Iterable[ArrayLike] | None = None,
     num_samples: int | None = None,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
     logprobs: Iterable[ArrayLike] | Literal["sum", "mean"] | None = None,
     weights: Iterable[ArrayLike] | None = None,
     feature_weights: Mapping[str, float] | None = None,
     votes: Votes = "shared",
     scale: float = 1.0,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
     threads: int | None = None,
@@ -114,6 +130,7 @@ def iter_choose(
     `logprobs` may be the "sum" or the "mean" of those of the tokens. Some segments are read ahead; with
     `segments_at_once=1` each choice is made as soon as its samples are there.
     """
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
     if isinstance(lists, Mapping):
         refused = {"logprobs": logprobs, "weights": weights, "feature_weights": feature_weights}
         if name := next((name for name, value in refused.items() if value is not None), None):
@@ -122,15 +139,15 @@ def iter_choose(
         shares = system_votes(systems, votes, threads).shares_of(list(systems))
         chosen = iter_choose(
             zip(*systems.values(), strict=True), references, sources=sources, matrices=matrices,
-            metric=_system_metric(rule, metric, matrices is not None), rule=rule,
+            rule=calls.rule(rule, _system_metric(rule, metric, matrices is not None), matrices is not None),
             weights=None if references is not None else repeat(shares, len(next(iter(systems.values())))),
-            scale=scale, batch_size=batch_size, seed=seed, threads=threads,
+            scale=scale, cache=cache, batch_size=batch_size, seed=seed, threads=threads,
         )  # fmt: skip
         named = (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
         return named if output is None else _written(named, output)
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
-    made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    made = calls.rule(rule, metric, matrices is not None)
     if isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
         given_too = {"references": references, "matrices": matrices, "logprobs": logprobs, "weights": weights}
         if name := next((name for name, value in given_too.items() if value is not None), None):
@@ -185,9 +202,11 @@ def system_votes(texts: Mapping[str, Sequence[str]], votes: Votes, threads: int 
     raise InputError(f"votes is {votes!r}", argument="votes", remedy="give shared, equal, or a file of `tune_votes`")
 
 
-def _system_metric(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool) -> Named[Metric] | None:
+def _system_metric(
+    rule: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None, matrix: bool
+) -> Named[Metric] | None:
     """Return the metric to choose among systems with; by default the mean of BLEU and chrF."""
-    made = make_rule(rule)
+    made = steps_of(make_rule(rule))[-1]
     return "mean" if metric is None and not matrix and isinstance(made, MBR) and made.metric is None else metric
 
 
@@ -252,21 +271,6 @@ def _checked(name: str, values: Iterable[Any]) -> Iterator[Any]:
         if np.ndim(value) == 0:
             raise InputError(f"{name} needs one sequence for each segment", argument=name, segment=segment)
         yield value
-
-
-def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_size: int, seed: int) -> Rule:
-    if batch_size < 1:
-        raise InputError("batch_size must be at least 1", argument="batch_size")
-    if matrix and metric is not None:
-        raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
-    made = make_rule(rule, None if metric is None else make_gain(metric))
-    if matrix and not isinstance(made, MBR):
-        raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
-    if isinstance(made, MBR):
-        gain = None if made.metric is None else make_gain(made.metric)
-        gain = replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain
-        made = replace(made, metric=gain, seed=seed if made.seed == MBR.seed else made.seed)
-    return made
 
 
 def _check_samples(samples: Any, argument: str) -> None:

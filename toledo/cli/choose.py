@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toledo.cli.messages import json_lines, print_result, require_apart
-from toledo.cli.options import COMMON, Common, Output, Rule, Seed, Threads, flag, repeated
+from toledo.cli.options import COMMON, Common, Output, Seed, Threads, flag, repeated
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, atomic_writer
 
@@ -21,14 +21,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def choose(
+def choose(  # one argument for each option
     *lists: Annotated[
         str, Parameter(help="List files, or one text per system (FILE or NAME=FILE); stdin if - or omitted.")
     ],
-    rule: Rule = "mbr",
+    rule: Annotated[
+        tuple[str, ...],
+        repeated("Decision rule, as NAME or NAME:key=value,… (see `toledo list rules`); several narrow step by step."),
+    ] = ("mbr",),
     metric: Annotated[
         str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf; mean for several systems]")
     ] = None,
+    aggregate: Annotated[bool, flag("Compare with one average reference instead of all.")] = False,
+    prune: Annotated[
+        float | None, Parameter(help="Give up texts that are worse than the best with this confidence.")
+    ] = None,
+    budget: Annotated[int | None, Parameter(help="Largest number of calls of the metric for a segment.")] = None,
+    cache: Annotated[Path | None, Parameter(help="File of paid calls, which are not made again (SQLite).")] = None,
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None,
     reference: Annotated[
         tuple[str, ...], repeated("List file with references to use instead of the samples.", "-r")
@@ -73,6 +82,8 @@ def choose(
         toledo choose test.100best.gz --rule lattice-mbr --scale 0.5 > out.txt
         toledo choose batch_output.jsonl --requests batch_input.jsonl --logprobs mean > out.txt
         toledo choose samples.csv --field text=answer --field id=question --json > choices.jsonl
+        toledo choose samples.jsonl --metric mypackage.scores:judge --budget 500 --cache calls.sqlite > out.txt
+        toledo choose samples.jsonl --rule rerank:feature=judge,keep=20 --rule mbr:metric=bleu > out.txt
     """
     from toledo.api.choose_files import choose_files
     from toledo.formats.list_files import ListFiles
@@ -90,6 +101,10 @@ def choose(
         sources=source,
         metric=metric,
         rule=rule,
+        aggregate=aggregate,
+        prune=prune,
+        budget=budget,
+        cache=cache,
         scale=scale,
         votes=votes,
         feature_weights=None if feature_weights is None else Weights.load(feature_weights),

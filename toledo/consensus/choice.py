@@ -50,6 +50,7 @@ class Choice(Result):
     system: str | None = None  # whose text it is, where samples come from named systems
     id: int | str | None = None  # of the segment, where its list has one
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the other keys of its list
+    num_calls: int = 0  # pairs of texts that the metric compared
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -73,7 +74,7 @@ class Choice(Result):
                 found[name] = getattr(self, name)
         if self.extra:
             found["extra"] = dict(self.extra)
-        return {**found, "ranking": plain(self.ranking), "signature": self.signature}
+        return {**found, "num_calls": self.num_calls, "ranking": plain(self.ranking), "signature": self.signature}
 
     def show(self) -> None:
         """Print the ranking."""
@@ -128,6 +129,11 @@ class Choices(TableResult, Sequence[Choice]):
     def confidences(self) -> list[float | None]:
         """How sure each choice is."""
         return [one.confidence for one in self.choices]
+
+    @property
+    def num_calls(self) -> int:
+        """How many pairs of texts the metric compared."""
+        return sum(one.num_calls for one in self.choices)
 
     @property
     def signature(self) -> str:  # type: ignore[override]
