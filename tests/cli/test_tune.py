@@ -244,9 +244,7 @@ def test_what_would_do_nothing_is_refused(model: Path, options: tuple[object, ..
 def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "nothing to tune" in refused("-r", "val.en")
     assert "no reference" in refused(model, "-s", "val.de")
-    assert "val.de has 5 lines, lists.en has 2 lines" in refused(
-        model, "-s", "val.de", "-r", "lists.en"
-    )
+    assert "val.de has 5 lines, lists.en has 2 lines" in refused(model, "-s", "val.de", "-r", "lists.en")
     assert "lists has 2 segments, references (val.en) 5" in refused("--lists", "lists.gz", "-r", "val.en")
     assert "no output for the result" in fail("tune", model, *TEXT)
     assert "no run to continue" in fail("tune", model, *TEXT, "--weights-only", "w.toml", "--resume")
