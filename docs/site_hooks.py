@@ -18,7 +18,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         text = notebook_page(json.loads(path.read_text(encoding="utf-8")), path.name)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
     return files
 

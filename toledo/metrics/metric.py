@@ -200,7 +200,7 @@ def require_inputs(metric: Metric, references: object, sources: object) -> None:
     for kind, given in (("references", references), ("sources", sources)):
         if kind in metric.needs and given is None:
             name = metric.name if kind == "references" else repr(metric.name)
-            raise InputError(f"metric {name} needs {kind}", argument=kind)
+            raise InputError(f"metric {name} needs {kind}", argument=kind, remedy=f"give `{kind}`")
 
 
 def number_of_references(groups: Sequence[Sequence[object]]) -> int:

@@ -145,14 +145,14 @@ def against(text: Sequence[str], base: Sequence[str], references: Sequence[Seque
 
 def difference_key(first: str, second: str | None = None) -> Markup:
     """Return what the marks of `difference` mean; those of `against` if only one text is named."""
-    marks = tag("span", tag("ins", "marked"), f" not in {first}")
+    marks = tag("span", tag("ins", "marked"), f" differs from {first}")
     if second is not None:
         marks = join(tag("span", tag("del", first), " only"), " ", tag("span", tag("ins", second), " only"))
     return tag(
         "p",
         marks,
         " ",
-        tag("span", tag("b", "bold"), " in a reference, too"),
+        tag("span", tag("b", "bold"), " matches a reference"),
         " ",
         tag("span", tag("span", MISSING, class_="gap"), " words are missing"),
         class_="key",

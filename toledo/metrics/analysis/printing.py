@@ -79,7 +79,7 @@ def _key(pair: PairAnalysis, color: bool) -> str:
         _mark(WordPiece(name, True, False), kind, color)
         for name, kind in ((pair.baseline, BASELINE), (pair.system, SYSTEM))
     )
-    return f"{own} only, {other} only, {f'{BOLD}bold{END}' if color else '*'} in a reference, too"
+    return f"{own} only, {other} only, {f'{BOLD}bold{END}' if color else '*'} matches a reference"
 
 
 def _ngram_table(ngrams: Sequence[NGramDifference], pair: PairAnalysis) -> Iterator[str]:
