@@ -28,6 +28,9 @@ from toledo.api.model import load as load
 from toledo.api.names import get as get
 from toledo.api.names import names as names
 from toledo.api.names import register as register
+from toledo.api.opinions import cluster as cluster
+from toledo.api.opinions import expected_score as expected_score
+from toledo.api.opinions import select as select
 from toledo.api.refine import Refinement as Refinement
 from toledo.api.refine import refine as refine
 from toledo.api.report import report as report
@@ -46,8 +49,18 @@ from toledo.consensus.decide import MaxDerivation as MaxDerivation
 from toledo.consensus.decide import MaxTranslation as MaxTranslation
 from toledo.consensus.decide import Viterbi as Viterbi
 from toledo.consensus.fast_consensus import Consensus as Consensus
+from toledo.consensus.fewer_calls import AggregateMBR as AggregateMBR
+from toledo.consensus.fewer_calls import BudgetMBR as BudgetMBR
+from toledo.consensus.fewer_calls import EliminationMBR as EliminationMBR
+from toledo.consensus.fewer_calls import HalvingMBR as HalvingMBR
+from toledo.consensus.fewer_calls import LowRankMBR as LowRankMBR
+from toledo.consensus.fewer_calls import ProxyMBR as ProxyMBR
+from toledo.consensus.fewer_calls import PruningMBR as PruningMBR
 from toledo.consensus.lattice_mbr import LatticeMBR as LatticeMBR
 from toledo.consensus.mbr import MBR as MBR
+from toledo.consensus.opinions import Opinion as Opinion
+from toledo.consensus.opinions import Opinions as Opinions
+from toledo.consensus.rerank import Rerank as Rerank
 from toledo.consensus.rule import Rule as Rule
 from toledo.consensus.votes import SystemVote as SystemVote
 from toledo.consensus.votes import SystemVotes as SystemVotes
@@ -81,6 +94,7 @@ from toledo.progress import Progress as Progress
 from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.results import Hypothesis as Hypothesis
 from toledo.results import Result as Result
+from toledo.results import SampleList as SampleList
 from toledo.sample.corpus import ExampleData as ExampleData
 from toledo.sample.corpus import ExampleText as ExampleText
 from toledo.sample.corpus import example_data as example_data

@@ -65,6 +65,8 @@ class Hypothesis(Result):
     logprob: float | None = None
     count: int = 1
     alignment: Sequence[tuple[int, int]] | None = None
+    num_tokens: int | None = None
+    system: str | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -74,6 +76,25 @@ class Hypothesis(Result):
             f", {name}={getattr(self, name):g}" for name in ("score", "logprob") if getattr(self, name) is not None
         )
         return f"Hypothesis({self.text!r}{''.join(known)})"
+
+
+class SampleList(list[Hypothesis]):
+    """Samples of one segment, with the id and the other keys that their file has for them.
+
+    `failed` are the places of samples that are left out: indices of choices count them.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Hypothesis] = (),
+        id: int | str | None = None,  # noqa: A002
+        extra: Mapping[str, Any] | None = None,
+        failed: Sequence[int] = (),
+    ) -> None:
+        super().__init__(samples)
+        self.id = id
+        self.extra: Mapping[str, Any] = extra or {}
+        self.failed = tuple(failed)
 
 
 def _cell(value: Any) -> str | float | None:

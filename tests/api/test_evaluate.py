@@ -94,7 +94,9 @@ def test_pairwise_and_expected_scores_agree():
     for metric in (BLEU(effective_order=True), CHRF(), CHRF(word_order=2), TER(), CHRF(whitespace=True)):
         matrix = metric.pairwise_scores(HYPOTHESES, FIRST)
         assert matrix[1, 2] == pytest.approx(metric.sentence_score(HYPOTHESES[1], FIRST[2]).score)
-        assert metric.expected_scores(HYPOTHESES, FIRST, weights=[1, 2, 1]) == pytest.approx(matrix @ [0.25, 0.5, 0.25])
+        bounded = matrix if metric.higher_is_better else np.minimum(matrix, 100)
+        found = metric.expected_scores(HYPOTHESES, FIRST, weights=[1, 2, 1])
+        assert found == pytest.approx(bounded @ [0.25, 0.5, 0.25])
 
 
 def test_references_of_any_shape_are_read_alike():

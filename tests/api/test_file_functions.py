@@ -26,8 +26,8 @@ def test_lists_of_plain_text(tmp_path: Path) -> None:
     write_lists(tmp_path / "x", [["a", "b"], ["c", "d"]], format="text")
     found = read_lists(tmp_path / "x", format="text", num_samples=2)
     assert [[str(one) for one in samples] for samples in found] == [["a", "b"], ["c", "d"]]
-    with pytest.raises(UnknownNameError, match="no format 'jsonn': did you mean 'jsonl'"):
-        read_lists(tmp_path / "x", format="jsonn")
+    with pytest.raises(UnknownNameError, match="no format 'jsonll': did you mean 'jsonl'"):
+        read_lists(tmp_path / "x", format="jsonll")
     with pytest.raises(InputError, match="format plf is not one of lists"):
         write_lists(tmp_path / "x.plf", [["a"]])
 

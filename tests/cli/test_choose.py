@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,47 @@ def test_every_rule(rule: str) -> None:
     assert succeed("choose", "--rule", rule, input=NBEST).strip() in ("a b c", "a b d", "x y")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--aggregate",),
+        ("--prune", 0.9),
+        ("--budget", 8),
+        ("--rule", "elimination-mbr:proxy=bleu"),
+        ("--rule", "rerank:feature=lm"),
+    ],
+)
+def test_rules_with_fewer_calls(options: tuple[object, ...]) -> None:
+    assert succeed("choose", *options, input=NBEST).strip() in ("a b c", "a b d")
+
+
+def test_rules_that_narrow() -> None:
+    """The last text has the lowest feature; among the others MBR decides."""
+    lines = "".join(
+        f"0 ||| {text} ||| judge= {value} ||| 0\n" for text, value in (("x y", 3), ("a b c", 2), ("a b", 1))
+    )
+    assert succeed("choose", "--metric", "bleu", input=lines).strip() == "a b"
+    narrowed = ("--rule", "rerank:feature=judge,keep=2", "--rule", "mbr:metric=bleu")
+    assert succeed("choose", *narrowed, input=lines).strip() == "x y"
+
+
+def test_paid_calls_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "paid.py").write_text(
+        "from pathlib import Path\n\n"
+        "def judge(hypotheses, references, sources):\n"
+        "    with Path('calls').open('a') as log:\n"
+        "        log.write('x' * len(hypotheses))\n"
+        "    return [-abs(len(h) - len(r)) for h, r in zip(hypotheses, references)]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    options = ("--metric", "paid:judge", "--cache", "scores.sqlite", "--json")
+    first = json.loads(succeed("choose", *options, input=JSONL).splitlines()[0])
+    again = json.loads(succeed("choose", *options, input=JSONL).splitlines()[0])
+    assert first == again
+    assert (first["num_calls"], len(Path("calls").read_text())) == (16, 16 + 9)
+
+
 def test_outputs_of_several_systems(tmp_path: Path) -> None:
     files = []
     for number, line in enumerate(CATS[:3]):
@@ -51,7 +94,7 @@ def test_scores_and_scale() -> None:
 
 def test_log_probabilities() -> None:
     texts = [{"text": "a b", "logprob": -1.0}, {"text": "a c", "logprob": -3.0}, {"text": "x", "logprob": -9}]
-    out = succeed("choose", "--logprobs", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
+    out = succeed("choose", "--logprobs", "sum", "--json", input=json.dumps({"hypotheses": texts}) + "\n")
     ranking = {one["text"]: one["probability"] for one in json.loads(out)["ranking"]}
     assert ranking["a c"] / ranking["a b"] == pytest.approx(math.exp(-2.0), abs=1e-5)
 
@@ -123,9 +166,29 @@ def test_line_ends_inside_a_text_become_blanks() -> None:
         (["-n", "3"], "a\nb\nc\nd\n", "multiple of 3"),
         ([], "one\ntwo\n", "how many lines"),
         (["--scale", "0"], JSONL, "scale"),
-        (["--logprobs"], JSONL, "log probability"),
+        (["--logprobs", "sum"], JSONL, "log probability"),
         ([], "", "empty"),
     ],
 )
 def test_bad_input(options: list[str], text: str, message: str) -> None:
     assert message in fail("choose", *options, input=text)
+
+
+def test_on_a_pipe_each_line_is_answered_at_once() -> None:
+    command = [sys.executable, "-m", "toledo", "choose", "--metric", "bleu", "--threads", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            process.stdin.write(json.dumps({"hypotheses": [f"a {number}", f"a {number}", "b"]}).encode() + b"\n")
+            assert process.stdout.readline() == f"a {number}\n".encode()  # and only now the next line is written
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+def test_markup_has_no_votes(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "ref.txt"):
+        (tmp_path / name).write_text("src,mt\ns,t\n")
+    told = fail("tune-votes", tmp_path / "a.csv", tmp_path / "b.csv", "-r", tmp_path / "ref.txt", "-o", tmp_path / "v")
+    assert "plain texts of several systems" in told

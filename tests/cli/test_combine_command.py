@@ -165,7 +165,7 @@ def test_what_is_refused(folder: Path) -> None:
     to = ("-o", "combo", "-q")
     assert "short.en" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "short.en", *to)
     assert "short.en has 4 lines" in refusal("tune", "-r", "short.en", "--systems", *FILES, *to)
-    assert "sources 4" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
+    assert "short.en has 4 lines" in refusal("tune", "-r", "ref.en", "--source", "short.en", "--systems", *FILES, *to)
     assert "no reference to tune for" in refusal("tune", "--systems", *FILES, *to)
     assert "two systems or more" in refusal("tune", "-r", "ref.en", "--systems", FILES[0], *to)
     assert "name A" in refusal("tune", "-r", "ref.en", "--systems", *FILES, "A.en", *to)

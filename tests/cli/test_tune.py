@@ -245,7 +245,7 @@ def test_what_cannot_be_done_is_said(model: Path, folder: Path) -> None:
     assert "nothing to tune" in refused("-r", "val.en")
     assert "no reference" in refused(model, "-s", "val.de")
     assert "val.de has 5 lines, lists.en has 2 lines" in refused(model, "-s", "val.de", "-r", "lists.en")
-    assert "lists has 2 segments, references (val.en) 5" in refused("--lists", "lists.gz", "-r", "val.en")
+    assert "lists has 2 segments, val.en has 5 lines" in refused("--lists", "lists.gz", "-r", "val.en")
     assert "no output for the result" in fail("tune", model, *TEXT)
     assert "no run to continue" in fail("tune", model, *TEXT, "--weights-only", "w.toml", "--resume")
     assert "replace the given model" in refused(model, *TEXT, output=str(model))

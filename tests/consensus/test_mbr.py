@@ -67,7 +67,7 @@ def one_gain(metric: Metric, hypothesis: list[str], reference: list[str]) -> flo
     if isinstance(metric, CHRF):
         return metric.score(metric.statistics(" ".join(hypothesis), [" ".join(reference)]))
     score = metric.score(metric.statistics(hypothesis, [reference]))
-    return score if metric.higher_is_better else 100 - score
+    return score if metric.higher_is_better else max(0.0, 100 - score)
 
 
 def brute_force(problem: Problem, metric: Metric) -> list[float]:
@@ -125,6 +125,15 @@ def test_long_texts(name: str) -> None:
     rare = [[f"w{number}" for number in generator.integers(0, 60, 7)] for _ in range(40)]
     problem = Problem([loop, [*loop, "b"], *rare], [loop[:280], *rare[:10]], np.full(11, 0.1))
     assert ours(problem, GAINS.make(name)) == pytest.approx(brute_force(problem, GAIN_METRICS[name]), abs=CLOSE)
+
+
+def test_a_short_text_does_not_win_by_ter() -> None:
+    """TER of a long text with a short one as its reference is 600; unbounded, it would decide everything."""
+    samples = ["The cat sat on the mat.", "A cat sat on the mat.", "Cats!"]
+    assert MBR("ter").choose(samples).text == samples[0]
+    rows = np.minimum(100.0, TER().pairwise_scores(samples, samples))
+    assert MBR("ter").choose(samples).ranking[0].score == pytest.approx(rows.mean(axis=1).min())
+    assert TER().pairwise_scores(samples[:1], samples[2:])[0, 0] > 500
 
 
 def test_of_equal_hypotheses_the_first() -> None:

@@ -50,7 +50,11 @@ def test_formats(here: Path) -> None:
         for name, content in zip(re.findall("`([^`]+)`", names), contents, strict=True):
             Path(name).write_text(content, encoding="utf-8")
     printed = run_lines(text)
-    assert len(printed) == 9
+    assert len(printed) == 11
+    batch = printed["toledo choose answers.jsonl --requests requests.jsonl --json"]
+    assert re.findall('"id": "(s.)"', batch) == ["s1", "s2", "s3"]
+    columns = "--field id=question --field text=answer --field score=judge"
+    assert printed[f"toledo choose judged.csv {columns}"].splitlines()[:2] == ["the house", "it works"]
     assert "the small house" in printed["toledo forest show small.plf"]
     assert "the small house" in printed["toledo forest show small.hg --nbest 2 --segment 0"]
     assert '<hyp system="toledo">' in Path("translated.xml").read_text(encoding="utf-8")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, islice, repeat, tee
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -22,36 +23,35 @@ from toledo.api.inputs import (
     Systems,
     Texts,
     arguments_of,
-    path_of_system,
     read_groups,
-    read_list_files,
     read_lists,
-    read_system_files,
     read_systems,
     read_texts,
 )
+from toledo.api.metric_calls import MetricCalls
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.choice import Choice, Choices, json_line
-from toledo.consensus.choosing import SampleWeights, as_hypotheses, choose_each
-from toledo.consensus.gains import make_gain
+from toledo.consensus.choosing import SEGMENTS_AT_ONCE, SampleWeights, as_hypotheses, choose_each
+from toledo.consensus.gains import MeanGain
 from toledo.consensus.mbr import MBR
 from toledo.consensus.registry import make_rule
+from toledo.consensus.rerank import steps_of
 from toledo.consensus.rule import Rule, check_scale
 from toledo.consensus.votes import SystemVote, SystemVotes, learn_votes, share_votes
 from toledo.errors import InputError
 from toledo.files import atomic_writer, is_file_name
 from toledo.forest.forest import Forest
-from toledo.formats.forest_files import OutputFormat, guess_list_format
 from toledo.metrics.metric import Metric
-from toledo.metrics.utility import BATCH_SIZE, UtilityMetric
-from toledo.results import Hypothesis
+from toledo.metrics.utility import BATCH_SIZE
+from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named
+from toledo.text.characters import lack_blanks
 from toledo.text.tokens import raw_word
 
 log = logging.getLogger(__name__)
 
 Votes: TypeAlias = Literal["shared", "equal"] | SystemVotes | Path | str
-LOOK_AT = 64  # segments at a time, also for whether texts look raw
+LOOK_AT = 64  # segments at a time
 
 
 def choose(
@@ -59,13 +59,17 @@ def choose(
     references: Sequence[Sample] | None = None,
     *,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
     source: str | None = None,
     logprobs: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     feature_weights: Mapping[str, float] | None = None,
     scale: float = 1.0,
     matrix: ArrayLike | None = None,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
 ) -> Choice:
@@ -74,6 +78,11 @@ def choose(
     Samples count as often as they occur. `weights`, `logprobs` or the scores of hypotheses make their probabilities;
     they belong to `references` if there are any. A metric is a name, an object, or a function
     `(hypotheses, references, sources) -> scores`; by default it is chrF. `matrix[h, r]` replaces the metric.
+
+    All pairs are compared, unless an approximation is asked for: `aggregate` compares with one average reference,
+    `prune` gives up texts that are worse with this confidence, and `budget` finds the best way for at most this many
+    calls of the metric. A `cache` is a file of paid calls, which are not made again. A list of rules narrows step by
+    step.
     """
     _check_samples(samples, "samples")
     if references is not None:
@@ -81,7 +90,8 @@ def choose(
     if source is not None and not isinstance(source, str):
         raise TypeError(f"source is a {type(source).__name__}, expected str")
     how = SampleWeights(logprobs, weights, feature_weights, scale, matrix)
-    made = _rule(rule, metric, matrix is not None, batch_size, seed)
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
+    made = calls.rule(rule, metric, matrix is not None)
     others = None if references is None else [references]
     return next(choose_each(made, [samples], others, [source], [how]))
 
@@ -94,15 +104,20 @@ def iter_choose(
     matrices: Iterable[ArrayLike] | None = None,
     num_samples: int | None = None,
     metric: Named[Metric] | None = None,
-    rule: Named[Rule] = "mbr",
-    logprobs: Iterable[ArrayLike] | None = None,
+    rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
+    logprobs: Iterable[ArrayLike] | Literal["sum", "mean"] | None = None,
     weights: Iterable[ArrayLike] | None = None,
     feature_weights: Mapping[str, float] | None = None,
     votes: Votes = "shared",
     scale: float = 1.0,
+    aggregate: bool = False,
+    prune: float | None = None,
+    budget: int | None = None,
+    cache: Path | str | None = None,
     batch_size: int = BATCH_SIZE,
     seed: int = 1,
     threads: int | None = None,
+    segments_at_once: int = SEGMENTS_AT_ONCE,
     output: Path | str | None = None,
 ) -> Iterator[Choice]:
     """Yield the choice of one segment after the other, as `choose_many` returns them, for pipes.
@@ -110,7 +125,12 @@ def iter_choose(
     `lists` may also be forests of one segment each: the rule then decides on the whole distribution, with scores that
     `feature_weights` give. Or it maps names of systems to their texts: near copies of a system then share one `vote`
     ("shared"), or all votes are "equal", or those of `tune_votes`; the default metric is the mean of BLEU and chrF.
+
+    Lists may also be responses of language models or rows of a table: choices then have their ids and other keys.
+    `logprobs` may be the "sum" or the "mean" of those of the tokens. Some segments are read ahead; with
+    `segments_at_once=1` each choice is made as soon as its samples are there.
     """
+    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
     if isinstance(lists, Mapping):
         refused = {"logprobs": logprobs, "weights": weights, "feature_weights": feature_weights}
         if name := next((name for name, value in refused.items() if value is not None), None):
@@ -119,28 +139,33 @@ def iter_choose(
         shares = system_votes(systems, votes, threads).shares_of(list(systems))
         chosen = iter_choose(
             zip(*systems.values(), strict=True), references, sources=sources, matrices=matrices,
-            metric=_system_metric(rule, metric, matrices is not None), rule=rule,
+            rule=calls.rule(rule, _system_metric(rule, metric, matrices is not None), matrices is not None),
             weights=None if references is not None else repeat(shares, len(next(iter(systems.values())))),
-            scale=scale, batch_size=batch_size, seed=seed, threads=threads,
+            scale=scale, cache=cache, batch_size=batch_size, seed=seed, threads=threads,
         )  # fmt: skip
         named = (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
         return named if output is None else _written(named, output)
     if logprobs is not None and weights is not None:
         raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
-    made = _rule(rule, metric, matrices is not None, batch_size, seed)
+    made = calls.rule(rule, metric, matrices is not None)
     if isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
         given_too = {"references": references, "matrices": matrices, "logprobs": logprobs, "weights": weights}
         if name := next((name for name, value in given_too.items() if value is not None), None):
             raise InputError(f"forests have their own probabilities, so {name} has no effect", argument=name)
         choices = _choose_in_forests(made, cast(Sequence[Forest], lists), feature_weights, scale, threads)
         return choices if output is None else _written(choices, output)
-    samples = _warn_of_raw_text(made, read_lists(lists, "lists", num_samples))
+    seen: deque[Sequence[Any]] = deque()
+    samples = _kept(_warn_of_words(made, read_lists(lists, "lists", num_samples), segments_at_once), seen)
     base = SampleWeights(feature_weights=feature_weights, scale=scale)
-    given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
-    evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
     texts = None if sources is None else read_texts(sources, "sources")
     others = None if references is None else read_lists(references, "references", num_samples)
-    choices = choose_each(made, samples, others, texts, evidence, threads)
+    if isinstance(logprobs, str):
+        compared, again = tee(samples if others is None else others)
+        samples, others = (compared, None) if others is None else (samples, compared)
+        logprobs = _logprobs(again, logprobs)
+    given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
+    evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
+    choices = _handed_through(choose_each(made, samples, others, texts, evidence, threads, segments_at_once), seen)
     return choices if output is None else _written(choices, output)
 
 
@@ -177,9 +202,11 @@ def system_votes(texts: Mapping[str, Sequence[str]], votes: Votes, threads: int 
     raise InputError(f"votes is {votes!r}", argument="votes", remedy="give shared, equal, or a file of `tune_votes`")
 
 
-def _system_metric(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool) -> Named[Metric] | None:
+def _system_metric(
+    rule: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None, matrix: bool
+) -> Named[Metric] | None:
     """Return the metric to choose among systems with; by default the mean of BLEU and chrF."""
-    made = make_rule(rule)
+    made = steps_of(make_rule(rule))[-1]
     return "mean" if metric is None and not matrix and isinstance(made, MBR) and made.metric is None else metric
 
 
@@ -208,16 +235,27 @@ def _written(choices: Iterator[Choice], output: Path | str) -> Iterator[Choice]:
             yield choice
 
 
-def _warn_of_raw_text(rule: Rule, lists: Iterator[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-    """Yield the lists; warn once if a rule that splits no words from their full stops gets raw text."""
-    metric, first = rule.metric_for_texts() if isinstance(rule, MBR) else rule, list[Sequence[Any]]()
-    if getattr(metric, "tokenize", None) == "none":
-        first = list(islice(lists, LOOK_AT))
-        texts = [one.text for some in first for one in as_hypotheses(some, "lists")]
-        if word := raw_word(texts):
-            hint = "leave out `tokenize=none`, or compare letters with `metric=chrf`"
-            log.warning("the texts look raw, with words such as %r: %s", word, hint)
+def _warn_of_words(rule: Rule, lists: Iterator[Sequence[Any]], look_at: int) -> Iterator[Sequence[Any]]:
+    """Yield the lists; warn once if a rule that counts words cannot find them in the first texts."""
+    first = list(islice(lists, look_at))
+    texts = [one.text for some in first for one in as_hypotheses(some, "lists")]
+    tokenizers = _tokenizers(rule.metric_for_texts() if isinstance(rule, MBR) else rule)
+    if "none" in tokenizers and (word := raw_word(texts)):
+        hint = "leave out `tokenize=none`, or compare letters with `metric=chrf`"
+        log.warning("the texts look raw, with words such as %r: %s", word, hint)
+    elif tokenizers & {"none", "13a", "intl", "blanks"} and lack_blanks(texts):
+        hint = "compare letters with `metric=chrf`, or split words with `metric=bleu:tokenize=zh` (ja-mecab, flores200)"
+        log.warning("the texts have no blanks between words, so a whole sentence counts as one word: %s", hint)
     yield from chain(first, lists)
+
+
+def _tokenizers(metric: Any) -> set[str]:
+    """Return how a metric, or a rule that counts words itself, splits texts into words."""
+    if isinstance(metric, MeanGain):
+        return set().union(*map(_tokenizers, metric.parts))
+    if hasattr(metric, "tokenize"):
+        return {metric.tokenize or (f"that of {metric.trg_lang}" if getattr(metric, "trg_lang", "") else "13a")}
+    return {"blanks"} if getattr(metric, "name", "") == "TER" else set()
 
 
 def _evidence(base: SampleWeights, given: Mapping[str, Iterable[Any]]) -> Iterator[SampleWeights]:
@@ -235,69 +273,11 @@ def _checked(name: str, values: Iterable[Any]) -> Iterator[Any]:
         yield value
 
 
-def _rule(rule: Named[Rule], metric: Named[Metric] | None, matrix: bool, batch_size: int, seed: int) -> Rule:
-    if batch_size < 1:
-        raise InputError("batch_size must be at least 1", argument="batch_size")
-    if matrix and metric is not None:
-        raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
-    made = make_rule(rule, None if metric is None else make_gain(metric))
-    if matrix and not isinstance(made, MBR):
-        raise InputError(f"rule {made.name!r} takes no matrix", argument="matrix", remedy="use rule='mbr'")
-    if isinstance(made, MBR):
-        gain = None if made.metric is None else make_gain(made.metric)
-        gain = replace(gain, batch_size=batch_size) if isinstance(gain, UtilityMetric) else gain
-        made = replace(made, metric=gain, seed=seed if made.seed == MBR.seed else made.seed)
-    return made
-
-
 def _check_samples(samples: Any, argument: str) -> None:
     if isinstance(samples, PathLike):
         raise InputError(f"{argument} is a path: call choose_many for a file", argument=argument)
     if not as_hypotheses(samples, argument):
         raise InputError(f"{argument} is empty", argument=argument)
-
-
-def choose_files(
-    files: Sequence[str | Path],
-    references: Sequence[str | Path] = (),
-    *,
-    form: OutputFormat | None = None,
-    num_samples: int | None = None,
-    num_references: int | None = None,
-    use: Literal["scores", "logprobs", "nothing"] = "scores",
-    **how: Any,
-) -> Iterator[Choice]:
-    """Yield the choice for each segment of list files, or of texts of several systems; `how` is as in `iter_choose`.
-
-    `use` says what makes the probabilities of the samples.
-    """
-    if use != "scores" and how.get("feature_weights") is not None:
-        raise InputError("`feature_weights` make scores that would be ignored", remedy="leave them out")
-    if num_samples is None and use != "logprobs" and are_systems(files, form):
-        systems = system_texts(read_system_files([str(file) for file in files], references))
-        if use == "nothing":
-            how["votes"] = "equal"
-        how["votes"] = system_votes(systems, how.get("votes", "shared"), how.get("threads"))
-        for line in str(how["votes"]).splitlines():
-            log.info("%s", line)
-        others = read_list_files(references, num_references) if references else None
-        return iter_choose(systems, others, **{name: value for name, value in how.items() if value is not None})
-    if how.pop("votes", "shared") != "shared":
-        raise InputError("votes are for the texts of several systems", argument="votes", remedy="leave them out")
-    lists: Iterable[list[Hypothesis]] = read_list_files(files, num_samples, form)
-    if use == "logprobs":
-        lists = list(lists)
-        how["logprobs"] = [_logprobs(samples, segment) for segment, samples in enumerate(lists)]
-    if use != "scores":
-        lists = ([replace(one, score=None) for one in samples] for samples in lists)
-    others = read_list_files(references, num_references) if references else None
-    return iter_choose(lists, others, **how)
-
-
-def are_systems(files: Sequence[str | Path], form: OutputFormat | None = None) -> bool:
-    """Return whether files, some of which may be given as NAME=FILE, are texts of several systems."""
-    paths = [path_of_system(str(file)) for file in files]
-    return len(files) > 1 and all((form or guess_list_format(path)) == "text" for path in paths)
 
 
 def tune_votes(systems: Systems, references: ReferenceTexts, *, threads: int | None = None) -> SystemVotes:
@@ -311,12 +291,48 @@ def tune_votes(systems: Systems, references: ReferenceTexts, *, threads: int | N
     return learn_votes(texts, [[text for text in group if text is not None] for group in groups], threads)
 
 
-def _logprobs(samples: Sequence[Hypothesis], segment: int) -> list[float]:
-    values = [one.logprob for one in samples]
-    if None in values:
+def _kept(lists: Iterator[Sequence[Any]], seen: deque[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Yield the lists, and keep each until its choice is made."""
+    for samples in lists:
+        seen.append(samples)
+        yield samples
+
+
+def _handed_through(choices: Iterable[Choice], seen: deque[Sequence[Any]]) -> Iterator[Choice]:
+    """Yield choices with the system of their sample, and the id and other keys of their list."""
+    for choice in choices:
+        samples = seen.popleft()
+        sample = None if choice.index is None else samples[choice.index]
+        system = sample.get("system") if isinstance(sample, Mapping) else getattr(sample, "system", None)
+        named = replace(choice, system=system) if system is not None else choice
+        if isinstance(samples, SampleList):
+            named = replace(_with_places(named, samples), id=samples.id, extra=samples.extra)
+        yield named
+
+
+def _with_places(choice: Choice, samples: SampleList) -> Choice:
+    """Return a choice whose indices count samples that failed, too."""
+    if not samples.failed or choice.index is None:
+        return choice
+    places = [one for one in range(len(samples) + len(samples.failed)) if one not in samples.failed]
+    ranking = tuple(replace(one, index=places[one.index]) for one in choice.ranking)
+    return replace(choice, index=places[choice.index], ranking=ranking)
+
+
+def _logprobs(lists: Iterable[Sequence[Any]], kind: str) -> Iterator[list[float]]:
+    """Yield the log probabilities of samples, or those per token."""
+    if kind not in ("sum", "mean"):
+        raise InputError(f"logprobs is {kind!r}", argument="logprobs", remedy="give sum, mean, or numbers")
+    for segment, samples in enumerate(lists):
+        yield [_logprob(one, kind, place, segment) for place, one in enumerate(as_hypotheses(samples, "samples"))]
+
+
+def _logprob(one: Hypothesis, kind: str, place: int, segment: int) -> float:
+    if one.logprob is None or (kind == "mean" and not one.num_tokens):
+        missing = "log probability" if one.logprob is None else "number of tokens"
         raise InputError(
-            f"sample {values.index(None)} of segment {segment} has no log probability",
+            f"sample {place} of segment {segment} has no {missing}",
             segment=segment,
-            remedy='write {"text": "…", "logprob": -4.1}',
+            remedy='write {"text": "…", "logprob": -4.1, "num_tokens": 7}',
         )
-    return [value for value in values if value is not None]
+    return one.logprob / (one.num_tokens or 1) if kind == "mean" else one.logprob

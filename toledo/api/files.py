@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from toledo.api.inputs import Sample, Texts, read_list_files, read_texts
+from toledo.api.inputs import Sample, Texts, read_list_files, read_rows, read_texts
 from toledo.consensus.choosing import as_hypotheses
 from toledo.errors import InputError
 from toledo.files import require_output, require_output_directory, write_lines
 from toledo.forest.forest import Forest
 from toledo.formats import forest_files, moses_model
 from toledo.formats.documents import DocumentText, write_translations
-from toledo.formats.forest_files import Conversion, OutputFormat, SegmentForest
+from toledo.formats.forest_files import Conversion, SegmentForest
 from toledo.formats.hypotheses import Entry, NBestList
+from toledo.formats.list_files import ListFiles
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
+from toledo.formats.records import Reading
 from toledo.language_model.arpa import write_arpa
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import filter_for
 from toledo.progress import Progress, silent
-from toledo.results import Hypothesis
-from toledo.settings import unknown_name
+from toledo.results import Hypothesis, SampleList
 from toledo.text.corpus import encode_texts
 from toledo.text.vocabulary import split_words
 
 
 def read_lists(
-    path: str | Path,
+    path: str | Path | Iterable[Any],
     *,
     format: str | None = None,  # noqa: A002
     num_samples: int | None = None,
-) -> list[list[Hypothesis]]:
-    """Read the samples of each segment; plain text has `num_samples` lines for each.
+    fields: Mapping[str, str | Sequence[str]] | None = None,
+    requests: str | Path | None = None,
+    strict: bool = False,
+) -> list[SampleList]:
+    """Read the samples of each segment from a file or a table, with ids and other keys; `format` may be guessed.
 
-    `format` is one of nbest, cdec, jsonl and text; by default it is guessed.
+    Plain text has `num_samples` lines for each segment. `fields` names the keys or columns of `text` (several for
+    several systems), `score`, `logprob` and `id`, if they are unusual. Segments are put in the order of the ids in
+    `requests`, the file of a batch. Samples that failed are left out with a warning, or refused if `strict`.
     """
-    known: dict[str, OutputFormat] = {"nbest": "nbest", "cdec": "nbest", "jsonl": "jsonl", "text": "text"}
-    if format is not None and format not in known:
-        raise unknown_name("format", format, list(known))
-    return list(read_list_files([path], num_samples, None if format is None else known[format]))
+    named = {name: (one,) if isinstance(one, str) else tuple(one) for name, one in (fields or {}).items()}
+    how = ListFiles(format, num_samples, Reading(named, strict), requests)
+    return list(read_list_files([path], how) if isinstance(path, str | PathLike) else read_rows(path, how.reading))
 
 
 def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: str | None = None) -> None:  # noqa: A002
@@ -50,7 +57,7 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: 
         write_lines(path, (one.text for samples in found for one in samples))
         return
     form = forest_files.guess_output_format(path) if format is None else forest_files.named_format(format)
-    if form not in forest_files.LISTS:
+    if form not in forest_files.WRITTEN_LISTS:
         raise InputError(
             f"format {form} is not one of lists", argument="format", remedy="use nbest, cdec, jsonl or text"
         )
@@ -60,7 +67,8 @@ def write_lists(path: str | Path, lists: Iterable[Sequence[Sample]], *, format: 
 
 def _entry(one: Hypothesis) -> Entry:
     score = one.logprob if one.score is None else one.score
-    return Entry(split_words(one.text), one.features, score=score, links=tuple(one.alignment or ()), raw_text=one.text)
+    links = tuple(one.alignment or ())
+    return Entry(split_words(one.text), one.features, score=score, links=links, system=one.system, raw_text=one.text)
 
 
 def read_forests(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import wraps
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -18,13 +19,16 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
 from toledo.forest.forest import Forest
-from toledo.formats.forest_files import OutputFormat, read_outputs
+from toledo.formats.list_files import ListFiles, name_files, read_outputs
+from toledo.formats.records import Reading, lists_of_rows
+from toledo.formats.responses import SHAPES
+from toledo.formats.rows import rows_of_table
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import Metric
 from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
-from toledo.results import Hypothesis
+from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named, parse_named
 from toledo.text.corpus import as_text, describe_value
 
@@ -35,7 +39,7 @@ ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
 )
 Sample: TypeAlias = str | Hypothesis | Mapping[str, Any]
-Lists: TypeAlias = Iterable[Sequence[Sample]] | Sequence[Forest] | Path | str
+Lists: TypeAlias = Iterable[Sequence[Sample] | Mapping[str, Any]] | Sequence[Forest] | Path | str
 Systems: TypeAlias = "Mapping[str, Texts | Runs] | Sequence[Texts | Runs]"
 
 
@@ -189,13 +193,22 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
 
 
 def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
-    """Yield the samples of each segment, from Python or from a file."""
+    """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
     if isinstance(lists, str | PathLike):
-        yield from read_list_files([text_file(lists, argument)], num_samples)
+        path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
+        yield from read_list_files([path], ListFiles(size=num_samples))
+        return
+    if hasattr(lists, "columns"):  # a table, which may yield the names of its columns
+        yield from read_rows(lists)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
-    for segment, samples in enumerate(lists):
+    given = iter(lists)
+    first = list(islice(given, 1))
+    if first and _is_row(first[0]):
+        yield from read_rows(chain(first, given))
+        return
+    for segment, samples in enumerate(chain(first, given)):
         if isinstance(samples, str | bytes | Hypothesis):
             raise InputError(
                 f"{argument}[{segment}] is a {type(samples).__name__}, expected a list of texts",
@@ -208,7 +221,22 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
         for place, item in enumerate(samples):
             if not isinstance(item, str | Hypothesis | Mapping):
                 raise TypeError(f"{argument}[{segment}][{place}] is {describe_value(item)}, expected str")
-        yield list(samples)
+        yield samples if isinstance(samples, SampleList) else list(samples)
+
+
+def read_rows(table: Iterable[Any], reading: Reading | None = None) -> Iterator[SampleList]:
+    """Yield the samples of each segment of a table, or of dictionaries or responses."""
+    rows = enumerate(rows_of_table(table), start=1)
+    return (some.samples() for some in lists_of_rows(rows, None, reading or Reading()))
+
+
+def _is_row(item: Any) -> bool:
+    """Return whether an item is a dictionary, or a response as pipelines and the packages of services return it."""
+    if isinstance(item, list | tuple):
+        return bool(item) and isinstance(item[0], Mapping) and "text" not in item[0]
+    if isinstance(item, str | bytes):
+        return False
+    return isinstance(item, Mapping) or any(hasattr(item, key) for key in SHAPES)
 
 
 def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, FileTexts | Runs]:
@@ -238,15 +266,15 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
 
 
-def read_list_files(
-    files: Sequence[str | Path], num_samples: int | None = None, form: OutputFormat | None = None
-) -> Iterator[list[Hypothesis]]:
-    """Yield the samples of each segment from files: lists in any format, or plain text.
+def read_list_files(files: Sequence[str | Path], how: ListFiles) -> Iterator[SampleList]:
+    """Yield the samples of each segment from files, some of which may be given as NAME=FILE.
 
-    Several files of plain text are the outputs of several systems; one has `num_samples` lines for each segment.
+    Several files of plain text are the outputs of several systems; one has `how.size` lines for each segment.
     """
-    for some in read_outputs(files, form, num_samples):
-        yield [entry.hypothesis() for entry in some.entries]
+    paths = [path_of_system(str(file)) for file in files]
+    named = {str(file).removesuffix(path).removesuffix("="): path for file, path in zip(files, paths, strict=True)}
+    systems: Mapping[str, str | Path] = named if "" not in named and len(named) == len(paths) else name_files(paths)
+    return (some.samples() for some in read_outputs(systems, how))
 
 
 def make_metrics(

@@ -27,8 +27,9 @@ from toledo.errors import InputError
 from toledo.files import file_error, read_lines
 from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.formats.hypotheses import NBestList
-from toledo.formats.jsonl import json_problem, read_jsonl
+from toledo.formats.jsonl import read_jsonl
 from toledo.formats.nbest import read_nbest
+from toledo.formats.rows import json_problem
 from toledo.metrics.evaluation import Comparison, Evaluation
 from toledo.reports.comparison import comparison_page
 from toledo.reports.documents import Course, CoursePoint, course_cards, courses_of

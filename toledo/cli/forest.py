@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT_NAMES = "nbest, cdec, jsonl, plf, slf, hypergraph or toledo"
+FORMAT_NAMES = "nbest, cdec, jsonl, json, csv, parquet, fairseq, plf, slf, hypergraph or toledo"
 From = Annotated[
     str | None, Parameter(name="--from", help=f"Format of the input: {FORMAT_NAMES}. Guessed if not given.")
 ]

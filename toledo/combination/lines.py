@@ -31,9 +31,7 @@ from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, read_lines, system_name
-from toledo.formats.forest_files import guess_list_format
-from toledo.formats.jsonl import read_jsonl
-from toledo.formats.nbest import read_nbest
+from toledo.formats.list_files import TEXT, ListFiles, guess_list_format, read_list
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.text.corpus import Sentences
 from toledo.text.vocabulary import BEGIN, END, RESERVED, Vocabulary, split_words
@@ -288,11 +286,11 @@ def in_order(systems: Mapping[str, T], known: Sequence[str]) -> list[T | None]:
 def read_hypotheses(file: str | Path) -> Iterator[list[str]]:
     """Read the texts for each segment, best first: one line, or a list (Moses' or JSONL); an empty line is none."""
     form = guess_list_format(file)
-    if form == "text":
+    if form == TEXT:
         for line in read_lines(file):
             yield [line] if line.strip() else []
     else:
-        for some in read_jsonl(file) if form == "jsonl" else read_nbest(file):
+        for some in read_list(file, ListFiles(form)):
             texts = [" ".join(entry.words) for entry in some.entries]
             yield [text for text in best_first(texts, [entry.score for entry in some.entries]) if text]
 

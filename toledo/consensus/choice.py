@@ -48,6 +48,9 @@ class Choice(Result):
     num_samples: int = 0
     sign: str = field(default="", repr=False)
     system: str | None = None  # whose text it is, where samples come from named systems
+    id: int | str | None = None  # of the segment, where its list has one
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the other keys of its list
+    num_calls: int = 0  # pairs of texts that the metric compared
 
     @property
     def signature(self) -> str:  # type: ignore[override]
@@ -66,9 +69,12 @@ class Choice(Result):
         """Return the fields that the command line writes as JSON."""
         names = ("segment", "text", "index", "score", "confidence", "margin")
         found = {name: plain(getattr(self, name)) for name in names}
-        if self.system is not None:
-            found["system"] = self.system
-        return {**found, "ranking": plain(self.ranking), "signature": self.signature}
+        for name in ("system", "id"):
+            if getattr(self, name) is not None:
+                found[name] = getattr(self, name)
+        if self.extra:
+            found["extra"] = dict(self.extra)
+        return {**found, "num_calls": self.num_calls, "ranking": plain(self.ranking), "signature": self.signature}
 
     def show(self) -> None:
         """Print the ranking."""
@@ -125,6 +131,11 @@ class Choices(TableResult, Sequence[Choice]):
         return [one.confidence for one in self.choices]
 
     @property
+    def num_calls(self) -> int:
+        """How many pairs of texts the metric compared."""
+        return sum(one.num_calls for one in self.choices)
+
+    @property
     def signature(self) -> str:  # type: ignore[override]
         """How the first choice was made."""
         return next((one.signature for one in self.choices if one.signature), "")
@@ -150,7 +161,8 @@ class Choices(TableResult, Sequence[Choice]):
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
         """Return one row for each segment."""
-        names = ("segment", "text", "index", "score", "confidence", "margin", *(["system"] if self.systems else []))
+        optional = [name for name in ("system", "id") if any(getattr(one, name) is not None for one in self.choices)]
+        names = ("segment", "text", "index", "score", "confidence", "margin", *optional)
         return [{name: getattr(one, name) for name in names} for one in self.choices]
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,14 +187,14 @@ class Choices(TableResult, Sequence[Choice]):
             count = f"{unsure} segment{'s' if unsure != 1 else ''}"
             lines.append(f"mean expected {made.metric} {sum(known) / len(known):.2f}; confidence below 0.6: {count}")
         if self.votes is not None:
-            lines += [str(self.votes), _chosen(self.systems)]
+            lines += [str(self.votes), chosen_systems(self.systems)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Choices({len(self)} segments)"
 
 
-def _chosen(counts: Mapping[str, int]) -> str:
+def chosen_systems(counts: Mapping[str, int]) -> str:
     """Say whose texts were chosen, most often first."""
     ranked = sorted(counts.items(), key=lambda item: -item[1])
     return "chosen: " + ", ".join(f"{name} {count}" for name, count in ranked)

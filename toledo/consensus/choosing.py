@@ -14,18 +14,20 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, islice, pairwise, repeat
-from typing import Any
+from itertools import islice, pairwise, repeat
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from toledo.compiled.kernels import map_chunks
+from toledo.consensus.asking import Valued, ask_together, gains_of
 from toledo.consensus.choice import Choice, Ranked
 from toledo.consensus.decide import NOTHING
-from toledo.consensus.mbr import best_first
+from toledo.consensus.mbr import MBR, best_first
+from toledo.consensus.rerank import steps_of
 from toledo.consensus.rule import SAMPLED_TEXTS, Decision, Rule, check_scale
 from toledo.consensus.texts import best_texts
 from toledo.errors import InputError
@@ -78,6 +80,8 @@ class TextProblem:
     num_references: int = 0
     segment: int = 0
     scale: float = 1.0
+    features: list[Mapping[str, float]] = field(default_factory=list)
+    among_samples: bool = True  # the references are the texts themselves
 
     @cached_property
     def own(self) -> Floats:
@@ -90,6 +94,25 @@ class TextProblem:
         if size >= len(self.texts):
             return np.arange(len(self.texts))
         return np.argsort(-(self.own if self.scores is None else self.scores), kind="stable")[:size]
+
+    def narrowed(self, kept: NDArray[np.bool_]) -> TextProblem:
+        """Return the problem with some of its texts only, and only with them as references unless others were given."""
+        chosen = np.flatnonzero(kept if kept.any() else np.ones(kept.size))
+        texts = [self.texts[place] for place in chosen.tolist()]
+        columns = np.arange(len(self.references))
+        if self.among_samples:
+            alive = set(texts)
+            columns = np.flatnonzero([text in alive for text in self.references])
+        shares = self.probabilities[columns]
+        shares = shares if shares.sum() > 0.0 else np.ones(columns.size)
+        matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, columns)]
+        return replace(
+            self, texts=texts, indices=[self.indices[place] for place in chosen.tolist()], counts=self.counts[chosen],
+            references=[self.references[place] for place in columns.tolist()], probabilities=shares / shares.sum(),
+            scores=None if self.scores is None else self.scores[chosen], matrix=matrix,
+            features=[self.features[place] for place in chosen.tolist()],
+            num_references=int(self.counts[chosen].sum()) if self.among_samples else self.num_references,
+        )  # fmt: skip
 
     def only(self, size: int, values: Floats) -> Floats:
         """Return values with −inf for all but the best texts."""
@@ -140,22 +163,48 @@ def choose_each(
     sources: Iterable[str | None] | None = None,
     evidence: Iterable[SampleWeights] | None = None,
     threads: int | None = 1,
+    at_once: int = SEGMENTS_AT_ONCE,
 ) -> Iterator[Choice]:
     """Choose for one segment after the other; some are worked on at a time."""
     problems = _problems(lists, references, sources, repeat(SampleWeights()) if evidence is None else evidence)
-    metric = rule.metric_for_texts()
+    *narrowing, last = steps_of(rule)
     empty = 0
-    while block := list(islice(problems, SEGMENTS_AT_ONCE)):
-        if isinstance(metric, UtilityMetric):
-            block = _with_matrices(metric, block)
+    while block := list(islice(problems, at_once)):
         work = [problem for problem in block if problem.texts]
         empty += len(block) - len(work)
-        chosen = map_chunks(partial(_choose, rule, metric, work), len(work), chunk=1, threads=threads)
-        found = {one.segment: one for one in chosen}
+        calls = np.zeros(len(work), np.int64)
+        for step in narrowing:
+            valued = _valued(step, work, threads)
+            work = [problem.narrowed(one.values > -np.inf) for problem, one in zip(work, valued, strict=True)]
+            calls += [one.num_calls for one in valued]
+        valued = _valued(last, work, threads)
+        calls += [one.num_calls for one in valued]
+        chosen = map_chunks(partial(_choice, last, rule.name, work, valued), len(work), chunk=1, threads=threads)
+        found = {
+            one.segment: replace(one, num_calls=number) for one, number in zip(chosen, calls.tolist(), strict=True)
+        }
         for problem in block:
             yield found.get(problem.segment) or Choice("", rule=rule.name, segment=problem.segment)
     if empty:
         log.warning("segments without samples: %d; their choice is an empty text", empty)
+
+
+def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) -> list[Valued]:
+    """Return what the texts of some segments are worth to a rule."""
+    metric = rule.metric_for_texts()
+    if isinstance(rule, MBR) and (isinstance(metric, UtilityMetric) or not rule.compares_all):
+        return ask_together(rule, rule.metric_for_texts(), problems)
+
+    def work(place: int, _end: int) -> Valued:
+        problem = problems[place]
+        if metric is not None and problem.matrix is None:
+            require_inputs(metric, True, problem.source)
+        calls = 0
+        if isinstance(rule, MBR):
+            calls = min(rule.size, len(problem.texts)) * min(rule.reference_size, len(problem.references))
+        return Valued(rule.values(problem), problem.matrix, calls)
+
+    return list(map_chunks(work, len(problems), chunk=1, threads=threads))
 
 
 def _problems(
@@ -171,7 +220,7 @@ def _problems(
         other = None if others is None else _next(others, "references", segment)
         source = None if given_sources is None else _next(given_sources, "sources", segment)
         try:
-            yield _problem(samples, other, source, how, segment)
+            yield text_problem(samples, other, source, how, segment)
         except InputError as error:
             place = f"segment {segment}: " if segment else ""
             raise InputError(
@@ -189,7 +238,7 @@ def _next(items: Iterator[Any], name: str, segment: int) -> Any:
     raise InputError(f"{name} ends at segment {segment}", argument=name, segment=segment)
 
 
-def _problem(
+def text_problem(
     samples: Sequence[Any], references: Sequence[Any] | None, source: str | None, how: SampleWeights, segment: int
 ) -> TextProblem:
     """Return the distinct texts of a segment, with probabilities of those to compare with."""
@@ -211,6 +260,7 @@ def _problem(
     return TextProblem(
         texts, firsts, counts, distinct, probabilities, scores, source, matrix, weighted,
         sum(one.count for one in hypotheses), sum(one.count for one in known), segment, how.scale,
+        [hypotheses[place].features for place in firsts], references is None,
     )  # fmt: skip
 
 
@@ -229,7 +279,7 @@ def _hypothesis(item: Any, place: int, argument: str) -> Hypothesis:
     if isinstance(item, Hypothesis):
         return item
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
-        names = ("text", "score", "features", "logprob", "count")
+        names = ("text", "score", "features", "logprob", "count", "num_tokens", "system")
         return Hypothesis(**{name: item[name] for name in names if item.get(name) is not None})
     if isinstance(item, list | tuple) and argument == "samples":
         raise InputError("samples is a list of lists: call choose_many for several segments", argument=argument)
@@ -317,31 +367,23 @@ def _matrix(given: ArrayLike, shape: tuple[int, int], rows: Sequence[int], colum
     return chosen
 
 
-def _with_matrices(metric: UtilityMetric, block: Sequence[TextProblem]) -> list[TextProblem]:
-    """Compute all pairs of some segments, many in each call of the function."""
-    asked = [one for one in block if one.matrix is None and one.texts]
-    triples = [[(text, other, one.source) for text in one.texts for other in one.references] for one in asked]
-    values = metric.pair_scores(list(chain.from_iterable(triples)))
-    found, place = {}, 0
-    for one, some in zip(asked, triples, strict=True):
-        matrix = values[place : place + len(some)].reshape(len(one.texts), len(one.references))
-        place += len(some)
-        if np.any(np.isnan(matrix)):
-            sample = one.indices[int(np.argwhere(np.isnan(matrix))[0][0])]
-            raise InputError(
-                f"metric {metric.name!r} returned nan for sample {sample} of segment {one.segment}",
-                argument="metric",
-                segment=one.segment,
-            )
-        found[one.segment] = matrix
-    return [replace(one, matrix=found[one.segment]) if one.segment in found else one for one in block]
-
-
-def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], place: int, _end: int) -> Choice:
-    problem = problems[place]
-    if metric is not None and problem.matrix is None:
+def pairwise_gains(rule: MBR, problem: TextProblem) -> Floats:
+    """Return the score of each text with each reference, with a minus sign for error rates."""
+    metric = rule.metric_for_texts()
+    scores = problem.matrix
+    if scores is None:
         require_inputs(metric, True, problem.source)
-    values = rule.values(problem)
+        if isinstance(metric, UtilityMetric):
+            scores = cast(Floats, ask_together(rule, metric, [problem])[0].scores)
+        else:
+            scores = metric.pairwise_scores(problem.texts, problem.references, problem.source)
+    return gains_of(metric, scores)
+
+
+def _choice(
+    rule: Rule, name: str, problems: Sequence[TextProblem], valued: Sequence[Valued], place: int, _end: int
+) -> Choice:
+    problem, metric, values = problems[place], rule.metric_for_texts(), valued[place].values
     order = _order(values, problem)
     turned = metric is not None and not metric.higher_is_better
     ranking = tuple(
@@ -353,11 +395,13 @@ def _choose(rule: Rule, metric: Metric | None, problems: Sequence[TextProblem], 
     )  # fmt: skip
     best = ranking[0]
     margin = float(values[order[0]] - values[order[1]]) if len(order) > 1 else None
-    name = None if metric is None else metric.name
-    confidence = _confidence(problem, metric, order) if rule.has_confidence and metric is not None else None
+    confidence = None
+    if rule.has_confidence and metric is not None:
+        confidence = _confidence(problem, metric, order, valued[place].scores)
     return Choice(
-        best.text, best.index, best.score, confidence, margin, ranking, rule.name, name, problem.scale, problem.segment,
-        problem.num_samples, _signature(rule, metric, problem),
+        best.text, best.index, best.score, confidence, margin, ranking, name,
+        None if metric is None else metric.name, problem.scale, problem.segment, problem.num_samples,
+        signature_of(name, metric, problem),
     )  # fmt: skip
 
 
@@ -373,17 +417,20 @@ def _order(values: Floats, problem: TextProblem) -> list[int]:
     return found
 
 
-def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int]) -> float | None:
+def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int], known: Floats | None) -> float | None:
+    """Return how sure the first is better than the second; None if not all of their scores are known."""
     if problem.num_references < FEWEST_REFERENCES:
         return None
     if len(order) < 2:
-        return 1.0
+        return 1.0 if len(problem.texts) == 1 else None
     first, second = order[:2]
-    if problem.matrix is not None:
-        rows = problem.matrix[[first, second]]
+    if known is not None:
+        rows = known[[first, second]]
+        if np.any(np.isnan(rows)):
+            return None
     else:
         rows = metric.pairwise_scores([problem.texts[first], problem.texts[second]], problem.references, problem.source)
-    differences = np.round(rows[0] - rows[1], DIGITS) * (1.0 if metric.higher_is_better else -1.0)
+    differences = np.round(np.subtract(*gains_of(metric, rows)), DIGITS)
     shares = problem.probabilities
     number = float(problem.num_references) if problem.weighted == "uniform" else 1.0 / float((shares**2).sum())
     mean = float((shares * differences).sum())
@@ -393,8 +440,9 @@ def _confidence(problem: TextProblem, metric: Metric, order: Sequence[int]) -> f
     return max(0.5, 0.5 * math.erfc(-mean / math.sqrt(2.0 * variance / (number - 1.0))))
 
 
-def _signature(rule: Rule, metric: Metric | None, problem: TextProblem) -> str:
-    parts = [f"rule:{rule.name}"]
+def signature_of(rule: str, metric: Metric | None, problem: TextProblem) -> str:
+    """Return how the texts of a segment were compared."""
+    parts = [f"rule:{rule}"]
     if metric is not None:
         name = "matrix" if problem.matrix is not None and not isinstance(metric, UtilityMetric) else metric.name
         parts.append(f"metric:{name}")

@@ -15,7 +15,7 @@ from toledo.settings import Meta, Named, Preset, Registry, Settings, parse_named
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from toledo.metrics.metric import Rows
+    from toledo.metrics.metric import Rows, Triple
 
 
 def make_gain(named: Named[Metric]) -> Metric:
@@ -57,6 +57,10 @@ class MeanGain(Settings, Metric):
         """Return the mean gain of each hypothesis (row) with each reference (column) as its only one."""
         return self._mean([one.pairwise_scores(hypotheses, references, source) for one in self.parts])
 
+    def pair_scores(self, triples: Sequence[Triple]) -> Rows:
+        """Return the mean gain of each hypothesis with a reference as its only one."""
+        return self._mean([one.pair_scores(triples) for one in self.parts])
+
     def expected_scores(
         self,
         hypotheses: Sequence[str],
@@ -71,7 +75,8 @@ class MeanGain(Settings, Metric):
         import numpy as np
 
         pairs = zip(self.parts, scores, strict=True)
-        return np.asarray(np.mean([some if one.higher_is_better else 100.0 - some for one, some in pairs], axis=0))
+        gains = [some if one.higher_is_better else np.maximum(0.0, 100.0 - some) for one, some in pairs]
+        return np.asarray(np.mean(gains, axis=0))
 
 
 _BLEU = "toledo.metrics.bleu:BLEU"

@@ -2,8 +2,8 @@
 
     argmax_e Σ_e' P(e') G(e; e')
 
-The hypotheses e and the evidence e' may be the same list or not. The gain G is sentence BLEU, chrF or 100 − TER, with
-the same values as in `toledo.metrics`: G(e; e') is the score of e with e' as its reference.
+The hypotheses e and the evidence e' may be the same list or not. The gain G is sentence BLEU, chrF or
+max(0, 100 − TER), with the same values as in `toledo.metrics`: G(e; e') is that of e with e' as its reference.
 
     decide(MBR("bleu"), forests, weights, scale=0.5)
 """
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Sequences
+from toledo.consensus.asking import Asking, Compared, ask
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.gains import make_gain
 from toledo.consensus.rule import Decision, Rule
@@ -64,9 +65,11 @@ class MBR(Settings, Rule):
     num_samples: Annotated[int, Meta(ge=0, description="Number of references drawn from a forest.")] = 0
     seed: Annotated[int, Meta(description="Random seed of these draws.")] = 1
     likeliest: Annotated[bool, Meta(description="Choose from the most probable texts, not the best.")] = False
+    keep: Annotated[int | None, Meta(ge=1, description="Number of best texts for the next rule of a list.")] = None
 
     name = "mbr"
     has_confidence = True
+    compares_all = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,21 +88,36 @@ class MBR(Settings, Rule):
     def _forest_gain(self) -> Metric:
         return make_gain("bleu" if self.metric is None else self.metric)
 
-    def values(self, problem: TextProblem) -> NDArray[np.float64]:
-        """Return the expected score of each text, with a minus sign for error rates."""
-        metric = self.metric_for_texts()
+    def compared(self, problem: TextProblem) -> Compared:
+        """Return the hypotheses and references of a segment; references without any probability are left out."""
         chosen = problem.likeliest_texts(self.size)
         known = np.argsort(-problem.probabilities, kind="stable")[: self.reference_size]
+        known = known[problem.probabilities[known] > 0.0]
         shares = problem.probabilities[known] / problem.probabilities[known].sum()
-        values = np.full(len(problem.texts), -np.inf)
+        texts = [problem.texts[place] for place in chosen.tolist()]
+        references = [problem.references[place] for place in known.tolist()]
+        return Compared(chosen, known, texts, references, shares, problem.source, problem.matrix is not None)
+
+    def asking(self, compared: Compared, random: np.random.Generator) -> Asking:
+        """Ask for all pairs, and return the expected gain of each hypothesis."""
+        scores = yield from ask(np.arange(len(compared.hypotheses)), np.arange(len(compared.references)))
+        return expected(scores, compared.shares)
+
+    def values(self, problem: TextProblem) -> NDArray[np.float64]:
+        """Return the expected score of each text, with a minus sign for error rates; −inf if it is not kept."""
+        metric, compared = self.metric_for_texts(), self.compared(problem)
         if problem.matrix is not None:
-            found = np.einsum("ij,j->i", problem.matrix[np.ix_(chosen, known)], shares)
+            rows = problem.matrix[np.ix_(compared.hypothesis_places, compared.reference_places)]
+            found = expected(rows, compared.shares)
         else:
-            references = [problem.references[place] for place in known.tolist()]
-            texts = [problem.texts[place] for place in chosen.tolist()]
-            found = metric.expected_scores(texts, references, problem.source, shares)
-        values[chosen] = found if metric.higher_is_better else -found
-        return values
+            found = metric.expected_scores(compared.hypotheses, compared.references, problem.source, compared.shares)
+        values = np.full(len(problem.texts), -np.inf)
+        values[compared.hypothesis_places] = found if metric.higher_is_better else -found
+        return self.kept(values)
+
+    def kept(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of the texts that the next rule may choose from, −inf for the others."""
+        return keep_best(values, self.keep)
 
     def decide(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> Decision:
         """Return the best text of a segment, by its own distribution or by other texts in the same vocabulary."""
@@ -135,6 +153,21 @@ class MBR(Settings, Rule):
         return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
 
 
+def expected(scores: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of each row, weighted by shares; its bits do not depend on threads, as those of `@` may."""
+    return np.asarray(np.einsum("ij,j->i", scores, shares), np.float64)
+
+
 def best_first(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return places by falling value; values that differ by rounding alone are equal, and stay in order."""
     return np.argsort(-np.round(values, DIGITS), kind="stable")
+
+
+def keep_best(values: NDArray[np.float64], keep: int | None) -> NDArray[np.float64]:
+    """Return values with −inf for all but the best."""
+    if keep is None or keep >= values.size:
+        return values
+    kept = best_first(values)[:keep]
+    found = np.full(values.size, -np.inf)
+    found[kept] = values[kept]
+    return found

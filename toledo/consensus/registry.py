@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any, cast
 
@@ -14,9 +14,17 @@ from toledo.settings import Named, Preset, Registry, parse_named
 FOREST_TEXTS, ALL_TEXTS = 200, 1_000_000_000
 
 
-def make_rule(named: Named[Rule], metric: Named[Metric] | None = None) -> Rule:
-    """Return a rule; a metric is refused by rules that have none."""
-    rule = RULES.make(named)
+def make_rule(named: Named[Rule] | Sequence[Named[Rule]], metric: Named[Metric] | None = None) -> Rule:
+    """Return a rule, or several that narrow step by step; a metric is that of the last, and refused if it has none."""
+    if isinstance(named, list | tuple) and len(named) == 1:
+        return make_rule(named[0], metric)
+    if isinstance(named, list | tuple):
+        from toledo.consensus.rerank import RuleList
+
+        if not named:
+            raise InputError("rule is an empty list", argument="rule", remedy="give at least one")
+        return RuleList((*(make_rule(one) for one in named[:-1]), make_rule(named[-1], metric)))
+    rule = RULES.make(cast(Named[Rule], named))
     if metric is None:
         return rule
     if not hasattr(rule, "metric"):
@@ -77,6 +85,14 @@ RULES: Registry[Rule] = Registry(
         "max-derivation": "toledo.consensus.decide:MaxDerivation",
         "viterbi": "toledo.consensus.decide:Viterbi",
         "map": Preset("viterbi", {}),
+        "aggregate-mbr": "toledo.consensus.fewer_calls:AggregateMBR",
+        "proxy-mbr": "toledo.consensus.fewer_calls:ProxyMBR",
+        "elimination-mbr": "toledo.consensus.fewer_calls:EliminationMBR",
+        "pruning-mbr": "toledo.consensus.fewer_calls:PruningMBR",
+        "halving-mbr": "toledo.consensus.fewer_calls:HalvingMBR",
+        "low-rank-mbr": "toledo.consensus.fewer_calls:LowRankMBR",
+        "budget-mbr": "toledo.consensus.fewer_calls:BudgetMBR",
+        "rerank": "toledo.consensus.rerank:Rerank",
     },
     adapt=_adapted,
 )

@@ -8,28 +8,16 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, islice, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import TypeVar
 
 from toledo.errors import InputError
-from toledo.files import (
-    BYTE_ORDER_MARK,
-    GZIP_MARK,
-    STANDARD_STREAM,
-    atomic_directory,
-    atomic_writer,
-    display_name,
-    file_error,
-    read_bytes_lines,
-    read_lines,
-)
+from toledo.files import STANDARD_STREAM, atomic_directory, atomic_writer, display_name, file_error, read_lines
 from toledo.forest.assemble import join, split
 from toledo.forest.constructors import ForestBuilder, ListEntry, from_nbest
 from toledo.forest.forest import DESCRIPTION, Forest, Scores
@@ -37,9 +25,11 @@ from toledo.forest.kbest import k_best
 from toledo.formats.fields import dense_names, fill_gaps, numbered_files
 from toledo.formats.hypergraph import hypergraph_text, read_hypergraphs
 from toledo.formats.hypotheses import NBestList, from_forest, to_forest
-from toledo.formats.jsonl import read_jsonl, write_jsonl
-from toledo.formats.nbest import read_nbest, read_plain_nbest, write_nbest
+from toledo.formats.jsonl import write_jsonl
+from toledo.formats.nbest import read_nbest, write_nbest
 from toledo.formats.plf import Values, plf_text, read_plf
+from toledo.formats.records import Reading, lists_of_rows
+from toledo.formats.rows import TABLE_FILES, Rows, csv_rows, fairseq_rows, json_rows, table_rows
 from toledo.formats.slf import read_slf, slf_text
 from toledo.settings import unknown_name
 from toledo.text.vocabulary import Vocabulary
@@ -51,11 +41,9 @@ WriteForest = Callable[[Forest], None]
 Graph = tuple[Forest, Mapping[str, float] | None]  # a forest, and the weights that its file implies
 DenseNames = tuple[str, ...] | None  # of features; None: those of the first graph
 ReadGraphs = Callable[[str | Path, Vocabulary, DenseNames, Values], Iterator[Graph]]
-OutputFormat = Literal["nbest", "jsonl", "text"]
 
 MARKER = "0.gz"
 DEFAULT_SIZE = 100
-GZIP_WINDOW = 16 + zlib.MAX_WBITS
 TOLEDO = "toledo"  # a directory with all forests together
 
 
@@ -63,14 +51,15 @@ TOLEDO = "toledo"  # a directory with all forests together
 class FileFormat:
     """A file format of n-best lists or graphs: what its names and first lines look like, how to read and write it.
 
-    `text` writes a forest, given its segment and what the values of PLF are. Graphs of all formats but those with a
-    `line` for each can also be in a directory, one file for each segment.
+    Lists are read as such or from rows with keys. `text` writes a forest, given its segment and what the values of PLF
+    are. Graphs of all formats but those with a `line` for each can also be in a directory, one file for each segment.
     """
 
     description: str
     name: str = "$^"  # regular expressions; this one matches nothing
     first_line: str = "$^"
     read_lists: Callable[[str | Path], Iterator[NBestList]] | None = None
+    read_rows: Callable[[str | Path], Rows] | None = None
     write_lists: Callable[[Iterable[NBestList], str | Path], None] | None = None
     read_graphs: ReadGraphs | None = None
     text: Callable[[Forest, int, Values], str] | None = None
@@ -91,8 +80,20 @@ def _hypergraphs(path: str | Path, vocabulary: Vocabulary, names: DenseNames, va
 
 FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this order
     "jsonl": FileFormat(
-        "Lists of hypotheses as JSON, one segment per line.", r"\.(jsonl|ndjson)$", r"\s*\{", read_jsonl, write_jsonl
+        "Lists of hypotheses or responses of language models as JSON, one segment per line.",
+        r"\.(jsonl|ndjson)$",
+        r"\s*\{",
+        read_rows=json_rows,
+        write_lists=write_jsonl,
     ),
+    "json": FileFormat("The same in one JSON document.", r"\.json$", read_rows=json_rows),
+    "csv": FileFormat("Tables with names of columns in the first line.", r"\.(csv|tsv)$", read_rows=csv_rows),
+    "parquet": FileFormat(
+        "Tables in Parquet or Arrow files, folders of Hugging Face data sets.",
+        rf"({'|'.join(map(re.escape, TABLE_FILES))})$",
+        read_rows=table_rows,
+    ),
+    "fairseq": FileFormat("Logs of fairseq-generate.", first_line=r"[STHDP]-\d+\t", read_rows=fairseq_rows),
     "plf": FileFormat(
         "Lattices in the Python Lattice Format of Moses and cdec.",
         r"\.plf$",
@@ -120,12 +121,15 @@ FORMATS: dict[str, FileFormat] = {  # names and first lines are tried in this or
         r"\.cdec$",
         "$^",
         read_nbest,
-        partial(write_nbest, style="cdec"),
+        write_lists=partial(write_nbest, style="cdec"),
     ),
-    "nbest": FileFormat("N-best lists of Moses and Marian.", r"best", r"\s*\d+ \|\|\|", read_nbest, write_nbest),
+    "nbest": FileFormat(
+        "N-best lists of Moses and Marian.", r"best", r"\s*\d+ \|\|\|", read_nbest, write_lists=write_nbest
+    ),
     TOLEDO: FileFormat("Directories of forests, as written by Toledo."),
 }
-LISTS = {form for form, one in FORMATS.items() if one.read_lists}
+LISTS = {form for form, one in FORMATS.items() if one.read_lists or one.read_rows}
+WRITTEN_LISTS = {form for form, one in FORMATS.items() if one.write_lists}
 
 
 def named_format(name: str) -> str:
@@ -141,6 +145,8 @@ def guess_format(path: str | Path) -> str:
     if str(path) == STANDARD_STREAM:
         raise InputError("the format of standard input is not known", remedy=remedy)
     if Path(path).is_dir():
+        if any(one.suffix in TABLE_FILES for one in Path(path).iterdir()):
+            return "parquet"
         return TOLEDO if (Path(path) / DESCRIPTION).exists() else guess_format(numbered_files(path)[0][1])
     form = _by_name(path) or _by_first_line(next(read_lines(path), ""))
     if form is None:
@@ -158,15 +164,6 @@ def guess_output_format(path: str | Path) -> str:
     raise InputError("the format to write is not known", file=path, remedy=f"name the format: {', '.join(FORMATS)}")
 
 
-def guess_list_format(path: str | Path) -> OutputFormat:
-    """Return the format of hypotheses by the first line, which is not taken from standard input."""
-    line = _first_line_of_input() if str(path) == STANDARD_STREAM else next(read_bytes_lines(path), None)
-    if line is None:
-        raise _empty_file(path)
-    known: dict[str | None, OutputFormat] = {"nbest": "nbest", "jsonl": "jsonl"}
-    return known.get(_by_first_line(line.decode(errors="replace")), "text")
-
-
 def _by_name(path: str | Path) -> str | None:
     name = Path(path).name.removesuffix(".gz")
     return next((form for form, one in FORMATS.items() if re.search(one.name, name)), None)
@@ -174,58 +171,6 @@ def _by_name(path: str | Path) -> str | None:
 
 def _by_first_line(line: str) -> str | None:
     return next((form for form, one in FORMATS.items() if re.match(one.first_line, line)), None)
-
-
-def _first_line_of_input() -> bytes | None:
-    """Return the beginning of standard input without consuming it, since it can be read only once."""
-    stream: BinaryIO = sys.stdin.buffer
-    peek = getattr(stream, "peek", None)
-    if peek is None:  # not a file but a buffer in memory
-        place = stream.tell()
-        line = stream.readline()
-        stream.seek(place)
-    else:
-        line = peek(1 << 12)
-        line = zlib.decompressobj(GZIP_WINDOW).decompress(line) if line.startswith(GZIP_MARK) else line
-    return line.removeprefix(BYTE_ORDER_MARK) if line else None
-
-
-def _empty_file(path: str | Path) -> InputError:
-    return file_error(path, None, "the file is empty", "give at least one hypothesis")
-
-
-def read_outputs(
-    files: Sequence[str | Path], form: OutputFormat | None = None, size: int | None = None
-) -> Iterator[NBestList]:
-    """Read the hypotheses of each segment from 0, joined over all files in their order; `-` is standard input.
-
-    Without a format, the first line of a file says it. Plain text has `size` lines for each segment, by default one:
-    then each file is the output of one system.
-    """
-    if [str(file) for file in files].count(STANDARD_STREAM) > 1:
-        raise InputError("standard input can be read only once", remedy="name files, and - at most once")
-    forms = [form or guess_list_format(file) for file in files]
-    if forms == ["text"] and size is None:
-        remedy = 'give `num_samples`, a file for each system, or write lines of JSON: {"hypotheses": ["…", "…"]}'
-        raise file_error(files[0], None, "one file of plain text: how many lines belong to a segment?", remedy)
-    if size is not None and "text" not in forms:
-        raise InputError(
-            f"a number of lines per segment, but {display_name(files[0])} is not plain text",
-            remedy="leave the number out, or name the format: text",
-        )
-    sources = []
-    for file, own in zip(files, forms, strict=True):
-        lists = read_plain_nbest(file, size or 1) if own == "text" else read_lists(file, own)
-        sources.append(_not_empty(lists, file))
-    rows = enumerate(side_by_side(sources, files))
-    return (NBestList(segment, tuple(entry for some in row for entry in some.entries)) for segment, row in rows)
-
-
-def _not_empty(lists: Iterator[NBestList], file: str | Path) -> Iterator[NBestList]:
-    first = next(lists, None)
-    if first is None:
-        raise _empty_file(file)
-    yield from chain([first], lists)
 
 
 def side_by_side(sources: Sequence[Iterator[Item]], files: Sequence[str | Path]) -> Iterator[tuple[Item, ...]]:
@@ -239,17 +184,22 @@ def side_by_side(sources: Sequence[Iterator[Item]], files: Sequence[str | Path])
         yield row
 
 
-def read_lists(path: str | Path, form: str) -> Iterator[NBestList]:
-    """Read the n-best lists of a file in one of the formats for lists."""
+def read_lists(path: str | Path, form: str, reading: Reading | None = None) -> Iterator[NBestList]:
+    """Read the lists of a file in one of the formats for lists; `reading` is for those with keys."""
+    if read_rows := FORMATS[form].read_rows:
+        return lists_of_rows(read_rows(path), path, reading or Reading())
     if (read := FORMATS[form].read_lists) is None:
-        raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(LISTS)}")
+        raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(sorted(LISTS))}")
+    if reading is not None and reading.fields:
+        raise InputError(f"lists of the format {form} have no keys", file=path, remedy="leave `fields` out")
     return read(path)
 
 
 def write_lists(lists: Iterable[NBestList], path: str | Path, form: str) -> None:
     """Write n-best lists."""
     if (write := FORMATS[form].write_lists) is None:
-        raise InputError(f"{form} is not a format of lists", remedy=f"use one of {', '.join(LISTS)}")
+        remedy = f"use one of {', '.join(sorted(WRITTEN_LISTS))}"
+        raise InputError(f"lists cannot be written as {form}", remedy=remedy)
     write(lists, path)
 
 

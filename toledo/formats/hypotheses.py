@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from toledo.forest.forest import Forest, Scores
 from toledo.forest.kbest import k_best
 from toledo.formats.fields import BASE, dense_names, fill_gaps, without_base
 from toledo.phrases.table import PhraseTable
-from toledo.results import Hypothesis
+from toledo.results import Hypothesis, SampleList
 from toledo.search.steps import Step, steps_of, word_links
 from toledo.text.vocabulary import Vocabulary
 
 DIGITS = 6  # of scores
+SegmentId = int | str
+Extra = Mapping[str, Any]
 
 
 class PhraseSpan(NamedTuple):
@@ -49,6 +51,8 @@ class Entry(ListEntry):
     phrases: tuple[PhraseSpan, ...] = ()
     links: tuple[tuple[int, int], ...] = ()
     logprob: float | None = None
+    num_tokens: int | None = None
+    system: str | None = None
     raw_text: str | None = field(default=None, compare=False)
 
     @property
@@ -59,15 +63,30 @@ class Entry(ListEntry):
     def hypothesis(self) -> Hypothesis:
         """Return the hypothesis as functions of the package return it."""
         links = self.links or None
-        return Hypothesis(self.text, self.score, dict(self.features), self.logprob, alignment=links)
+        return Hypothesis(
+            self.text, self.score, dict(self.features), self.logprob,
+            alignment=links, num_tokens=self.num_tokens, system=self.system,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class NBestList:
-    """The hypotheses of one segment, in the order of the file."""
+    """The hypotheses of one segment, in the order of the file, with the id and the other keys that it has there.
+
+    The id is a key if it names the segment, so that lists of several files can be joined by it. `failed` are the
+    places of samples that are left out.
+    """
 
     segment: int
     entries: tuple[Entry, ...]
+    id: SegmentId | None = None
+    is_key: bool = False
+    extra: Extra = field(default_factory=dict, compare=False)
+    failed: tuple[int, ...] = ()
+
+    def samples(self) -> SampleList:
+        """Return the list as functions of the package return it."""
+        return SampleList((entry.hypothesis() for entry in self.entries), self.id, self.extra, self.failed)
 
 
 def in_lists(entries: Iterable[tuple[int, int, Entry]], file: str | Path) -> Iterator[NBestList]:

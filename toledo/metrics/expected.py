@@ -11,7 +11,8 @@ For chrF, matches of all hypotheses are counted at once, then one F-score for ea
 TER needs edits with shifts for each pair. They take time, so the best hypothesis is found without those of most pairs.
 Shifts do not change which words a text has, so that edits ≥ max(|h|, |t|) − common words of h and t, and ≥ 1 if the
 texts differ. Hypotheses are tried in the order of the gains that this allows, and each only as long as it can still be
-the best.
+the best. A pair gains 100 − TER, but never less than 0: TER has no upper limit, and one very short text would otherwise
+outweigh all others.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ ROUNDING = 1e-6
 def expected_ter(
     texts: Sequences, hypotheses: int, probabilities: Floats, limits: TERLimits, only_best: bool
 ) -> Floats:
-    """Return Σ_t p(t) (100 − TER(h; t)) for the first texts as hypotheses; texts are distinct."""
+    """Return Σ_t p(t) max(0, 100 − TER(h; t)) for the first texts as hypotheses; texts are distinct."""
     ngrams = cut_ngrams(texts.symbols, texts.offsets, 1)
     common_words = CommonWords(index_ngrams(ngrams, len(texts)), ngrams, texts.lengths, 100.0 * probabilities)
     common = room_for_matches(1, len(texts), texts.lengths)
@@ -249,6 +250,8 @@ def _expected_ter(
                 continue
             reference = symbols[offsets[text] : offsets[text + 1]]
             fewest = _fewest_edits(lengths[h], lengths[text], common[0, text], False)
+            if fewest >= lengths[text]:  # no gain, whatever the shifts
+                continue
             edits = count_edits(words, reference, limits)
             gain -= weights[text] * (_rate(edits, lengths[text]) - _rate(fewest, lengths[text]))
         if not only_best or gain >= best - ROUNDING:
@@ -264,7 +267,7 @@ def _fewest_edits(one: int, other: int, common: int, same: bool) -> int:
 
 @kernel
 def _rate(edits: int, length: int) -> float:
-    """TER as `toledo.metrics` has it: any words where none should be are as bad as none right."""
+    """TER, at most 1; any words where none should be are as bad as none right."""
     if length == 0:
         return 1.0 if edits > 0 else 0.0
-    return edits / length
+    return min(edits / length, 1.0)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.float64]
     Text: TypeAlias = str | Words
 
+Triple: TypeAlias = tuple[str, str, str | None]  # hypothesis, reference, source
+
 
 class Metric:
     """Base of metrics: subclasses count statistics, turn sums of them into scores, and know sacreBLEU's twin."""
@@ -105,6 +107,17 @@ class Metric:
         rows = self.corpus_statistics([said for said, _ in pairs], [[meant] for _, meant in pairs], 1, sources)
         return self.scores(rows).reshape(len(hypotheses), len(references))
 
+    def pair_scores(self, triples: Sequence[Triple]) -> Rows:
+        """Return the score of each hypothesis with a reference as its only one; equal triples are compared once."""
+        import numpy as np
+
+        distinct = list(dict.fromkeys(triples))
+        texts, references = [said for said, _, _ in distinct], [[meant] for _, meant, _ in distinct]
+        sources = [source for _, _, source in distinct if source is not None]
+        scores = self.scores(self.corpus_statistics(texts, references, 1, sources or None))
+        known = dict(zip(distinct, scores.tolist(), strict=True))
+        return np.array([known[triple] for triple in triples])
+
     def expected_scores(
         self,
         hypotheses: Sequence[str],
@@ -112,7 +125,10 @@ class Metric:
         source: str | None = None,
         weights: ArrayLike | None = None,
     ) -> Rows:
-        """Return the expected score of each hypothesis if each reference is right with a probability ∝ its weight."""
+        """Return the expected score of each hypothesis if each reference is right with a probability ∝ its weight.
+
+        TER above 100 counts as 100: otherwise one very short reference would outweigh all others.
+        """
         import numpy as np
 
         given = np.ones(len(references)) if weights is None else np.asarray(weights, np.float64)
@@ -137,8 +153,8 @@ class Metric:
     def gains(self, texts: Sequences, hypotheses: int, probabilities: Rows, *, only_best: bool = False) -> Rows:
         """Return the expected gain of the first texts; `probabilities[t]` is that of text t, 0 if not a reference.
 
-        Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate. With `only_best`,
-        −inf may stand for the gain of a text that cannot be the best.
+        Texts are distinct. A gain is higher for better texts: 100 minus the score of an error rate, at least 0. With
+        `only_best`, −inf may stand for the gain of a text that cannot be the best.
         """
         raise InputError(f"metric {self.name!r} does not compare words", remedy="use bleu, chrf or ter")
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric, require_inputs
+from toledo.metrics.metric import Metric, Triple, require_inputs
+from toledo.metrics.score_cache import ScoreCache
 
 BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
-Triple = tuple[str, str, str | None]  # hypothesis, reference, source
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class UtilityMetric(Metric):
     higher_is_better: bool = True
     needs: frozenset[str] = frozenset({"references"})
     batch_size: int = BATCH_SIZE
+    cache: Path | None = None
 
     size = 2
 
@@ -60,12 +62,17 @@ class UtilityMetric(Metric):
         return rows
 
     def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
-        """Return the score of each triple; equal ones are asked for once."""
+        """Return the score of each triple; equal ones are asked for once, those in the cache not at all."""
         distinct = list(dict.fromkeys(triples))
-        known: dict[Triple, float] = {}
-        for begin in range(0, len(distinct), self.batch_size):
-            batch = distinct[begin : begin + self.batch_size]
-            known.update(zip(batch, self._call(batch), strict=True))
+        kept = None if self.cache is None else ScoreCache(self.cache, self.name)
+        known = {} if kept is None else kept.find(distinct)
+        asked = [triple for triple in distinct if triple not in known]
+        for begin in range(0, len(asked), self.batch_size):
+            batch = asked[begin : begin + self.batch_size]
+            found = dict(zip(batch, self._call(batch), strict=True))
+            if kept is not None:
+                kept.add(found)
+            known.update(found)
         return np.array([known[triple] for triple in triples], np.float64)
 
     def _call(self, batch: Sequence[Triple]) -> list[float]:

@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 # Control characters that are no white space, soft hyphens, marks of direction and of byte order.
@@ -16,6 +16,7 @@ _APOSTROPHE = re.compile(r"(?<=[^\W\d_])[’ʼ](?=[^\W\d_])")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});")
 
 CJK = "CJK"
+_WITHOUT_BLANKS = {CJK, "THAI", "LAO", "KHMER", "MYANMAR"}
 _ONE_SCRIPT = {"HIRAGANA": CJK, "KATAKANA": CJK, "KATAKANA-HIRAGANA": CJK, "BOPOMOFO": CJK}
 
 
@@ -46,6 +47,12 @@ def main_script(texts: Iterable[str]) -> str:
     """Return the script of most letters, nothing if there are no letters."""
     found = scripts(texts).most_common(1)
     return found[0][0] if found else ""
+
+
+def lack_blanks(texts: Sequence[str]) -> bool:
+    """Return whether texts are in a script that has no blanks between words, and nobody has put them there."""
+    letters, blanks = scripts(texts), sum(text.count(" ") for text in texts)
+    return bool(letters) and letters.most_common(1)[0][0] in _WITHOUT_BLANKS and letters.total() > 5 * blanks
 
 
 @lru_cache(maxsize=1 << 16)
