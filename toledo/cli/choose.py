@@ -144,7 +144,7 @@ def tune_votes(
 ) -> None:
     """Learn how much the vote of each system counts in `choose`, from some segments with references.
 
-    Give 200 segments or more: votes learned on 50 can be worse than shared ones. The systems must have the same names
+    Learned from few segments, votes can be worse than shared ones: compare both. The systems must have the same names
     in `choose`.
 
     **Examples**
