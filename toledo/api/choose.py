@@ -199,7 +199,8 @@ def system_votes(texts: Mapping[str, Sequence[str]], votes: Votes, threads: int 
         return SystemVotes(tuple(SystemVote(name, 1.0 / len(texts)) for name in texts))
     if isinstance(votes, PathLike) or is_file_name(str(votes)):
         return SystemVotes.load(Path(votes))
-    raise InputError(f"votes is {votes!r}", argument="votes", remedy="give shared, equal, or a file of `tune_votes`")
+    remedy = "give shared, equal, or a file of `tune_votes`"
+    raise InputError(f"votes is {votes!r}, which is no file either", argument="votes", remedy=remedy)
 
 
 def _system_metric(
@@ -283,8 +284,8 @@ def _check_samples(samples: Any, argument: str) -> None:
 def tune_votes(systems: Systems, references: ReferenceTexts, *, threads: int | None = None) -> SystemVotes:
     """Return votes for `choose_many` that follow the quality of systems on some segments with references.
 
-    50 to 200 segments are enough: a system that is 3 points worse than the best, by the mean of BLEU and chrF, has
-    37 % of its vote. Near copies share a vote as without references.
+    A system that is 3 points worse than the best, by the mean of BLEU and chrF, has 37 % of its vote. Near copies share
+    a vote as without references.
     """
     texts = system_texts(systems)
     groups = read_groups(references, next(iter(texts.values())), "systems")
