@@ -1,10 +1,10 @@
-"""How many calls of a dear metric each approximation of MBR needs, and what it loses.
+"""How many calls of an expensive metric each approximation of MBR needs, and what it loses.
 
 python experiments/fewer_calls.py $MOSES/out/test2016.100best.gz
 
-The lists are n-best lists of Moses. Exact chrF stands in for the dear metric, BLEU+1 for the cheap one. Texts count as
-often as they occur in a list. Settings were chosen on val.100best.gz. A choice is the same if its text, or its exact
-expected chrF, is that of exact MBR; what is lost is the difference in expected chrF.
+The lists are n-best lists of Moses. Exact chrF stands in for the expensive metric, BLEU+1 for the cheap one. Texts
+count as often as they occur in a list. Settings were chosen on val.100best.gz. A choice is the same if its text, or
+its exact expected chrF, is that of exact MBR; what is lost is the difference in expected chrF.
 """
 
 from __future__ import annotations

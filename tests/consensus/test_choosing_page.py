@@ -39,14 +39,14 @@ def test_choosing_with_a_model(sections: list[str]) -> None:
 def test_dear_metrics_and_what_samples_say_together(sections: list[str]) -> None:
     names: dict[str, object] = {}
     run_page(sections[0], names)
-    for title in ("Dear metrics", "What samples say together"):
+    for title in ("Expensive metrics", "What samples say together"):
         (section,) = [one for one in sections if one.startswith(title)]
         run_page(section, names)
     assert Path("calls.sqlite").is_file()
 
 
 def test_the_table_of_calls_is_what_was_measured(sections: list[str]) -> None:
-    (section,) = [one for one in sections if one.startswith("Dear metrics")]
+    (section,) = [one for one in sections if one.startswith("Expensive metrics")]
     results = Path(__file__).parents[2] / "experiments" / "results" / "fewer_calls.tsv"
     measured = {line.split("\t")[0]: line.split("\t")[1:] for line in results.read_text("utf-8").splitlines()}
     shown = re.findall(r"^\| `(.*?)`.*? \| (.*?) \| (.*?) \| (.*?) \|$", section, re.MULTILINE)

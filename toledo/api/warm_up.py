@@ -31,6 +31,10 @@ OBJECTIVES = (  # "gradient" is what those of expected BLEU are made of
 )  # fmt: skip
 DOCUMENT_OBJECTIVES = "corpus-expected-bleu", "expected-bleu", "pro"
 RULES = "mbr", "consensus", "forest-consensus", "lattice-mbr", "max-translation", "max-derivation", "viterbi"
+LIST_RULES = (  # those that choose from lists
+    "consensus", "map", "aggregate-mbr", "elimination-mbr", "pruning-mbr", "halving-mbr", "low-rank-mbr", "proxy-mbr",
+    "budget-mbr",
+)  # fmt: skip
 DOCUMENT_MODELS = {"consistency": 1.0, "lix": -0.1, "parity": 1.0, "type-token": 1.0, "ovix": 1.0, "semantic": 1.0}
 
 
@@ -83,7 +87,7 @@ class _Tiny:
         toledo.write_lists(lists, [[text, text.upper(), text[1:]] for text in self.data.test.targets])
         for metric in ("chrf", "chrf++", "bleu", "ter"):
             toledo.choose_many(lists, metric=metric)
-        for rule in ("consensus", "map"):
+        for rule in LIST_RULES:
             toledo.choose_many(lists, rule=rule)
         toledo.choose_many(self.systems)
 

@@ -1,8 +1,8 @@
 """Scores of pairs of texts, asked for step by step: what rules need that do not compare all pairs.
 
 A rule is a generator for each segment: it yields pairs of a hypothesis and a reference, is sent their scores, and
-returns what the hypotheses are worth. Some segments are asked together, so that a dear metric is called with large
-batches. All runs in the calling thread, and each segment has random numbers of its own: the seed alone decides.
+returns what the hypotheses are worth. Some segments are asked together, so that an expensive metric is called with
+large batches. All runs in the calling thread, and each segment has random numbers of its own: the seed alone decides.
 """
 
 from __future__ import annotations

@@ -176,9 +176,9 @@ def choose_each(
         for step in narrowing:
             valued = _valued(step, work, threads)
             work = [problem.narrowed(one.values > -np.inf) for problem, one in zip(work, valued, strict=True)]
-            calls += [one.num_calls for one in valued]
+            calls += np.array([one.num_calls for one in valued], np.int64)
         valued = _valued(last, work, threads)
-        calls += [one.num_calls for one in valued]
+        calls += np.array([one.num_calls for one in valued], np.int64)
         chosen = map_chunks(partial(_choice, last, rule.name, work, valued), len(work), chunk=1, threads=threads)
         found = {
             one.segment: replace(one, num_calls=number) for one, number in zip(chosen, calls.tolist(), strict=True)

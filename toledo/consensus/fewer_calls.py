@@ -1,4 +1,4 @@
-"""Minimum Bayes risk with few calls of a dear metric: rules that look at some pairs of texts only.
+"""Minimum Bayes risk with few calls of an expensive metric: rules that look at some pairs of texts only.
 
 The value of a text is its expected gain as far as it is known: exact where all its pairs were asked for, an estimate
 otherwise, −inf where it was given up. References are taken in a random order, likely ones first. With S those that were

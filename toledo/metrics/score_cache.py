@@ -1,4 +1,4 @@
-"""Scores of pairs of texts on disk, so that no call of a dear metric is paid for twice.
+"""Scores of pairs of texts on disk, so that no call of an expensive metric is paid for twice.
 
 The file is an SQLite database with one row for each score, known by a digest of the name of the metric and the texts.
 Each batch is one transaction: after an interruption the file has every finished batch and no half of one, and several
