@@ -142,6 +142,7 @@ def iter_choose(
             rule=calls.rule(rule, _system_metric(rule, metric, matrices is not None), matrices is not None),
             weights=None if references is not None else repeat(shares, len(next(iter(systems.values())))),
             scale=scale, cache=cache, batch_size=batch_size, seed=seed, threads=threads,
+            segments_at_once=segments_at_once,
         )  # fmt: skip
         named = (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
         return named if output is None else _written(named, output)
@@ -200,7 +201,7 @@ def system_votes(texts: Mapping[str, Sequence[str]], votes: Votes, threads: int 
     if isinstance(votes, PathLike) or is_file_name(str(votes)):
         return SystemVotes.load(Path(votes))
     remedy = "give shared, equal, or a file of `tune_votes`"
-    raise InputError(f"votes is {votes!r}, which is no file either", argument="votes", remedy=remedy)
+    raise InputError(f"votes is {votes!r}, and there is no such file", argument="votes", remedy=remedy)
 
 
 def _system_metric(

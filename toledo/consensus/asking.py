@@ -2,7 +2,7 @@
 
 A rule is a generator for each segment: it yields pairs of a hypothesis and a reference, is sent their scores, and
 returns what the hypotheses are worth. Some segments are asked together, so that an expensive metric is called with
-large batches. All runs in the calling thread, and each segment has random numbers of its own: the seed alone decides.
+large batches. Everything runs in the calling thread, and each segment has its own random numbers, given by the seed.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def learn_votes(
 
 
 def mean_similarity(systems: Sequence[Sequence[str]], threads: int | None = None) -> Floats:
-    """Return the mean chrF between the texts of each two systems, the mean of both directions."""
+    """Return the mean chrF between the texts of each pair of systems, averaged over both directions."""
     metric, number = CHRF(), len(systems)
 
     def work(begin: int, end: int) -> Floats:
@@ -159,7 +159,7 @@ def mean_similarity(systems: Sequence[Sequence[str]], threads: int | None = None
 
 
 def shared_votes(similarity: Floats) -> tuple[Floats, Floats]:
-    """Return the vote of each system, not normalized, and how similar each two are, from 0 to 1."""
+    """Return the vote of each system, not normalized, and the similarity of each pair, from 0 to 1."""
     copies = similarity >= COPY
     once = 1.0 / copies.sum(axis=1)
     others = ~copies

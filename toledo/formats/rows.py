@@ -93,7 +93,7 @@ def json_problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "too many brackets within each other"
     if isinstance(error, UnicodeEncodeError):
-        return "half of a surrogate pair, which is no character"
+        return "half of a surrogate pair, which is not a character"
     return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 EMPTY_IN_HTML = frozenset(("br", "col", "hr", "img", "input", "link", "meta", "wbr"))
 SHAPES = frozenset(("circle", "line", "path", "polyline", "rect", "use"))
-# Control characters but tab and line end, bidirectional embeddings, overrides and isolates, and what is no character.
+# Control characters but tab and line end, bidirectional embeddings, overrides and isolates, and non-characters.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 CONTROL_PICTURES = 0x2400
 

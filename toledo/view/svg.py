@@ -31,7 +31,7 @@ def drawing(
 ) -> Drawing:
     """Return an SVG element of that size in pixels, whose colors are classes of the style sheet.
 
-    One with links in it is no image but a `group`, so that the links can be reached without a mouse.
+    One with links in it is a `group`, not an image, so that the links can be reached without a mouse.
     """
     width, height = math.ceil(width), math.ceil(height)
     found = Drawing(

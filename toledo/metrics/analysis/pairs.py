@@ -34,7 +34,7 @@ class SegmentDifference(Result):
 
 @dataclass(frozen=True)
 class DifferenceBar(Result):
-    """How many segments gain between `low` and `high`; None is no limit, and both are 0 for equal scores."""
+    """How many segments gain between `low` and `high`; None means no limit, and both are 0 for equal scores."""
 
     low: float | None
     high: float | None
