@@ -43,6 +43,7 @@ _MODULES = {  # module → names
     "consensus.mbr": "MBR",
     "consensus.fast_consensus": "Consensus",
     "consensus.lattice_mbr": "LatticeMBR",
+    "consensus.variational": "Variational",
     "consensus.decide": "MaxDerivation MaxTranslation Viterbi",
     "forest.forest": "Forest",
     "formats.documents": "read_documents",

@@ -62,6 +62,7 @@ from toledo.consensus.opinions import Opinion as Opinion
 from toledo.consensus.opinions import Opinions as Opinions
 from toledo.consensus.rerank import Rerank as Rerank
 from toledo.consensus.rule import Rule as Rule
+from toledo.consensus.variational import Variational as Variational
 from toledo.consensus.votes import SystemVote as SystemVote
 from toledo.consensus.votes import SystemVotes as SystemVotes
 from toledo.errors import InputError as InputError

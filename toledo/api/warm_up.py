@@ -30,7 +30,10 @@ OBJECTIVES = (  # "gradient" is what those of expected BLEU are made of
     "linear-bleu", "gleu", "expected",
 )  # fmt: skip
 DOCUMENT_OBJECTIVES = "corpus-expected-bleu", "expected-bleu", "pro"
-RULES = "mbr", "consensus", "forest-consensus", "lattice-mbr", "max-translation", "max-derivation", "viterbi"
+RULES = (
+    "mbr", "consensus", "forest-consensus", "lattice-mbr", "variational", "max-translation", "max-derivation",
+    "viterbi",
+)  # fmt: skip
 LIST_RULES = (  # those that choose from lists
     "consensus", "map", "aggregate-mbr", "elimination-mbr", "pruning-mbr", "halving-mbr", "low-rank-mbr", "proxy-mbr",
     "budget-mbr",

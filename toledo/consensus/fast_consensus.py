@@ -86,7 +86,7 @@ class ExpectedNGramCounts:
 
     def statistics(self, texts: Sequences, order: int) -> Floats:
         """Return the BLEU statistics of each text with the expected counts for a reference."""
-        numbers = _numbers(texts.symbols, texts.offsets, self.index, order)
+        numbers = ngram_numbers(texts.symbols, texts.offsets, self.index, order)
         return _statistics(numbers, texts.offsets, self.counts, self.length)
 
     @property
@@ -199,7 +199,7 @@ def _count(
 
 
 @kernel(small=20_000)
-def _numbers(words: Int32s, offsets: Int64s, index: NGramIndex, order: int) -> Int32s:
+def ngram_numbers(words: Int32s, offsets: Int64s, index: NGramIndex, order: int) -> Int32s:
     """Return the numbers of the n-grams that begin at each word; none after one that the index does not know."""
     keys, slots = index.keys, index.slots
     numbers = np.full((words.size, order), NO_NGRAM, np.int32)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.rule import Decision, Rule
-from toledo.forest.assemble import prune_to_density
+from toledo.forest.assemble import prune_to_density, with_boundaries
 from toledo.forest.derivations import viterbi
 from toledo.forest.forest import Forest, Scores, check_scores
 from toledo.forest.inside_outside import Distribution, distribution
@@ -47,12 +47,19 @@ class NGramSpace:
 
 
 def ngram_space(
-    forest: Forest, scores: Scores, order: int, density: float | None = None, beam: int | None = None
+    forest: Forest,
+    scores: Scores,
+    order: int,
+    density: float | None = None,
+    beam: int | None = None,
+    *,
+    boundaries: bool = False,
 ) -> NGramSpace:
     """Prune a one-segment forest to a density (edges per word) if there is one, and split it by n-grams.
 
     Lists are never pruned: their entries are few, and all were meant to count. With a `beam` at most that many edges
-    are kept for each node: for forests that would grow too large.
+    are kept for each node: for forests that would grow too large. With `boundaries` each text has `<s>` before it and
+    `</s>` behind it, which make n-grams, too.
     """
     if len(forest) != 1:
         raise ValueError("rules decide about one segment at a time")
@@ -68,6 +75,8 @@ def ngram_space(
     )
     if density is not None and forest.shape.tails.size:
         bare = prune_to_density(bare, scores, density)
+    if boundaries:
+        bare, scores = with_boundaries(bare), np.append(scores, 0.0)  # the score of the edge without number: -1
     ngrams = localize(bare, scores[_numbers(bare)], order, beam=beam, threads=1)
     return NGramSpace(ngrams, scores[_numbers(ngrams.forest)])
 

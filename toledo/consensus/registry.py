@@ -60,7 +60,9 @@ def rule_text(rule: Named[Rule]) -> str:
         value = getattr(rule, one.name)
         if value == one.default:
             continue
-        if not isinstance(value, str | int | float):
+        if isinstance(value, tuple):
+            value = list(value)
+        elif not isinstance(value, str | int | float):
             raise InputError(
                 f"{one.name} of rule {rule.name!r} cannot be saved", argument="rule", remedy="give the rule by name"
             )
@@ -81,6 +83,7 @@ RULES: Registry[Rule] = Registry(
         "consensus": "toledo.consensus.fast_consensus:Consensus",
         "forest-consensus": Preset("consensus", {"whole_forest": True}),
         "lattice-mbr": "toledo.consensus.lattice_mbr:LatticeMBR",
+        "variational": "toledo.consensus.variational:Variational",
         "max-translation": "toledo.consensus.decide:MaxTranslation",
         "max-derivation": "toledo.consensus.decide:MaxDerivation",
         "viterbi": "toledo.consensus.decide:Viterbi",

@@ -15,6 +15,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Decision, Rule, check_scale
 from toledo.consensus.texts import best_derivations
+from toledo.consensus.variational import Variational
 from toledo.errors import InputError
 from toledo.forest.assemble import from_edges, list_edges
 from toledo.forest.forest import Forest, Scores, Yields
@@ -139,20 +141,17 @@ def _decide_one(candidates: Sequence[Candidate], forest: Forest, scores: Scores)
     """Return all decisions about one segment, with shared work done once."""
     lists = cache(lambda size: _best_list(forest, scores, size))
     decisions: dict[int, Decision] = {}
-    consensus: dict[int, tuple[Consensus, float]] = {}
-    lattice: dict[int, tuple[LatticeMBR, float]] = {}
+    sharing: dict[type, dict[int, tuple[Any, float]]] = {Consensus: {}, LatticeMBR: {}, Variational: {}}
     for number, (rule, scale) in enumerate((one.rule, one.scale) for one in candidates):
         if size := _texts_needed(rule):
             texts, totals = lists(size)
             decisions[number] = rule.decide(texts, scale * totals)
-        elif isinstance(rule, Consensus):
-            consensus[number] = rule, scale
-        elif isinstance(rule, LatticeMBR):
-            lattice[number] = rule, scale
+        elif type(rule) in sharing:
+            sharing[type(rule)][number] = rule, scale
         else:
             decisions[number] = rule.decide(forest, scale * scores)
-    decisions.update(zip(consensus, Consensus.decide_each(forest, scores, list(consensus.values())), strict=True))
-    decisions.update(zip(lattice, LatticeMBR.decide_each(forest, scores, list(lattice.values())), strict=True))
+    for kind, some in sharing.items():
+        decisions.update(zip(some, cast(Any, kind).decide_each(forest, scores, list(some.values())), strict=True))
     return [decisions[number] for number in range(len(candidates))]
 
 

@@ -18,7 +18,7 @@ from toledo.forest.derivations import best_above, best_below, best_lengths, on_b
 from toledo.forest.forest import Forest, Scores, Shape, Yields, check_offsets, check_scores
 from toledo.forest.inside_outside import distribution
 from toledo.forest.linear import SparseArrays, SparseFeatures, sparse_rows
-from toledo.text.vocabulary import Vocabulary
+from toledo.text.vocabulary import BEGIN, END, Vocabulary
 
 
 def join(forests: Sequence[Forest]) -> Forest:
@@ -210,6 +210,34 @@ def with_edges(forest: Forest, edges: Edges, goal: int) -> Forest:
     """Return a forest of other edges with the names and the vocabulary of a given forest."""
     names = forest.sparse.names if forest.sparse else ()
     return from_edges(edges, goal, forest.feature_names, forest.vocabulary, names)
+
+
+def refuse_boundaries(forest: Forest) -> None:
+    """Refuse texts that have `<s>` or `</s>` already."""
+    if np.isin(forest.yields.words, (BEGIN, END)).any():
+        raise InputError("a text contains <s> or </s>", remedy="take them off: they are put around each text")
+
+
+def with_boundaries(forest: Forest) -> Forest:
+    """Put `<s>` and `</s>` around all texts of one segment, by one more edge without features or provenance."""
+    refuse_boundaries(forest)
+    edges, goal = edges_of(forest), forest.nodes
+    yields = Yields(
+        np.append(forest.yields.offsets, forest.yields.offsets[-1] + np.int32(3)),
+        np.append(forest.yields.words, np.array([BEGIN, -1, END], np.int32)),
+    )
+    sparse = edges.sparse
+    longer = Edges(
+        heads=np.append(edges.heads, np.int32(goal)),
+        tail_offsets=np.append(edges.tail_offsets, edges.tail_offsets[-1] + np.int32(1)),
+        tails=np.append(edges.tails, np.int32(goal - 1)),
+        yields=yields,
+        features=np.vstack([edges.features, np.zeros((1, edges.features.shape[1]), np.float32)]),
+        base=None if edges.base is None else np.append(edges.base, 0.0),
+        sparse=None if sparse is None else sparse._replace(offsets=np.append(sparse.offsets, sparse.offsets[-1])),
+        provenance=None if edges.provenance is None else np.append(edges.provenance, -1),
+    )
+    return with_edges(forest, longer, goal)
 
 
 def keep_edges(forest: Forest, keep: NDArray[np.bool_]) -> Forest:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import gather_rows, offsets_of
 from toledo.errors import InputError
-from toledo.forest.assemble import edges_of, from_edges, join, join_offsets, split
+from toledo.forest.assemble import edges_of, from_edges, join, join_offsets, refuse_boundaries, split
 from toledo.forest.boundary_words import EdgeTask, boundary_needs, buffer_for
 from toledo.forest.forest import Forest, Scores, check_scores, edges_of_sentences, sentences_at_once
 from toledo.forest.inside_outside import Distribution
@@ -21,7 +21,6 @@ from toledo.forest.occurrence import occurrence
 from toledo.forest.splitting import NO_NODE, Split, split_nodes
 from toledo.language_model.automaton import CONTEXT, TRANSITION, UNIGRAM, Automaton
 from toledo.language_model.model import LanguageModel
-from toledo.text.vocabulary import BEGIN, END
 
 UNLIMITED = 2**62
 LARGEST_ORDER = 255  # lengths of n-grams are kept in a byte
@@ -184,8 +183,7 @@ def rescore(
     """
     if feature in forest.feature_names or (forest.sparse is not None and feature in forest.sparse.names):
         raise ValueError(f"the forest has a feature {feature} already")
-    if np.isin(forest.yields.words, (BEGIN, END)).any():
-        raise InputError("a text contains <s> or </s>", remedy="take them off: they are put around each text")
+    refuse_boundaries(forest)
     rescoring = Rescoring(model, feature, weight)
     return localize(forest, scores, order, beam=beam, threads=threads, rescoring=rescoring)
 
