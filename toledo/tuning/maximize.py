@@ -1,6 +1,6 @@
 """Maxima of functions of many numbers within bounds.
 
-- L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995), SciPy's, and gradient ascent with adaptive steps, for objectives.
+- L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995), SciPy's, and gradient ascent, for objectives.
 - L-BFGS for losses of linear models with L2: two loops over the last steps (Nocedal 1980), on those weights
   that no bound holds. No sum is left to a BLAS library, whose order of addition, and so the result, depends on the
   number of its threads; and for some 10,000 weights those threads cost more than the work.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toledo.tuning.weight_space import WeightSpace
 
 Function = Callable[[Vector], tuple[float, Vector]]  # the value and the gradient at a point
-Optimizer = Literal["lbfgs", "ascent"]
+Optimizer = Literal["lbfgs", "ascent", "adagrad"]
 
 MEMORY = 10
 TOLERANCE = 1e-9  # relative to the value
@@ -63,7 +63,9 @@ def maximize(function: Function, start: Vector, bounds: Bounds, optimizer: Optim
     """Return a local maximum, never below the value at the start."""
     if not start.size:
         return Maximum(start, function(start)[0], 1)
-    return (_scipy_lbfgs if optimizer == "lbfgs" else ascend)(function, bounds.clip(start), bounds, steps)
+    if optimizer == "lbfgs":
+        return _scipy_lbfgs(function, bounds.clip(start), bounds, steps)
+    return ascend(function, bounds.clip(start), bounds, steps, adaptive=optimizer == "adagrad")
 
 
 def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
@@ -89,19 +91,22 @@ def _scipy_lbfgs(function: Function, start: Vector, bounds: Bounds, steps: int) 
     return replace(best, path=tuple(path))
 
 
-def ascend(function: Function, start: Vector, bounds: Bounds, steps: int) -> Maximum:
+def ascend(function: Function, start: Vector, bounds: Bounds, steps: int, *, adaptive: bool = False) -> Maximum:
     """Climb a gradient; the value never falls (Pauls, DeNero and Klein 2009).
 
     After a success the step grows by a factor; otherwise it shrinks and is tried again. Coordinates have very different
-    ranges, so each is divided by the root of the sum of its squared derivatives so far (AdaGrad; Duchi et al. 2011).
+    ranges; an `adaptive` ascent divides each by the root of the sum of its squared derivatives so far (AdaGrad; Duchi
+    et al. 2011).
     """
     point, (value, gradient) = start, function(start)
-    evaluations, step, squares, path = 1, FIRST_STEP, np.zeros(start.size), []
+    evaluations, squares, path = 1, np.zeros(start.size), []
+    step = FIRST_STEP if adaptive else FIRST_STEP / max(float(np.linalg.norm(gradient)), SMALLEST_STEP)
+    least = SMALLEST_STEP * step / FIRST_STEP
     for _ in range(steps):
         squares += gradient**2
-        direction = gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        direction = gradient / np.sqrt(np.where(squares > 0.0, squares, 1.0)) if adaptive else gradient
         improved = False
-        while not improved and step > SMALLEST_STEP:
+        while not improved and step > least:
             tried = bounds.clip(point + step * direction)
             tried_value, tried_gradient = function(tried)
             evaluations += 1

@@ -39,7 +39,7 @@ Count = Annotated[int, Meta(ge=1)]
 
 @dataclass(frozen=True)
 class Gradient(Settings, Tuner):
-    """Maximize an objective by L-BFGS or by adaptive gradient ascent.
+    """Maximize an objective by L-BFGS or by gradient ascent.
 
     CoBLEU and xBLEU are first maximized with a `gentle` penalty for short texts, and only then as they are: good
     weights lie on the edge of the penalty, where gradient methods get stuck (see `CoBLEU`). With a `batch`, an
@@ -52,7 +52,7 @@ class Gradient(Settings, Tuner):
 
     objective: Annotated[Objective | str, Meta(description="Objective to maximize.")]
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights.")] = 1e-5
-    optimizer: Annotated[Optimizer, Meta(description="L-BFGS, or gradient ascent with adaptive steps.")] = "lbfgs"
+    optimizer: Annotated[Optimizer, Meta(description="L-BFGS, plain gradient ascent, or AdaGrad.")] = "lbfgs"
     steps: Annotated[Count | None, Meta(description="Steps in a round (100), or epochs with batches.")] = None
     batch: Annotated[Count | None, Meta(description="Number of segments in a batch; one step per batch.")] = None
     annealing: Annotated[
