@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 from runs import save_figure
 
+from toledo.consensus.decide import Viterbi
+from toledo.consensus.fast_consensus import Consensus
 from toledo.forest.constructors import ListEntry, from_nbest
-from toledo.forest.derivations import viterbi
-from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
+from toledo.objectives.one_best import OneBest
 from toledo.text.vocabulary import Vocabulary
 from toledo.view.curves import Lines, Series
 
 HYPOTHESES = {"Once on a rhyme": (-3.0, -7.0), "Once upon a rhyme": (-5.0, -6.0), "Once upon a time": (-9.0, -3.0)}
 REFERENCE = "Once upon a rhyme"
-MATCHING_BIGRAMS = {"Once on a rhyme": 1 / 3, "Once upon a rhyme": 1.0, "Once upon a time": 2 / 3}
 
 
 def main() -> None:
@@ -35,19 +35,28 @@ def main() -> None:
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
     matched = match(localize(forest, np.zeros(forest.edges), 2), [[REFERENCE.split()]])
     points = np.linspace(0.0, 4.0, 401)
-    smooth, steps, posteriors = [], [], []
+    objectives = {"MaxBP": OneBest(ConsensusPrecision()), "CoBP": ConsensusPrecision()}
+    rules = {"Viterbi": Viterbi(), "consensus": Consensus(order=2)}
+    scores, precision, taken = [], {name: [] for name in objectives}, {name: [] for name in rules}
+    texts = list(HYPOTHESES)
     for lm in points:
         weights = {"tm": 1.0, "lm": float(lm)}
-        smooth.append(ConsensusPrecision().value_and_gradient(matched, weights)[0])
-        steps.append(MATCHING_BIGRAMS[str(viterbi(forest, forest.scores(weights))[0])])
-        posteriors.append(distribution(forest.shape, forest.scores(weights)).posteriors)
-    precision = [Series("MaxBP", _points(points, steps)), Series("CoBP", _points(points, smooth))]
-    columns = zip(HYPOTHESES, np.transpose(posteriors), strict=True)
-    chances = [Series(name, _points(points, values)) for name, values in columns]
+        scores.append(forest.scores(weights))
+        for name, objective in objectives.items():
+            precision[name].append(objective.value_and_gradient(matched, weights)[0])
+        for name, rule in rules.items():
+            words = rule.decide(forest, scores[-1]).words.tolist()
+            taken[name].append(texts.index(" ".join(forest.vocabulary.words(words))) + 1)
     x = "weight of the language model; that of the translation model is 1"
+    model = [*zip(texts, np.transpose(scores), strict=True), ("best of them", np.max(scores, axis=1))]
+    panels = {
+        "Model scores, and the hull of the best": (model, "score"),
+        "Bigram precision of the best translation, and by expected counts": (precision.items(), "precision"),
+        "Which of the three is taken": (taken.items(), "number of the translation"),
+    }
     rows = [
-        [("Bigram precision of the best translation, and by expected counts", Lines(precision, x, "precision"))],
-        [("Probabilities of the translations", Lines(chances, x, "posterior"))],
+        [(title, Lines([Series(name, _points(points, values)) for name, values in curves], x, y))]
+        for title, (curves, y) in panels.items()
     ]
     save_figure(rows, output, 600)
 

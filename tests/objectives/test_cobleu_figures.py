@@ -13,6 +13,7 @@ from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import NGramForest, localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
+from toledo.objectives.one_best import OneBest
 from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {
@@ -112,3 +113,12 @@ def test_cobp_is_smooth_and_equals_the_value_by_hand(bigrams: NGramForest) -> No
 def _probability_of_h2(lm: float) -> float:
     weights = [math.exp(tm + lm * score) for _, tm, score in HYPOTHESES.values()]
     return weights[1] / sum(weights)
+
+
+def test_maxbp_has_the_steps_of_viterbi_and_no_slope(bigrams: NGramForest) -> None:
+    matched = match(bigrams, [[REFERENCE]])
+    for lm in np.linspace(-2.0, 6.0, 81):
+        value, gradient = OneBest(ConsensusPrecision()).value_and_gradient(matched, {"tm": 1.0, "lm": lm})
+        if abs(lm - 1.5) > 1e-6:
+            assert value == pytest.approx(2 / 3 if lm > 1.5 else 1 / 3)
+        assert set(gradient.values()) == {0.0}
