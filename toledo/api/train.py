@@ -14,13 +14,15 @@ from toledo.api.pairs import Languages, Pairs, PreparedPairs, encode_words, prep
 from toledo.errors import InputError
 from toledo.files import require_output_directory, require_readable
 from toledo.formats.alignments import read_alignments
+from toledo.formats.giza import read_giza
 from toledo.language_model.model import LanguageModel, read_language_model
 from toledo.model import DESCRIPTION
 from toledo.phrases.settings import IBM1, LexicalWeights, Pruning, Smoothing, Symmetrization, TrainSettings
+from toledo.phrases.table import WordLinks
 from toledo.phrases.training import PhraseTraining
 from toledo.progress import Progress, silent
 from toledo.settings import Named
-from toledo.text.corpus import Sentences, encode_texts
+from toledo.text.corpus import ParallelCorpus, Sentences, encode_texts
 from toledo.text.preparation import Preparation, TextSide, make_side
 from toledo.text.settings import Cleaning
 from toledo.text.tokenizers import Tokenizer, language_code
@@ -43,6 +45,7 @@ def train(  # one argument for each setting
     clean: bool | Cleaning | None = None,
     aligner: Named[IBM1] = "hmm",
     alignments: Texts | Alignments | None = None,
+    giza: tuple[str | Path, str | Path] | None = None,
     symmetrize: Symmetrization = "grow-diag-final-and",
     max_phrase_length: int = 5,
     lexical: LexicalWeights = "alignment",
@@ -64,8 +67,9 @@ def train(  # one argument for each setting
     TMX, JSON lines, or tuples). Texts are raw, and so will translations be: the model keeps how text becomes words, by
     the rules of both languages (ISO codes; by default those of English). With `tokenized`, words are separated by
     spaces. Unfit pairs of raw text are left out; `clean` changes that. `alignments` (Pharaoh format) of tokenized text
-    replace those of `aligner`. The language model is that of the targets, or of `lm_text`, or `language_models` are
-    used as they are. With `output`, the model is saved there.
+    replace those of `aligner`; so do those of GIZA++, two files that end in A3.final (`giza`). The language model is
+    that of the targets, or of `lm_text`, or `language_models` are used as they are. With `output`, the model is saved
+    there.
     """
     settings = TrainSettings(
         aligner if isinstance(aligner, str) else type(aligner).__name__,
@@ -82,19 +86,13 @@ def train(  # one argument for each setting
     config = _configuration(settings, aligner)
     if output is not None:
         require_output_directory(output, DESCRIPTION)  # a bad path should not cost the work
-    files = [one for one in (alignments, lm_text, *language_models) if isinstance(one, str | Path)]
+    files = [one for one in (alignments, *(giza or ()), lm_text, *language_models) if isinstance(one, str | Path)]
     require_readable(*(file for file in files if not Path(file).is_dir()))
     languages, tokenizers = (source_language, target_language), (source_tokenizer, target_tokenizer)
     cleaning = _cleaning(clean, tokenized, max_sentence_length)
     if tokenized and any(tokenizers):
         raise InputError("tokenized text needs no tokenizer", argument="tokenized", remedy="leave one of them out")
-    if alignments is not None and (cleaning is not None or not tokenized):
-        remedy = "tokenize the text first, and give `tokenized=True`; clean it before words are aligned"
-        raise InputError(
-            "`alignments` can only be used with tokenized text that is not cleaned",
-            argument="alignments",
-            remedy=remedy,
-        )
+    _check_given(alignments, giza, ready=tokenized and cleaning is None)
     preparation, report = _sides_of_words(languages), None
     if tokenized and cleaning is None:
         corpus = encode_words(sources, targets, languages=languages)
@@ -111,11 +109,10 @@ def train(  # one argument for each setting
         else read_language_model(one, vocabulary, progress)
         for one in language_models
     )
-    given = alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments
     model = train_model(
         corpus,
         config,
-        alignments=None if given is None else read_alignments(given, corpus),
+        alignments=_given_links(alignments, giza, corpus, symmetrize, threads),
         language_models=models,
         language_model_text=None if lm_text is None else _lm_text(lm_text, preparation, vocabulary),
         threads=threads,
@@ -130,6 +127,35 @@ def train(  # one argument for each setting
         model.save(output)
         log.info("model: %s\nsignature: %s", output, model.signature)
     return Model(model, "" if output is None else Path(output).name)
+
+
+def _check_given(
+    alignments: Texts | Alignments | None, giza: tuple[str | Path, str | Path] | None, *, ready: bool
+) -> None:
+    """Refuse alignments of text that would change, and two kinds of them."""
+    if alignments is not None and giza is not None:
+        raise InputError("`alignments` and `giza` exclude each other", argument="giza", remedy="give one of them")
+    given = "alignments" if alignments is not None else "giza" if giza is not None else ""
+    if given and not ready:
+        remedy = "tokenize the text first, and give `tokenized=True`; clean it before words are aligned"
+        raise InputError(
+            f"`{given}` can only be used with tokenized text that is not cleaned", argument=given, remedy=remedy
+        )
+
+
+def _given_links(
+    alignments: Texts | Alignments | None,
+    giza: tuple[str | Path, str | Path] | None,
+    corpus: ParallelCorpus,
+    symmetrize: Symmetrization,
+    threads: int | None,
+) -> WordLinks | None:
+    """Return the links that users have instead of aligning words."""
+    if giza is not None:
+        return read_giza(giza, corpus, symmetrize, threads)
+    if alignments is None:
+        return None
+    return read_alignments(alignments.pharaoh_lines() if isinstance(alignments, Alignments) else alignments, corpus)
 
 
 def _cleaning(clean: bool | Cleaning | None, tokenized: bool, max_length: int) -> Cleaning | None:

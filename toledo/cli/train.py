@@ -35,6 +35,10 @@ def train(
     alignment: Annotated[
         Path | None, Parameter(help="Word alignments (Pharaoh format) to use instead of aligning words.")
     ] = None,
+    giza: Annotated[
+        tuple[Path, Path] | None,
+        Parameter(help="Word alignments of GIZA++ to use instead, one file (*.A3.final) for each direction."),
+    ] = None,
     lm_text: Annotated[Path | None, Parameter(help="Text to estimate the language model from.")] = None,
     language_model: Annotated[tuple[Path, ...], repeated("Language model to use: ARPA file, or a directory.")] = (),
     text: TextSettings,
@@ -62,6 +66,7 @@ def train(
         toledo train -s train.de -t train.en --source-language de --target-language en -o model
         toledo train --pairs train.tmx --source-language de --target-language en -o model
         toledo train -s train.tok.de -t train.tok.en --tokenized --alignment links --lm-order 5 -o model
+        toledo train -s train.tok.de -t train.tok.en --tokenized --giza de-en.A3.final.gz en-de.A3.final.gz -o model
         toledo train --pairs train.tsv --aligner hmm:iterations_hmm=8 --reordering -o model
     """
     from toledo.api.train import train
@@ -72,6 +77,7 @@ def train(
         clean=clean,
         **{**vars(text), **vars(settings)},
         alignments=alignment,
+        giza=giza,
         lm_text=lm_text,
         language_models=language_model,
         output=output,

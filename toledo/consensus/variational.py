@@ -49,14 +49,14 @@ UNSEEN = -100.0  # logarithm of the probability of an n-gram that q does not kno
 class Variational(Settings, Rule):
     """The best text of the whole forest under n-gram models of its distribution; the value is its weighted logarithm.
 
-    `order_weights` are those of the models of order 1, 2, …: (0, 1) is a bigram model alone. A lattice or forest is
+    `order_weights` are those of the models of order 1, 2, …: (0, 0, 1) is a trigram model alone. A lattice or forest is
     first pruned to a `density` in edges per word (None: not at all; lists never are); a `beam` of edges per node keeps
     large forests small when they are split.
     """
 
     order_weights: Annotated[
         tuple[float, ...], Meta(min_length=1, description="Weight of the n-gram model of each order, from 1 on.")
-    ] = (0.0, 1.0)
+    ] = (0.0, 0.0, 1.0)
     length_weight: Annotated[float, Meta(description="Weight of the number of words.")] = 0.0
     map_weight: Annotated[float, Meta(ge=0, description="Weight of the score of the derivation.")] = 0.0
     density: Annotated[float | None, Meta(description="Edges per word that a forest is pruned to.")] = 50.0
@@ -64,13 +64,14 @@ class Variational(Settings, Rule):
     tokenize: Annotated[str, Meta(description="Tokenizer of texts; forests have words.")] = "13a"
 
     name = "variational"
+    forest_scale = 3.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if min(self.order_weights) < 0.0 or not max(self.order_weights) > 0.0:
             raise InputError(
                 "order_weights must be 0 or more, and one of them above 0", argument="order_weights",
-                remedy="[0, 1] is a bigram model, [1, 1, 1, 1] adds up models of four orders",
+                remedy="[0, 0, 1] is a trigram model, [1, 1, 1, 1] adds up models of four orders",
             )  # fmt: skip
 
     @property
