@@ -54,6 +54,20 @@ def test_the_twin_moves_alike(
     np.testing.assert_allclose(gains.values, [twin.gain for twin in twins], rtol=1e-9)
 
 
+@given(st.lists(st.tuples(slopes, slopes), min_size=1, max_size=30), st.floats(0, 2), st.floats(0, 0.99))
+def test_gains_as_published(path: list[tuple[float, ...]], rate: float, memory: float) -> None:
+    """η ← η · max(ρ, 1 + μ g m) and w ← w + η g, whatever the spread of features, without limits."""
+    settings, gains = GainAdaptation(step=0.5, rate=rate, memory=memory, normalized=False), Gains.none(2)
+    values, means = [0.5, 0.5], [0.0, 0.0]
+    for slope in path:
+        move, gains = settings.move(gains, np.array(slope), np.array([1e-3, 1e3]))
+        for k, g in enumerate(slope):
+            if g:
+                values[k] *= max(0.5, 1 + rate * g * means[k])
+                means[k] = memory * means[k] + (1 - memory) * g
+        assert move == pytest.approx([value * g for value, g in zip(values, slope, strict=True)])
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_it_climbs_a_hill_with_very_different_slopes(noise: float) -> None:
     """Curvatures from 0.01 to 3; without adaptation the flat directions hardly move in so many steps."""

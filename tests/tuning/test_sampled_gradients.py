@@ -14,6 +14,7 @@ from toledo.metrics.ter import TER
 from toledo.objectives.lists import make_lists, smoothed
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Gibbs
+from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.minimum_risk.advantages import (
     CORPUS_SMOOTHING,
     SampledBatch,
@@ -21,6 +22,7 @@ from toledo.tuning.minimum_risk.advantages import (
     draw_lines,
     sentence_advantages,
 )
+from toledo.tuning.minimum_risk.trainer import GainAdaptation, MinimumRisk, TrainingState
 
 VALUES = [0.3, 0.2, 0.5, 0.4, 0.3, 0.2, 0.3, 0.3, 0.2, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3, 0.4]
 CONTENT = {
@@ -207,3 +209,57 @@ def test_error_rates_have_a_minus_sign() -> None:
 def test_impossible_derivations_are_refused() -> None:
     with pytest.raises(InputError, match="impossible"):
         SampledBatch(np.array([0, 1]), np.ones(1), np.ones((1, 10)), np.array([-np.inf]))
+
+
+class AllDerivations:
+    """What a step sees of samples, for all derivations with their probabilities."""
+
+    def __init__(self, free: np.ndarray) -> None:
+        model = twins()[0].model
+        self.names, self.free, self.derivations = model.feature_names, free, 0
+        self.sentences, self.features = everything()
+        self.point = np.array([model.weights[name] for name in self.names])
+        self.variances = np.ones(self.point.size)
+
+    def gradient(self, trainer: MinimumRisk, temperature: float, _: object) -> tuple[float, np.ndarray]:
+        return 0.0, gradient(self.sentences, self.features, "sentence", temperature, 0, 0)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.2])
+@pytest.mark.parametrize("frozen", [0, 3])
+def test_two_steps_follow_the_gradients_of_direction_and_scale(temperature: float, frozen: int) -> None:
+    free = np.arange(len(twins()[0].model.feature_names)) >= frozen
+    batch, small = AllDerivations(free), 1e-6
+    cooling = DeterministicAnnealing(temperature, 0.5, temperature, steps=4) if temperature else None
+    trainer = MinimumRisk(
+        steps=4, annealing=cooling, two_step=True, scale_temperature=0.5,
+        adaptation=GainAdaptation(step=small, rate=0.0, normalized=False),
+    )  # fmt: skip
+    weights = twins()[0].model.weights
+    own = np.where(free, batch.point, 0.0)
+    scale, direction = np.linalg.norm(own), own / np.linalg.norm(own)
+
+    def slope(along: np.ndarray, temperature: float) -> float:
+        ahead, behind = (objective(batch.point + sign * 1e-4 * along, "sentence", temperature) for sign in (1, -1))
+        return (ahead - behind) / 2e-4
+
+    for step in range(4):
+        found = trainer.step(batch, weights, TrainingState(step), np.random.default_rng(1))  # type: ignore[arg-type]
+        moved = np.array([found.weights[name] for name in batch.names])
+        change = (moved - batch.point) / small
+        assert change[~free] == pytest.approx(0.0)
+        if step < 2:  # the direction turns
+            assert np.linalg.norm(np.where(free, moved, 0.0)) == pytest.approx(scale, rel=1e-12)
+            for k in np.flatnonzero(free):
+                tangent = np.eye(free.size)[k] - direction[k] * direction
+                assert change @ tangent == pytest.approx(slope(tangent, temperature), abs=1e-6)
+        else:  # the scale changes
+            assert change == pytest.approx(slope(direction, 0.5 * temperature) * direction, abs=1e-6)
+
+
+def test_a_point_without_direction_moves_freely() -> None:
+    batch = AllDerivations(np.ones(len(twins()[0].model.feature_names), np.bool_))
+    batch.point = np.zeros(batch.point.size)
+    trainer = MinimumRisk(two_step=True)
+    found = trainer.step(batch, twins()[0].model.weights, TrainingState(), np.random.default_rng(1))  # type: ignore[arg-type]
+    assert any(found.weights[name] for name in batch.names)

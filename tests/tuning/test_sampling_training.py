@@ -64,7 +64,9 @@ def trained(trainer: MinimumRisk, model: PhraseModel, threads: int = 1, **option
     return train(trainer, model.weights, source, **{"settings": settings, **options})
 
 
-@pytest.mark.parametrize("trainer", [SENTENCE, CORPUS, replace(CORPUS, annealing=COOLING)])
+@pytest.mark.parametrize(
+    "trainer", [SENTENCE, CORPUS, replace(CORPUS, annealing=COOLING), replace(SENTENCE, two_step=True)]
+)
 def test_expected_bleu_grows_from_zero(model: PhraseModel, trainer: MinimumRisk) -> None:
     trainer = replace(trainer, batch=5, steps=15, adaptation=GainAdaptation(step=1.0))
     if trainer.annealing:
@@ -76,7 +78,9 @@ def test_expected_bleu_grows_from_zero(model: PhraseModel, trainer: MinimumRisk)
     assert result.weights["oov"] == model.weights["oov"]
 
 
-@pytest.mark.parametrize("trainer", [SENTENCE, replace(CORPUS, annealing=COOLING)])
+@pytest.mark.parametrize(
+    "trainer", [SENTENCE, replace(CORPUS, annealing=COOLING), replace(SENTENCE, two_step=True, sgd="published")]
+)
 @pytest.mark.parametrize("held", [False, True])
 def test_interruptions_and_threads_change_nothing(
     model: PhraseModel, trainer: MinimumRisk, held: bool, tmp_path: Path
@@ -127,6 +131,12 @@ def test_a_round_has_the_mean_weights_of_its_steps(model: PhraseModel) -> None:
     one, two = (trained(replace(SENTENCE, steps=steps), model).history for steps in (1, 3))
     first = [one.weights(number) for number in (1, 2, 3)]
     assert dict(two.weights(1)) == pytest.approx(dict(mean_weights(first)))
+
+
+def test_as_published_a_round_has_the_weights_of_its_last_step(model: PhraseModel) -> None:
+    one, long = (trained(replace(SENTENCE, steps=n, sgd="published"), model).history.rounds for n in (1, 3))
+    assert long[0].weights == one[2].weights
+    assert long[0].path == tuple(value for some in one for value in some.path)
 
 
 def test_a_damaged_state_is_refused(model: PhraseModel, tmp_path: Path) -> None:
@@ -197,6 +207,15 @@ def test_temperatures_fall_and_training_ends() -> None:
     assert trainer.last_step == 70
     assert [trainer.temperature(step) for step in (0, 9)] == [0.1, 0.1]
     assert trainer.temperature(69) == pytest.approx(0.1 * 0.9**6)
-    for wrong in ({"objective": "mert"}, {"batch": 0}, {"lines": 1}, {"l2": -1.0}):
+    half = replace(trainer, two_step=True, scale_temperature=0.5)
+    assert [half.temperature(step) for step in (0, 4, 5, 9)] == [0.1, 0.1, 0.05, 0.05]
+    for wrong in (
+        {"scale_temperature": -1.0},
+        {"two_step": True, "steps": 1},
+        {"objective": "mert"},
+        {"batch": 0},
+        {"lines": 1},
+        {"l2": -1.0},
+    ):
         with pytest.raises(ValueError, match=r"\w"):
             MinimumRisk(**wrong)

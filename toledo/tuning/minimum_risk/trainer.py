@@ -14,8 +14,9 @@ features: exact, and noisy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -35,9 +36,16 @@ from toledo.tuning.weight_space import finite_rows, weight_space
 from toledo.weights import Weights
 
 RiskObjective = Literal["expected-bleu", "corpus-expected-bleu"]
-RISK_SETTINGS = ("batch", "steps", "annealing", "l2", "smoothing", "lines")  # for segments
+RISK_SETTINGS = ("batch", "steps", "l2", "smoothing", "lines", "sgd", "two_step", "scale_temperature")  # for segments
 
 COOLING = DeterministicAnnealing(start=0.005, cooling=0.9, end=0.0005, steps=10)
+COOLING_SETTINGS = {  # of users, and what they are in a schedule
+    "start_temperature": "start",
+    "cooling": "cooling",
+    "end_temperature": "end",
+    "steps_per_temperature": "steps",
+}
+SCALE = "<scale>"  # the name of the factor of all weights among those that have gains
 
 FARTHEST = 100.0  # from the first gain, as a factor
 LONGEST = 0.5  # standard deviations of w · h
@@ -78,12 +86,15 @@ class GainAdaptation:
     of a feature moves by `step` standard deviations at first, on average over features, whatever the unit of either. A
     gain stays within a factor of 100 of its first value, and no step moves w · h by more than half a standard
     deviation: BLEU near 0 has small derivatives, which become large once there are matches.
+
+    Without `normalized` there is none of this, as published: all gains begin at `step`, v is 1, and nothing is clipped.
     """
 
     step: float = 0.1
     rate: float = 0.1
     least: float = 0.5
     memory: float = 0.9
+    normalized: bool = True
 
     def __post_init__(self) -> None:
         if not (self.step > 0.0 and self.rate >= 0.0 and 0.0 < self.least <= 1.0 and 0.0 <= self.memory < 1.0):
@@ -91,6 +102,8 @@ class GainAdaptation:
 
     def move(self, gains: Gains, gradient: Vector, variances: Vector) -> tuple[Vector, Gains]:
         """Return how far each weight goes, and the gains after that; weights without a derivative keep theirs."""
+        if not self.normalized:
+            return self._published_move(gains, gradient)
         seen, variances = gradient != 0.0, np.maximum(variances, LEAST_VARIANCE)
         steepness, first, values, means, squares = self._begun(gains, gradient, variances)
         new_squares = self.memory * squares + (1.0 - self.memory) * gradient**2
@@ -103,6 +116,14 @@ class GainAdaptation:
         longest = LONGEST / np.sqrt(variances)
         return np.clip(moved.values * gradient, -longest, longest), moved
 
+    def _published_move(self, gains: Gains, gradient: Vector) -> tuple[Vector, Gains]:
+        seen = gradient != 0.0
+        first = np.where(seen & (gains.first == 0.0), self.step, gains.first)
+        values = np.where(gains.first == 0.0, first, gains.values)
+        values = np.where(seen, values * np.maximum(self.least, 1.0 + self.rate * gradient * gains.means), values)
+        means = np.where(seen, self.memory * gains.means + (1.0 - self.memory) * gradient, gains.means)
+        return values * gradient, Gains(gains.steepness, first, values, means, gains.squares)
+
     def _begun(self, gains: Gains, gradient: Vector, variances: Vector) -> Gains:
         """Return first gains for features that have not been seen before."""
         seen = gradient != 0.0
@@ -113,6 +134,9 @@ class GainAdaptation:
         first = np.where(new, self.step / (variances * steepness), gains.first)
         values, squares = np.where(new, first, gains.values), np.where(new, gradient**2, gains.squares)
         return Gains(steepness, first, values, gains.means, squares)
+
+
+SGD = {"adapted": GainAdaptation(), "published": GainAdaptation(step=1.0, rate=1.0, normalized=False)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +187,11 @@ class MinimumRisk:
     drawn for what corpus BLEU has beyond its linear part. With `annealing`, temperature times the mean entropy of a
     segment (in nats) is added to a gain between 0 and 1; training ends when annealing does. L2 is compared with the
     same gain. `coupled` is for documents alone.
+
+    With `two_step`, weights are a direction times a scale (Smith and Eisner 2006): of the steps at a temperature, or of
+    a round without annealing, the first half turns the direction and leaves the scale, the others do the reverse. For
+    the scale, the temperature is multiplied by `scale_temperature`. `sgd` is `adapted`, or `published` for gains as
+    Arun et al. (2010) have them; then a round has the weights of its last step, not their means.
     """
 
     objective: RiskObjective = "expected-bleu"
@@ -173,13 +202,20 @@ class MinimumRisk:
     smoothing: float = 1.0
     lines: int = 2000
     coupled: bool = False
-    adaptation: GainAdaptation = field(default_factory=GainAdaptation)
+    two_step: bool = False
+    scale_temperature: float = 1.0
+    sgd: Literal["adapted", "published"] = "adapted"
+    adaptation: GainAdaptation | None = None
 
     def __post_init__(self) -> None:
         if self.objective not in get_args(RiskObjective):
             raise ValueError(f"no objective {self.objective!r}: choose from {', '.join(get_args(RiskObjective))}")
         if min(self.batch, self.steps) < 1 or self.lines < 2 or not self.l2 >= 0.0 or not self.smoothing >= 0.0:
             raise ValueError("batch and steps are at least 1, lines at least 2, l2 and smoothing not negative")
+        if not self.scale_temperature >= 0.0:
+            raise ValueError("scale_temperature is not negative")
+        if self.two_step and self.period < 2:
+            raise ValueError("two_step needs at least two steps at each temperature, or in each round")
 
     @property
     def name(self) -> str:
@@ -196,9 +232,19 @@ class MinimumRisk:
         """Return the number of steps until annealing is finished; None without annealing, which never ends."""
         return self.annealing.warm_steps if self.annealing else None
 
+    @property
+    def period(self) -> int:
+        """Return the number of steps at a temperature, or in a round."""
+        return self.annealing.steps if self.annealing else self.steps
+
+    def changes_scale(self, step: int) -> bool:
+        """Return whether a step, counted from 0, changes the scale of all weights and not their direction."""
+        return self.two_step and step % self.period >= self.period // 2
+
     def temperature(self, step: int) -> float:
         """Return the temperature of a step, counted from 0."""
-        return self.annealing.at(step) if self.annealing else 0.0
+        factor = self.scale_temperature if self.changes_scale(step) else 1.0
+        return factor * self.annealing.at(step) if self.annealing else 0.0
 
     def step(
         self, batch: SampleBatch, weights: Weights, state: TrainingState, random: np.random.Generator
@@ -208,9 +254,29 @@ class MinimumRisk:
         value, slopes = batch.gradient(self, self.temperature(state.step), random)
         slopes = np.where(free, slopes - self.l2 * point, 0.0)
         value -= 0.5 * self.l2 * dot(point[free], point[free])
-        move, gains = self.adaptation.move(state.gains_of(names), slopes, batch.variances)
-        after = weights.updated(names, point + move)
-        return TrainingStep(after, state.after(after, names, gains), value, batch.sentences.entropy, batch.derivations)
+        moved, adapted, gains = self._moved(batch, slopes, state)
+        after = weights.updated(names, moved)
+        state = state.after(after, adapted, gains)
+        return TrainingStep(after, state, value, batch.sentences.entropy, batch.derivations)
+
+    def _moved(self, batch: SampleBatch, slopes: Vector, state: TrainingState) -> tuple[Vector, tuple[str, ...], Gains]:
+        """Return the weights after a step along the slopes of the free ones, whose gains changed, and these."""
+        names, point, variances = batch.names, batch.point, batch.variances
+        adaptation = self.adaptation or SGD[self.sgd]
+        own = np.where(batch.free, point, 0.0)
+        scale = math.sqrt(dot(own, own))
+        if not self.two_step or scale == 0.0:  # a point without direction
+            move, gains = adaptation.move(state.gains_of(names), slopes, variances)
+            return point + move, names, gains
+        direction = own / scale
+        along = dot(slopes, direction)
+        if self.changes_scale(state.step):
+            spread = np.array([dot(direction**2, variances)])  # as if features were independent
+            move, gains = adaptation.move(state.gains_of((SCALE,)), np.array([along]), spread)
+            return point + max(move[0], -0.5 * scale) * direction, (SCALE,), gains
+        move, gains = adaptation.move(state.gains_of(names), slopes - along * direction, variances)
+        turned = np.where(batch.free, own + move, 0.0)
+        return np.where(batch.free, turned * (scale / math.sqrt(dot(turned, turned))), point), names, gains
 
 
 def make_trainer(objective: object) -> MinimumRisk:
@@ -224,14 +290,17 @@ def make_trainer(objective: object) -> MinimumRisk:
         remedy = f"with `search=gibbs` choose {listed}"
         raise InputError(f"objective {name!r} does not work by samples", argument="objective", remedy=remedy)
     for setting in given:
-        if setting not in RISK_SETTINGS:
-            raise unknown_name(f"setting of objective {name!r} by samples", setting, [*RISK_SETTINGS])
-    annealing = given.pop("annealing", False)
-    if not isinstance(annealing, bool):
-        raise InputError(f"annealing of objective {name!r} is {annealing!r}", remedy="write true or false")
+        if setting not in (known := [*RISK_SETTINGS, "annealing", *COOLING_SETTINGS]):
+            raise unknown_name(f"setting of objective {name!r} by samples", setting, known)
+    schedule = {own: given.pop(users) for users, own in COOLING_SETTINGS.items() if users in given}
+    annealing = given.pop("annealing", bool(schedule))
+    if not isinstance(annealing, bool) or (schedule and not annealing):
+        remedy = "write true or false" if not schedule else f"{', '.join(COOLING_SETTINGS)} are those of annealing"
+        raise InputError(f"annealing of objective {name!r} is {annealing!r}", remedy=remedy)
     values = converted(MinimumRisk, given, f"objective {name!r}")
     try:
-        return MinimumRisk(name, annealing=COOLING if annealing else None, **values)  # type: ignore[arg-type]
+        cooling = replace(COOLING, **converted(DeterministicAnnealing, schedule, "annealing")) if annealing else None
+        return MinimumRisk(name, annealing=cooling, **values)  # type: ignore[arg-type]
     except InputError:
         raise
     except ValueError as error:

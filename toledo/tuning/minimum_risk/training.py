@@ -277,7 +277,8 @@ class TrainingLoop(Loop[TrainingState]):
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
         interval = self._interval(history.weights(0), state, number)
         steps, end = interval.steps, interval.steps[-1].state
-        weights = mean_weights([one.weights for one in steps])
+        averaged = steps if self.trainer.sgd == "adapted" else steps[-1:]
+        weights = mean_weights([one.weights for one in averaged])
         began = time.process_time()
         judged = self.source.judge(weights, interval, self.settings)
         derivations = sum(one.derivations for one in steps)
