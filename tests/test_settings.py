@@ -104,6 +104,7 @@ def test_names_are_split_from_settings() -> None:
     assert parse_named("bleu") == ("bleu", {})
     assert parse_named("package.module:Name") == ("package.module:Name", {})
     assert parse_named("a:b=1") == ("a", {"b": 1})
+    assert parse_named("a:b=[c, d-e, 1],f=[]") == ("a", {"b": ["c", "d-e", 1], "f": []})
     assert parse_named("package:Name:size=2") == ("package:Name", {"size": 2})
     found = parse_named('x:a=true,b=0.5,c=[4, 2, 1],d="with, comma",e=bare,long-name=none')
     expected = {"a": True, "b": 0.5, "c": [4, 2, 1], "d": "with, comma", "e": "bare", "long_name": "none"}

@@ -156,7 +156,7 @@ def refuse_unused(settings: Any, why: str, *names: str) -> None:
 def parse_named(text: str) -> tuple[str, dict[str, Any]]:
     """Split "name:key=value,…" into name and settings; "package.module:Name" has no settings and stays whole.
 
-    Values are TOML, or bare words: `true`, `0.5`, `[4, 2, 1]`, `"with, comma"`, `none`.
+    Values are TOML, or bare words: `true`, `0.5`, `[4, 2, 1]`, `[move, reorder]`, `"with, comma"`, `none`.
     """
     name, colon, rest = text.partition(":")
     if colon and "=" not in rest:
@@ -276,6 +276,8 @@ def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
+        if text.startswith("[") and text.endswith("]"):
+            return [_value(part.strip()) for part in _split_settings(text[1:-1])]
         return text
 
 

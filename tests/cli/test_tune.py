@@ -9,7 +9,6 @@ import small_models
 from command_line import fail, run, succeed
 
 from toledo.model import PhraseModel
-from toledo.tuning.maximize import DeterministicAnnealing
 from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 
@@ -187,14 +186,29 @@ def test_training_by_samples(model: Path) -> None:
         )
 
 
-def test_annealing_by_samples_ends_when_annealing_has_finished(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cooling = DeterministicAnnealing(0.05, 0.5, 0.02, steps=2)
-    monkeypatch.setattr("toledo.tuning.minimum_risk.trainer.COOLING", cooling)
+def test_annealing_by_samples_ends_when_annealing_has_finished(model: Path) -> None:
+    cooling = "start_temperature=0.05,cooling=0.5,end_temperature=0.02,steps_per_temperature=2"
     sampling = ("--search", "gibbs:iterations=20,burn_in=5", "--objective")
-    printed = tune(model, *TEXT, *sampling, "corpus-expected-bleu:annealing=true,steps=3", "--runs", 2)
+    printed = tune(model, *TEXT, *sampling, f"corpus-expected-bleu:{cooling},steps=3", "--runs", 2)
     assert "annealing finished" in printed
     assert [one["details"]["temperature"] for one in history()["rounds"]] == [0.025, 0.025]
     assert [one["details"]["steps"] for one in history()["rounds"]] == [3.0, 4.0]
+
+
+def test_options_of_the_sampler_and_of_its_training(model: Path) -> None:
+    operators = "operators=[retrans,merge-split,reorder,resegment,retrans]"
+    search = f"gibbs:iterations=20,burn_in=5,thinning=2,start=random,reheating=[2,1.5],{operators}"
+    objective = "expected-bleu:steps=2,two_step=true,scale_temperature=0,sgd=published,smoothing=0.01"
+    tune(model, *TEXT, "--search", search, "--objective", objective, "--rounds", 2)
+    assert [one["details"]["steps"] for one in history()["rounds"]] == [2.0, 4.0]
+    for wrong, message in (
+        ("two_step=true,steps=1", "at least two steps"),
+        ("annealing=false,cooling=0.5", "those of annealing"),
+        ("cooling=2", "between 0 and 1"),
+        ("sgd=mine", "sgd"),
+        ("temperature=1", "no setting of objective"),
+    ):
+        assert message in refused(model, *TEXT, "--search", search, "--objective", f"expected-bleu:{wrong}")
 
 
 def test_training_by_samples_tells_how_far_it_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
