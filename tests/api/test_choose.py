@@ -245,6 +245,17 @@ def _nan(hypotheses, references, sources):
     return [float("nan") if one == "d" else 1.0 for one in hypotheses]
 
 
+def test_tune_rule_with_its_settings():
+    lists = [["a b", "a b", "a b c d"]]  # by default the shorter text is worth more
+    how = {"rules": ["lattice-mbr"], "scales": [1.0], "metric": "chrf"}
+    plain = toledo.tune_rule(lists, ["a b c d"], **how)
+    tuned = toledo.tune_rule(lists, ["a b c d"], settings=True, **how)
+    assert tuned.rows[0] == plain.best == plain.rows[0]
+    assert tuned.best.score == 100.0 > plain.best.score
+    assert tuned.best.rule == "lattice-mbr:ratio=0.5"
+    assert toledo.choose_many(lists, rule=tuned.best.rule).texts == ["a b c d"]
+
+
 def test_tune_rule():
     lists = [[Hypothesis("a b c d", -1.0), Hypothesis("a b c e", -1.2), Hypothesis("a b c e f", -1.4)]] * 3
     found = toledo.tune_rule(lists, ["a b c e"] * 3, rules=["mbr", "viterbi"], scales=[0.5, 20.0])

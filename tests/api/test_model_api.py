@@ -224,6 +224,22 @@ def test_scores_of_a_tuned_rule_are_those_of_what_it_translates(model: toledo.Mo
     assert tuning.model.scale == tuning.best.scale
 
 
+def test_settings_of_a_rule_are_tuned_one_after_the_other(model: toledo.Model) -> None:
+    sources, references = ["das haus ist klein", "klein ist das haus"], ["small the house", "house small is the"]
+    how = {"sources": sources, "metric": "chrf", "scales": [0.3, 3.0]}
+    plain = toledo.tune_rule(model, references, rules=["lattice-mbr"], **how)
+    tuning = toledo.tune_rule(model, references, rules=["lattice-mbr"], settings=True, **how)
+    assert tuning.rows[:2] == plain.rows
+    assert tuning.best.score == max(row.score for row in tuning.rows) >= plain.best.score
+    assert len({(row.rule, row.scale) for row in tuning.rows}) == len(tuning.rows)  # none is tried twice
+    tried = {name for row in tuning.rows for name in toledo.LatticeMBR.worth_trying if f"{name}=" in row.rule}
+    assert tried == set(toledo.LatticeMBR.worth_trying)
+    lines = tuning.model.translate(sources)
+    assert [toledo.evaluate(lines, references, metrics=["chrf"])["chrf"].score] == [pytest.approx(tuning.best.score)]
+    mbr = toledo.tune_rule(model, references, rules=["mbr"], settings=True, **how)
+    assert len(mbr.rows) == 2  # nothing else to try
+
+
 def test_tuning_a_rule_by_the_norm_of_the_weights(model: toledo.Model) -> None:
     references = ["the house is small"]
     sources = ["das haus ist klein"]

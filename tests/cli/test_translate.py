@@ -159,6 +159,7 @@ def test_tuning_a_rule(model: Path, tmp_path: Path) -> None:
     tuned = load(tmp_path / "tuned")
     assert tuned.rule == "lattice-mbr"
     assert tuned.scale in (0.5, 2.0)
+    assert "lattice-mbr:ratio=0.5" in succeed(*command, "--settings", "--scale", "2", "-q")
     found = json.loads(succeed(*command, "--json", "-q"))["result"]
     assert len(found["rows"]) == 12
     assert found["metric"] == "BLEU"

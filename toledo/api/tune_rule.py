@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import tomli_w
 
@@ -34,6 +35,8 @@ from toledo.translation import Translator
 from toledo.tuning.examples import statistics_of
 
 log = logging.getLogger(__name__)
+
+PASSES = 3  # over all settings
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def tune_rule(
     tokenized: bool = False,
     feature_weights: Mapping[str, float] | None = None,
     num_samples: int | None = None,
+    settings: bool = False,
     seed: int = 1,
     threads: int | None = None,
     progress: Progress = silent,
@@ -108,7 +112,8 @@ def tune_rule(
 
     Without `scales`, twelve are tried that fit the norm of the weights, or from 0.1 to 10 without weights. A model
     translates `sources` by `search`, by default beam search. Raw text of a model that translates raw text is scored as
-    users see it; else, and if texts are `tokenized`, words are compared as they are.
+    users see it; else, and if texts are `tokenized`, words are compared as they are. With `settings`, other values of
+    the settings of each rule are tried, too, one setting after the other from the best so far.
     """
     if not rules:
         raise InputError("nothing to choose from", argument="rules")
@@ -122,11 +127,15 @@ def tune_rule(
         groups, judge = read_groups(references, samples, "lists"), METRICS.make(metric)
         if scales is None:
             scales = SCALES if feature_weights is None else scales_for(feature_weights, list(feature_weights))
-        tried = _candidates(rules, [make_rule(named) for named in rules], scales)
         how: dict[str, Any] = {"sources": texts, "feature_weights": feature_weights, "threads": threads}
-        chosen = (choose_many(samples, rule=one.rule, scale=one.scale, **how) for _, one in tried)
-        scores = (judge.corpus_statistics(one.texts, groups, threads, texts).sum(axis=0) for one in chosen)
-        return _tuning(tried, scores, judge, groups)
+
+        def choices(candidates: Sequence[Candidate]) -> Iterator[Any]:
+            for one in candidates:
+                chosen = choose_many(samples, rule=one.rule, scale=one.scale, **how).texts
+                yield judge.corpus_statistics(chosen, groups, threads, texts).sum(axis=0)
+
+        trial = Trial(judge, choices, scales, settings=settings)
+        return trial.tuning(rules, [make_rule(named) for named in rules], groups)
     if texts is None:
         raise InputError("a model needs `sources` to translate", argument="sources")
     for name, value in (("feature_weights", feature_weights), ("num_samples", num_samples)):
@@ -139,47 +148,115 @@ def tune_rule(
     sampled = isinstance(made, GibbsSearch)
     numbers = scales or scales_for(made.model.weights, made.model.feature_names)
     searched = [make_search_rule(named, samples=sampled) for named in rules]
-    tried = _candidates(rules, searched, numbers, every=sampled)
     known = [[WrittenWords(split_words(one), one) for one in group] for group in groups]
-    found = _translations(made, [one for _, one in tried], translator.sentences(texts), threads, progress)
+    translations = _Translations(made, translator.sentences(texts), threads, progress)
     write = text.target.write if text.raw else None
-    statistics = (statistics_of(judge, one, known, threads, write) for one in found)
-    tuning = _tuning(tried, statistics, judge, groups)
-    best = rules[[_label(named) for named in rules].index(tuning.best.rule)]
+
+    def translated(candidates: Sequence[Candidate]) -> Iterator[Any]:
+        return (statistics_of(judge, one, known, threads, write) for one in translations.of(candidates))
+
+    tuning = Trial(judge, translated, numbers, every=sampled, settings=settings).tuning(rules, searched, groups)
+    labels = [_label(named) for named in rules]
+    best = rules[labels.index(tuning.best.rule)] if tuning.best.rule in labels else tuning.best.rule
     return replace(tuning, model=model_or_lists.with_rule(best, tuning.best.scale))
 
 
-def _candidates(
-    named: Sequence[Named[Rule]], rules: Sequence[Rule], scales: Sequence[float], every: bool = False
-) -> list[tuple[str, Candidate]]:
-    """Return all rules and scales with labels; a rule without a scale only once, unless `every` scale matters to it."""
-    return [
-        (_label(name), Candidate(rule, scale))
-        for name, rule in zip(named, rules, strict=True)
-        for scale in (scales if every or rule.has_scale else [1.0])
-    ]
+@dataclass(frozen=True)
+class Trial:
+    """Rules tried on a development set: what judges, the summed statistics of what candidates choose, and the scales.
+
+    A rule without a scale is tried once, unless `every` scale matters to it.
+    """
+
+    judge: Metric
+    statistics: Callable[[Sequence[Candidate]], Iterable[Any]]
+    scales: Sequence[float]
+    every: bool = False
+    settings: bool = False
+
+    def tuning(self, named: Sequence[Named[Rule]], rules: Sequence[Rule], groups: Groups) -> RuleTuning:
+        """Try all rules at all scales, and then their settings if these are to be tried."""
+        tried = [
+            (_label(name), Candidate(rule, scale))
+            for name, rule in zip(named, rules, strict=True)
+            for scale in self._scales_of(rule)
+        ]
+        rows = self._scored(tried)
+        if self.settings:
+            for rule in rules:
+                own = [row for row, (_, one) in zip(rows, tried, strict=False) if one.rule is rule]
+                rows += self._climb(rule, self._best(own))
+        return RuleTuning(
+            tuple(rows), self.judge.name, self._best(rows), sign=self.judge.get_signature(max(map(len, groups)))
+        )
+
+    def _climb(self, rule: Rule, start: RuleRow) -> list[RuleRow]:
+        """Try other values of one setting after the other, then other scales, until nothing is better."""
+        rows, best, seen = list[RuleRow](), (rule, start), {(rule, start.scale)}
+        for _ in range(PASSES):
+            before = best
+            for name, values in (*rule.worth_trying.items(), ("scale", self._scales_of(rule))):
+                rule_now, row = best
+                others = [
+                    Candidate(rule_now, value)
+                    if name == "scale"
+                    else Candidate(replace(cast(Any, rule_now), **{name: value}), row.scale)
+                    for value in values
+                ]
+                others = [one for one in others if (one.rule, one.scale) not in seen]
+                seen |= {(one.rule, one.scale) for one in others}
+                found = self._scored([(_label(one.rule), one) for one in others])
+                rows += found
+                candidates = [(rule_now, row), *((one.rule, new) for one, new in zip(others, found, strict=True))]
+                best = max(candidates, key=lambda pair: self._rank(pair[1]))
+            if best == before:
+                break
+        return rows
+
+    def _scored(self, tried: Sequence[tuple[str, Candidate]]) -> list[RuleRow]:
+        totals = self.statistics([one for _, one in tried])
+        return [
+            RuleRow(label, one.scale, self.judge.score(sums)) for (label, one), sums in zip(tried, totals, strict=True)
+        ]
+
+    def _scales_of(self, rule: Rule) -> Sequence[float]:
+        return self.scales if self.every or rule.has_scale else [1.0]
+
+    def _best(self, rows: Sequence[RuleRow]) -> RuleRow:
+        return max(rows, key=self._rank)
+
+    def _rank(self, row: RuleRow) -> tuple[float, float]:
+        """Return what is higher for better rows; of equal ones for that with the scale nearest to 1."""
+        return (row.score if self.judge.higher_is_better else -row.score), -abs(math.log(row.scale))
 
 
-def _translations(
-    search: Search[Any],
-    candidates: Sequence[Candidate],
-    sentences: Sequence[Sequence[str]],
-    threads: int | None,
-    progress: Progress,
-) -> Iterator[Sequence[Sequence[str]]]:
-    """Yield what each candidate chooses; forests are made once, but a sampler draws other samples at each scale."""
-    if not isinstance(search, GibbsSearch):
-        forests = search.forests(sentences, threads, progress)
-        for decisions in decide_candidates(candidates, forests, search.model.weights, threads, progress):
-            pairs = zip(forests, decisions, strict=True)
-            yield [forest.vocabulary.words(decision.words.tolist()) for forest, decision in pairs]
-        return
-    for rule, scale in ((one.rule, one.scale) for one in candidates):
-        log.info("sampling at scale %g", scale)
-        sampler = GibbsSearch(search.model, replace(search.settings, scale=scale), search.seed)
-        chosen = None if rule.name == "viterbi" else rule
-        translator = Translator(sampler, chosen, scale, threads=threads, progress=progress)
-        yield [split_words(line) for line in translator.lines(sentences)]
+@dataclass(frozen=True)
+class _Translations:
+    """What candidates choose; forests are made once, but a sampler draws other samples at each scale."""
+
+    search: Search[Any]
+    sentences: Sequence[Sequence[str]]
+    threads: int | None
+    progress: Progress
+
+    @cached_property
+    def forests(self) -> Sequence[Any]:
+        return self.search.forests(self.sentences, self.threads, self.progress)
+
+    def of(self, candidates: Sequence[Candidate]) -> Iterator[Sequence[Sequence[str]]]:
+        """Yield what each candidate chooses."""
+        if not isinstance(self.search, GibbsSearch):
+            weights = self.search.model.weights
+            for decisions in decide_candidates(candidates, self.forests, weights, self.threads, self.progress):
+                pairs = zip(self.forests, decisions, strict=True)
+                yield [forest.vocabulary.words(decision.words.tolist()) for forest, decision in pairs]
+            return
+        for rule, scale in ((one.rule, one.scale) for one in candidates):
+            log.info("sampling at scale %g", scale)
+            sampler = GibbsSearch(self.search.model, replace(self.search.settings, scale=scale), self.search.seed)
+            chosen = None if rule.name == "viterbi" else rule
+            translator = Translator(sampler, chosen, scale, threads=self.threads, progress=self.progress)
+            yield [split_words(line) for line in translator.lines(self.sentences)]
 
 
 def _label(rule: Named[Rule]) -> str:
@@ -189,15 +266,3 @@ def _label(rule: Named[Rule]) -> str:
         return rule_text(rule)
     except InputError:  # with a function
         return make_rule(rule).name
-
-
-def _tuning(
-    candidates: Sequence[tuple[str, Candidate]], statistics: Iterable[Any], judge: Metric, groups: Groups
-) -> RuleTuning:
-    """Return the scores of candidates, from their statistics, and the best."""
-    sign = 1.0 if judge.higher_is_better else -1.0
-    rows = [
-        RuleRow(label, one.scale, judge.score(sums)) for (label, one), sums in zip(candidates, statistics, strict=True)
-    ]
-    best = max(rows, key=lambda row: (sign * row.score, -abs(math.log(row.scale))))
-    return RuleTuning(tuple(rows), judge.name, best, sign=judge.get_signature(max(map(len, groups))))

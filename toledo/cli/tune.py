@@ -20,6 +20,7 @@ from toledo.cli.options import (
     Threads,
     Tokenized,
     command,
+    flag,
     repeated,
 )
 from toledo.errors import InputError
@@ -143,6 +144,9 @@ def tune_rule(
         Path | None, Parameter(help="Weights file (TOML) to score features of lists with.")
     ] = None,
     num_samples: Annotated[int | None, Parameter(alias="-n", help="Lines per segment in plain-text lists.")] = None,
+    settings: Annotated[
+        bool, flag("Also try other settings of each rule, such as the precision and the density of lattice-mbr.")
+    ] = False,
     output: Annotated[
         Path | None, Parameter(alias="-o", help="Directory for the model with the best rule; TOML file for lists.")
     ] = None,
@@ -157,6 +161,7 @@ def tune_rule(
     **Examples**
 
         toledo tune-rule model -s dev.de -r dev.en --rule lattice-mbr -o model-mbr
+        toledo tune-rule model -s dev.de -r dev.en --rule lattice-mbr --settings -o model-mbr
         toledo tune-rule model -s dev.de -r dev.en --rule mbr --rule consensus --scale 0.5 --scale 1 --scale 2
         toledo tune-rule --lists dev.100best.gz -r dev.en --rule mbr:metric=chrf -o rule.toml
     """
@@ -188,6 +193,7 @@ def tune_rule(
         tokenized=tokenized,
         feature_weights=None if feature_weights is None else Weights.load(feature_weights),
         num_samples=num_samples,
+        settings=settings,
         seed=seed,
         threads=threads,
         progress=progress_for(common, milestones),

@@ -10,11 +10,11 @@ forest, so the best of *all* translations is found by one Viterbi pass, exactly.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,12 @@ class LatticeMBR(Settings, Rule):
 
     name = "lattice-mbr"
     forest_scale = 3.0
+    worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "precision": (0.5, 0.6, 0.7, 0.8, 0.9),
+        "ratio": (0.5, 0.6, 0.7, 0.8, 0.9),
+        "density": (10.0, 20.0, 100.0),
+        "map_weight": (0.03, 0.1, 0.3, 1.0, 3.0),
+    }
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:
         """Return the expected linear BLEU of each text."""

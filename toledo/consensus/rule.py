@@ -9,9 +9,9 @@ distribution flat, large ones sharp. Which is best depends on the rule; `toledo.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toledo.errors import InputError
 from toledo.metrics.metric import Metric
@@ -45,6 +45,7 @@ class Rule:
     has_confidence = False
     has_scale = True
     forest_scale = 1.0  # rules that see all of a forest want a sharper distribution than those that see a list
+    worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {}  # other values of settings, for who wants to tune them
 
     @property
     def name(self) -> str:

@@ -14,11 +14,11 @@ forest, and one Viterbi pass sees all texts. Logarithms of models of several ord
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class Variational(Settings, Rule):
 
     name = "variational"
     forest_scale = 3.0
+    worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "order_weights": ((0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (0.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0)),
+        "length_weight": (-0.5, 0.0, 0.5),
+        "map_weight": (0.03, 0.1, 0.3, 1.0),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
