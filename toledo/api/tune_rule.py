@@ -192,7 +192,7 @@ class Trial:
 
     def _climb(self, rule: Rule, start: RuleRow) -> list[RuleRow]:
         """Try other values of one setting after the other, then other scales, until nothing is better."""
-        rows, best, seen = list[RuleRow](), (rule, start), {(rule, start.scale)}
+        rows, best, seen = list[RuleRow](), (rule, start), {(rule, scale) for scale in self._scales_of(rule)}
         for _ in range(PASSES):
             before = best
             for name, values in (*rule.worth_trying.items(), ("scale", self._scales_of(rule))):
