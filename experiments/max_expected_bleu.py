@@ -39,7 +39,7 @@ from toledo.refinement.loop import STAGES, families_of, method_of
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import PhraseLists, used_pairs
 from toledo.refinement.procedure import Procedure
-from toledo.refinement.settings import PAPER, RefineSettings
+from toledo.refinement.settings import RefineSettings
 from toledo.runs.history import History
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
@@ -54,6 +54,7 @@ from toledo.weights import Weights
 POP_LIMIT = 100
 VALIDATION = 1000
 USUAL = {"search": f"beam:pop_limit={POP_LIMIT}", "rounds": 6, "rounds_again": 1}
+GROWTH = RefineSettings(method="growth")
 OURS = RefineSettings(**USUAL)  # type: ignore[arg-type]
 
 
@@ -95,7 +96,7 @@ class Condition:
 
 def settings(parameters: str, **others: object) -> RefineSettings:
     """What to train as in the paper, and other settings."""
-    return replace(PAPER, **{"parameters": parameters, "iterations": 6, **USUAL, **others})  # type: ignore[arg-type]
+    return replace(GROWTH, **{"parameters": parameters, "iterations": 6, **USUAL, **others})  # type: ignore[arg-type]
 
 
 STRENGTHS = (1e-5, 0.0, 1e-6, 5e-5, 1e-4)
@@ -120,8 +121,8 @@ RATIOS = {
     for parameters in ("phrase", "lexicon", "both", "two-stage")
 }
 CARRIED = {
-    **{f"paper, τ={one:g}": replace(PAPER, tau=one, iterations=3) for one in (1e-6, 1e-5, 1e-4)},
-    "paper, τ=1e-05, scale=20": replace(PAPER, iterations=3, sharpness=20.0),
+    **{f"paper, τ={one:g}": replace(GROWTH, tau=one, iterations=3) for one in (1e-6, 1e-5, 1e-4)},
+    "paper, τ=1e-05, scale=20": replace(GROWTH, iterations=3, sharpness=20.0),
     "L-BFGS, KL, τ=1e-05": RefineSettings(distance="kl", level="sentence"),
     "L-BFGS, ratios, sentences": RefineSettings(level="sentence"),
     **{f"L-BFGS, ratios, τ={one:g}": RefineSettings(tau=one) for one in (0.05, 0.2, 1.0)},
@@ -240,7 +241,7 @@ class Bench:
             tuning=_segments(Text(tuning.source[some], tuning.references[some])),
             validation=_segments(self.texts["validation"]),
             tuner=Gradient("corpus-expected-bleu", on="lists"),
-            work=self.work / (f"folds-{how.folds}" if how.on == "lists" else "lattices"),
+            work=self.work / (f"folds-{how.num_folds}" if how.on == "lists" else "lattices"),
             threads=self.threads,
         )
 
@@ -353,7 +354,7 @@ def print_carried(bench: Bench) -> None:
     procedure = bench.procedure()
     model = procedure.baseline(settings("both"))
     parts = procedure.translate(model, OURS)
-    last = {f"fold-{OURS.folds - 1 - k}-" for k in range(HELD_OUT)}
+    last = {f"fold-{OURS.num_folds - 1 - k}-" for k in range(HELD_OUT)}
     held = [any(part.directory.name.startswith(one) for one in last) for part in parts]
     lists = [PhraseLists.load(part.directory) for part in parts]
     some = [[one for one, out in zip(lists, held, strict=True) if out == wanted] for wanted in (False, True)]

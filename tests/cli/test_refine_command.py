@@ -83,6 +83,17 @@ def test_a_model_is_refined_and_lists_are_used_again(home: Path) -> None:
     assert "folds was 2, is 3" in refused("--output", "first", "--resume", small=["--folds", "3"], code=3)
 
 
+def test_the_procedure_of_the_paper_by_its_name() -> None:
+    small = ["--rounds", "1", "--rounds-again", "1", "--iterations", "1", "--nbest", "10", "--parameters", "phrase"]
+    found = result("--output", "paper", "--method", "he-deng", small=small)
+    assert [one["stage"] for one in found["iterations"][1:]] == [0]
+    settings = json.loads(next(Path("paper/run").glob("refinement-*/history.json")).read_text())["configuration"]
+    own = settings["settings"]
+    assert (own["method"], own["folds"], own["sharpness"], own["objective"]) == ("he-deng", 1, 1.0, "mert")
+    assert not Path("paper/run/folds").exists()  # the model translates its own text
+    assert "--steps: only for" in refused("--output", "other", "--method", "he-deng", "--steps", 3, small=small)
+
+
 def history(output: str) -> dict[str, object]:
     """All but times."""
     (file,) = Path(output, "run").glob("refinement-*/history.json")

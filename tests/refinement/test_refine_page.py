@@ -47,7 +47,7 @@ def test_help_tells_the_defaults() -> None:
     assert f"[default: {ours.tau:g}; {PAPER.distance}: {small}]" in help_texts["tau"]
     for name in ("sharpness", "iterations"):
         both = [f"{getattr(one, name):g}" for one in (ours, PAPER)]
-        assert f"[default: {both[0]}; growth: {both[1]}]" in help_texts[name]
+        assert f"[default: {both[0]}; growth: {both[1]}" in help_texts[name]
     for name in ("distance", "level"):
         assert f"[default: {getattr(ours, name)}; growth: {getattr(PAPER, name)}]" in help_texts[name]
     assert f"[default: {ours.steps}]" in help_texts["steps"]

@@ -18,12 +18,12 @@ from toledo.phrases.training import PhraseTraining
 from toledo.phrases.word_alignment.aligner import AlignmentTraining, align
 from toledo.refinement import procedure as module
 from toledo.refinement import training_lists
-from toledo.refinement.ascent import softmax
+from toledo.refinement.ascent import Growth, softmax
 from toledo.refinement.distributions import LEXICON, PHRASE, has_word_sums, refined_model, with_word_sums
-from toledo.refinement.loop import refine
+from toledo.refinement.loop import method_of, refine
 from toledo.refinement.objective import TrainedParameters
 from toledo.refinement.procedure import Procedure
-from toledo.refinement.settings import PAPER, RefineSettings
+from toledo.refinement.settings import RefineSettings
 from toledo.refinement.training_lists import make_folds, phrase_lists, rows_in, training_of
 from toledo.runs.checkpoint import Checkpoint
 from toledo.runs.history import History
@@ -49,7 +49,7 @@ def small(seed=1):
 
 
 def paper(parameters, tau, **others):
-    return replace(PAPER, parameters=parameters, tau=tau, **others)
+    return RefineSettings(**{"method": "growth", "parameters": parameters, "tau": tau, **others})
 
 
 def unchanged(model, number):
@@ -167,6 +167,11 @@ def test_defaults_depend_on_method_and_distance():
     assert (ours.tau, ours.lexicon_tau, ours.level, ours.sharpness, ours.iterations) == (0.2, 0.02, "corpus", 20.0, 1)
     assert (kl.tau, kl.lexicon_tau, kl.level, kl.sharpness) == (1e-5, 1e-5, "corpus", 20.0)
     assert (paper.distance, paper.level, paper.sharpness, paper.iterations) == ("kl", "sentence", 5.0, 10)
+    assert {(one.folds, one.objective) for one in (ours, kl, paper)} == {(10, "corpus-expected-bleu")}
+    he_deng = RefineSettings(method="he-deng").resolved()
+    assert (he_deng.distance, he_deng.level, he_deng.sharpness, he_deng.iterations) == ("kl", "sentence", 1.0, 10)
+    assert (he_deng.folds, he_deng.objective, method_of(he_deng)) == (1, "mert", Growth(published=True))
+    assert RefineSettings(method="he-deng", folds=4, objective="pro").resolved().folds == 4
     for given, expected in (
         ({"tau": 1.0}, (1.0, 0.1)),
         ({"tau": 0.0}, (0.0, 0.0)),

@@ -130,7 +130,7 @@ def refine(
     _refuse_unused(settings, alignments is not None)
     work = begin_run(output, resume, model)
     assert work is not None  # noqa: S101 (there is an output)
-    tuner = TUNERS.make(settings.objective)
+    tuner = TUNERS.make(settings.tuning_objective)
     if isinstance(alignments, str | Path):
         require_readable(alignments)
     loaded = as_model(model)
@@ -188,6 +188,6 @@ def _refuse_unused(settings: RefineSettings, aligned: bool) -> None:
         refuse_unused(settings, "with `keep_weights=True` the baseline is not tuned", "rounds")
     if not settings.tune_every:
         refuse_unused(settings, "with `tune_every=0` weights are not tuned again", "rounds_again")
-    if aligned and settings.folds == 1:
+    if aligned and settings.num_folds == 1:
         why = "with `folds=1` no other models are trained"
         raise InputError(f"`alignments`: {why}", argument="alignments", remedy="leave `alignments` out")

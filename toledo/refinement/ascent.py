@@ -46,21 +46,25 @@ class RefinementStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Growth:
-    """One growth transform after the other. `caution` multiplies all D_i of the first try."""
+    """One growth transform after the other. `caution` multiplies all D_i of the first try.
+
+    D_i as published need not be large enough for O to rise: where it falls, D is doubled, unless `published` is set.
+    """
 
     caution: float = 1.0
+    published: bool = False
 
     name = "growth"
 
     def step(self, objective: RefinementObjective, values: Values, point: RefinementPoint) -> RefinementStep:
-        """Transform all families at once; O does not fall."""
+        """Transform all families at once; O does not fall, unless D is as published."""
         if objective.distance != "kl":
             raise ValueError("growth transforms know no distance but KL")
         caution = self.caution
         for _ in range(DOUBLINGS):
             new = transform(objective, values, point, caution)
             found = objective.at(new)
-            if found.value >= point.value:
+            if self.published or found.value >= point.value:
                 return RefinementStep(new, found, caution)
             log.debug("O would fall from %.9f to %.9f: D twice as large", point.value, found.value)
             caution *= 2.0

@@ -48,7 +48,9 @@ def families_of(settings: RefineSettings) -> tuple[str, ...]:
 
 def method_of(settings: RefineSettings) -> Growth | SoftmaxAscent:
     """Return the way to take a step."""
-    return Growth() if settings.method == "growth" else SoftmaxAscent(settings.resolved().steps or 1)
+    if settings.method == "lbfgs":
+        return SoftmaxAscent(settings.resolved().steps or 1)
+    return Growth(published=settings.method == "he-deng")
 
 
 @dataclass(frozen=True)

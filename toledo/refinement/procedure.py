@@ -136,7 +136,7 @@ class Procedure:
 
     def translate(self, baseline: PhraseModel, settings: RefineSettings) -> list[TextPart]:
         """Translate the parts of the training text that have not been translated."""
-        folds = self._folds(baseline, settings.folds)
+        folds = self._folds(baseline, settings.num_folds)
         (self.work / "lists").mkdir(exist_ok=True)
         parts = [
             self._part(settings, baseline, fold, (number, begin))
@@ -200,8 +200,8 @@ class Procedure:
         if self.model.sparse is not None:
             raise InputError("the model has sparse features", remedy="refine a model without them, and add them later")
         require_trainable(self.model, families_of(settings))
-        if settings.folds > 1:
-            require_folds(self.model, self.corpus, settings.folds, self.alignments)
+        if settings.num_folds > 1:
+            require_folds(self.model, self.corpus, settings.num_folds, self.alignments)
         if settings.keep_weights:
             sharpness = settings.resolved().sharpness or 0.0
             exponents = normalized(self.model.weights, self.model.feature_names, sharpness)
@@ -214,7 +214,7 @@ class Procedure:
             "model": self.model.signature,
             "weights": dict(self.model.weights) if settings.keep_weights else None,
             "word_sums": sums,
-            "folds": settings.folds,
+            "folds": settings.num_folds,
             "search": settings.search,
             "on": settings.on,
             "nbest": settings.nbest if settings.on == "lists" else None,

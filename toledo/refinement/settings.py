@@ -1,4 +1,4 @@
-"""Settings of refinement; `PAPER` has those of He and Deng (2012)."""
+"""Settings of refinement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class RefineSettings(Settings):
         Meta(description="Train phrase models, lexicons, both at once, or one after the other."),
     ] = "two-stage"
     method: Annotated[
-        Literal["lbfgs", "growth"], Meta(description="Optimize by gradients, or by the growth transforms of the paper.")
+        Literal["lbfgs", "growth", "he-deng"],
+        Meta(
+            description="Optimize by gradients, by growth transforms, or by the whole procedure of He and Deng (2012)."
+        ),
     ] = "lbfgs"
     tau: Annotated[
         float | None, Meta(description="Strength of the penalty on the distance to the model. [default: 0.2; kl: 1e-5]")
@@ -37,7 +40,7 @@ class RefineSettings(Settings):
         Meta(description="Expected BLEU of the corpus or of sentences. [default: corpus; growth: sentence]"),
     ] = None
     sharpness: Annotated[
-        float | None, Meta(description="Sum of absolute weights in posteriors. [default: 20; growth: 5]")
+        float | None, Meta(description="Sum of absolute weights in posteriors. [default: 20; growth: 5; he-deng: 1]")
     ] = None
     steps: Annotated[int | None, Meta(description="Number of L-BFGS steps in an iteration. [default: 20]")] = None
     iterations: Annotated[
@@ -47,11 +50,12 @@ class RefineSettings(Settings):
         int, Meta(ge=1, description="End a stage after this many iterations without a better score.")
     ] = 3
     folds: Annotated[
-        int,
+        int | None,
         Meta(
-            ge=1, description="Number of folds, each translated by a model trained without it; 1 uses the model itself."
+            description="Number of folds, each translated by a model trained without it; 1 uses the model itself. "
+            "[default: 10; he-deng: 1]"
         ),
-    ] = 10
+    ] = None
     on: Annotated[
         Literal["lists", "forests", "samples"], Meta(description="Train on n-best lists, lattices, or samples.")
     ] = "lists"
@@ -59,7 +63,10 @@ class RefineSettings(Settings):
     density: Annotated[float, Meta(ge=1, description="Edges per word in each lattice.")] = 10.0
     num_samples: Annotated[int, Meta(ge=2, description="Number of samples of each sentence.")] = 40
     search: Annotated[str, Meta(description="Search used for all translations.")] = "beam:pop_limit=100"
-    objective: Annotated[str, Meta(description="Objective to tune the weights for.")] = "corpus-expected-bleu"
+    objective: Annotated[
+        str | None,
+        Meta(description="Objective to tune the weights for. [default: corpus-expected-bleu; he-deng: mert]"),
+    ] = None
     rounds: Annotated[int, Meta(ge=1, description="Number of tuning rounds before the first iteration.")] = 10
     rounds_again: Annotated[int, Meta(ge=1, description="Number of tuning rounds after an iteration.")] = 2
     tune_every: Annotated[int, Meta(ge=0, description="Tune weights after every N-th iteration; 0 for never.")] = 1
@@ -68,13 +75,13 @@ class RefineSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in (("tau", 0.0), ("lexicon_tau", 0.0), ("steps", 1), ("iterations", 1)):
+        for name, least in (("tau", 0.0), ("lexicon_tau", 0.0), ("steps", 1), ("iterations", 1), ("folds", 1)):
             value = getattr(self, name)
             if value is not None and not least <= value < float("inf"):
                 raise InputError(f"{name} is {value}: expected a number of at least {least}", argument=name)
         if self.sharpness is not None and not 0.0 < self.sharpness < float("inf"):
             raise InputError(f"sharpness is {self.sharpness}: expected a positive number", argument="sharpness")
-        if self.method == "growth" and self.distance == "ratios":
+        if self.method != "lbfgs" and self.distance == "ratios":
             raise InputError("growth transforms support KL only", argument="distance", remedy="use 'kl'")
         if self.on == "forests" and self.level == "sentence":
             raise InputError("lattices know BLEU of the corpus only", argument="level", remedy="use 'corpus', or lists")
@@ -82,7 +89,7 @@ class RefineSettings(Settings):
 
     def resolved(self) -> RefineSettings:
         """Return the settings with all defaults filled in."""
-        growth = self.method == "growth"
+        growth, paper = self.method != "lbfgs", self.method == "he-deng"
         distance = self.distance or ("kl" if growth else "ratios")
         tau = self.tau if self.tau is not None else (0.2 if distance == "ratios" else 1e-5)
         lexicon_tau = tau / LEXICON_PART if distance == "ratios" else tau
@@ -92,10 +99,22 @@ class RefineSettings(Settings):
             tau=tau,
             lexicon_tau=lexicon_tau if self.lexicon_tau is None else self.lexicon_tau,
             level=self.level or ("sentence" if growth and self.on != "forests" else "corpus"),
-            sharpness=self.sharpness or (5.0 if growth else 20.0),
+            sharpness=self.sharpness or (1.0 if paper else 5.0 if growth else 20.0),
             steps=self.steps or 20,
             iterations=self.iterations or (10 if growth else 1),
+            folds=self.num_folds,
+            objective=self.tuning_objective,
         )
+
+    @property
+    def num_folds(self) -> int:
+        """Return the number of folds; He and Deng let the model translate its own training text."""
+        return self.folds or (1 if self.method == "he-deng" else 10)
+
+    @property
+    def tuning_objective(self) -> str:
+        """Return what the weights are tuned for."""
+        return self.objective or ("mert" if self.method == "he-deng" else "corpus-expected-bleu")
 
     @property
     def pop_limit(self) -> int:
@@ -105,6 +124,3 @@ class RefineSettings(Settings):
         if name != "beam" or given or not isinstance(limit, int) or limit < 1:
             raise InputError(f"search is {self.search!r}", argument="search", remedy="use 'beam:pop_limit=100'")
         return limit
-
-
-PAPER = RefineSettings(method="growth")
