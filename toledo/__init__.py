@@ -27,6 +27,7 @@ _MODULES = {  # module → names
     "api.evaluate": "compare evaluate",
     "api.files": "read_forests read_lists write_documents write_forests write_lists",
     "api.inputs": "Runs",
+    "api.model_info": "ModelInfo",
     "api.model": "Model load",
     "api.opinions": "cluster expected_score select",
     "api.names": "get names register",

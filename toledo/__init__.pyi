@@ -25,6 +25,7 @@ from toledo.api.files import write_lists as write_lists
 from toledo.api.inputs import Runs as Runs
 from toledo.api.model import Model as Model
 from toledo.api.model import load as load
+from toledo.api.model_info import ModelInfo as ModelInfo
 from toledo.api.names import get as get
 from toledo.api.names import names as names
 from toledo.api.names import register as register

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAli
 
 from toledo.api.files import export_moses
 from toledo.api.inputs import ReferenceTexts, Texts, arguments_of, read_texts
+from toledo.api.model_info import ModelInfo, model_info
 from toledo.compiled.kernels import map_chunks
 from toledo.consensus.registry import make_rule, make_search_rule, rule_text
 from toledo.consensus.rule import Rule, check_scale
@@ -168,6 +169,10 @@ class Model:
     def signature(self) -> str:
         """Return what this model is, in one line."""
         return self.phrase_model.signature
+
+    def info(self) -> ModelInfo:
+        """Return its parts with their numbers of parameters, its weights, and how it was made."""
+        return model_info(self.phrase_model, self.name, self.rule, self.scale)
 
     def __repr__(self) -> str:
         languages = f"{'-'.join(self.languages)}, " if all(self.languages) else ""

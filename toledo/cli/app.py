@@ -59,6 +59,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
             "oracle": "toledo.cli.document:oracle",
             "semantic-space": "toledo.cli.document:semantic_space",
         },
+        "model": {"info": "toledo.cli.exchange:model_info"},
         "import": "toledo.cli.exchange:import_model",
         "export": "toledo.cli.exchange:export_model",
     },
@@ -90,6 +91,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
 GROUP_HELP = {
     "combine": "Combine the outputs of several systems into one better output.",
     "document": "Translate whole documents with models that look beyond the sentence.",
+    "model": "Look into a model.",
     "lm": "Train, query and mix n-gram language models.",
     "forest": "Inspect and convert n-best lists, lattices and forests.",
     "text": "Prepare text: tokenize, normalize, truecase, clean.",

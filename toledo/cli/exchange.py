@@ -1,4 +1,4 @@
-"""`toledo import` and `export`: files of Moses and Docent."""
+"""`toledo import` and `export`: files of Moses and Docent; `toledo model info`: what is in a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from toledo.cli.messages import print_model, progress_for
+from toledo.cli.messages import print_model, print_result, progress_for
 from toledo.cli.options import COMMON, Common, OutputDirectory, repeated
 from toledo.errors import InputError
 from toledo.files import require_output_directory
@@ -98,3 +98,16 @@ def export_model(
         filter=filter_text,
         progress=progress_for(common),
     )
+
+
+def model_info(model: Annotated[Path, Parameter(help="Model directory.")], *, common: Common = COMMON) -> None:
+    """Print what is in a model: its parts with their numbers of parameters, its weights, and how it was made.
+
+    **Examples**
+
+        toledo model info model
+        toledo model info model --json
+    """
+    from toledo.api.model import load
+
+    print_result("model info", load(model).info(), common)
