@@ -18,7 +18,7 @@ from toledo.forest.constructors import ListEntry, from_nbest
 from toledo.forest.ngrams import localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
-from toledo.objectives.one_best import OneBest
+from toledo.objectives.one_best import OneBestObjective
 from toledo.text.vocabulary import Vocabulary
 from toledo.view.curves import Lines, Series
 
@@ -35,7 +35,7 @@ def main() -> None:
     forest = from_nbest(entries, ["tm", "lm"], Vocabulary())
     matched = match(localize(forest, np.zeros(forest.edges), 2), [[REFERENCE.split()]])
     points = np.linspace(0.0, 4.0, 401)
-    objectives = {"MaxBP": OneBest(ConsensusPrecision()), "CoBP": ConsensusPrecision()}
+    objectives = {"MaxBP": OneBestObjective(ConsensusPrecision()), "CoBP": ConsensusPrecision()}
     rules = {"Viterbi": Viterbi(), "consensus": Consensus(order=2)}
     scores, precision, taken = [], {name: [] for name in objectives}, {name: [] for name in rules}
     texts = list(HYPOTHESES)

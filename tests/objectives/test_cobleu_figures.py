@@ -13,7 +13,7 @@ from toledo.forest.inside_outside import distribution
 from toledo.forest.ngrams import NGramForest, localize
 from toledo.objectives.cobleu import ConsensusPrecision
 from toledo.objectives.objective import match
-from toledo.objectives.one_best import OneBest
+from toledo.objectives.one_best import OneBestObjective
 from toledo.text.vocabulary import Vocabulary
 
 HYPOTHESES = {
@@ -118,7 +118,7 @@ def _probability_of_h2(lm: float) -> float:
 def test_maxbp_has_the_steps_of_viterbi_and_no_slope(bigrams: NGramForest) -> None:
     matched = match(bigrams, [[REFERENCE]])
     for lm in np.linspace(-2.0, 6.0, 81):
-        value, gradient = OneBest(ConsensusPrecision()).value_and_gradient(matched, {"tm": 1.0, "lm": lm})
+        value, gradient = OneBestObjective(ConsensusPrecision()).value_and_gradient(matched, {"tm": 1.0, "lm": lm})
         if abs(lm - 1.5) > 1e-6:
             assert value == pytest.approx(2 / 3 if lm > 1.5 else 1 / 3)
         assert set(gradient.values()) == {0.0}

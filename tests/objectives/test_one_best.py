@@ -14,7 +14,7 @@ from toledo.forest.ngrams import localize
 from toledo.metrics.bleu import BLEU
 from toledo.objectives.cobleu import CoBLEU, ConsensusPrecision
 from toledo.objectives.objective import match
-from toledo.objectives.one_best import OneBest
+from toledo.objectives.one_best import OneBestObjective
 from toledo.text.vocabulary import Vocabulary
 
 
@@ -26,7 +26,7 @@ def test_the_value_is_the_precision_of_a_best_derivation(data: st.DataObject) ->
     scores, trees = forest.scores(weights), oracle.derivations(forest)
     totals = np.array([tree.score(scores) for tree in trees])
     matched = match(localize(forest, np.zeros(forest.edges), 1), [[reference]])
-    value, gradient = OneBest(ConsensusPrecision(order=1)).value_and_gradient(matched, weights)
+    value, gradient = OneBestObjective(ConsensusPrecision(order=1)).value_and_gradient(matched, weights)
     best = [trees[place].words for place in np.flatnonzero(totals >= totals.max(initial=-np.inf) - 1e-6)]
     possible = [_precision(forest.vocabulary.words(words), reference) for words in best] or [0.0]
     assert min(abs(value - one) for one in possible) < 1e-9
@@ -47,6 +47,6 @@ def test_bleu_of_several_segments() -> None:
     references = ["the cat sat on a mat", "he waits for the train"]
     matched = match(localize(forest, np.zeros(forest.edges), 4), [[one.split()] for one in references])
     for weight, chosen in ((1.0, 1), (-1.0, 0)):
-        value, _ = OneBest(CoBLEU()).value_and_gradient(matched, {"f": weight})
+        value, _ = OneBestObjective(CoBLEU()).value_and_gradient(matched, {"f": weight})
         best = [some[chosen] for some in texts]
         assert 100 * math.exp(value) == pytest.approx(BLEU(smooth_method="none").corpus_score(best, [references]).score)

@@ -134,7 +134,7 @@ def tune_rule(
                 chosen = choose_many(samples, rule=one.rule, scale=one.scale, **how).texts
                 yield judge.corpus_statistics(chosen, groups, threads, texts).sum(axis=0)
 
-        trial = Trial(judge, choices, scales, settings=settings)
+        trial = RuleTrial(judge, choices, scales, settings=settings)
         return trial.tuning(rules, [make_rule(named) for named in rules], groups)
     if texts is None:
         raise InputError("a model needs `sources` to translate", argument="sources")
@@ -155,14 +155,14 @@ def tune_rule(
     def translated(candidates: Sequence[Candidate]) -> Iterator[Any]:
         return (statistics_of(judge, one, known, threads, write) for one in translations.of(candidates))
 
-    tuning = Trial(judge, translated, numbers, every=sampled, settings=settings).tuning(rules, searched, groups)
+    tuning = RuleTrial(judge, translated, numbers, every=sampled, settings=settings).tuning(rules, searched, groups)
     labels = [_label(named) for named in rules]
     best = rules[labels.index(tuning.best.rule)] if tuning.best.rule in labels else tuning.best.rule
     return replace(tuning, model=model_or_lists.with_rule(best, tuning.best.scale))
 
 
 @dataclass(frozen=True)
-class Trial:
+class RuleTrial:
     """Rules tried on a development set: what judges, the summed statistics of what candidates choose, and the scales.
 
     A rule without a scale is tried once, unless `every` scale matters to it.

@@ -1,7 +1,7 @@
 """What MERT maximizes: a function of the counts in the best translations, as an objective beside those of expectation.
 
-    OneBest(ConsensusPrecision())    MaxBP of Pauls, DeNero and Klein (2009)
-    OneBest(CoBLEU())                MaxBLEU: the logarithm of BLEU of the best translations
+    OneBestObjective(ConsensusPrecision())    MaxBP of Pauls, DeNero and Klein (2009)
+    OneBestObjective(CoBLEU())                MaxBLEU: the logarithm of BLEU of the best translations
 
 It is constant wherever the best translations stay the same, so its gradient is 0: look at it, and tune it with `mert`
 or `simplex`.
@@ -21,7 +21,7 @@ from toledo.objectives.objective import Objective, Situation
 
 
 @dataclass(frozen=True)
-class OneBest(Objective):
+class OneBestObjective(Objective):
     """An objective of expected counts, with the counts of the best derivation of each segment instead."""
 
     objective: ExpectedCounts
