@@ -90,6 +90,9 @@ class Registry(Generic[T]):
             return self._made(named, overrides, self.kind)
         name, settings = parse_named(named)
         if ":" in name:
+            head, _, value = name.partition(":")
+            if head in self and (first := getattr(self.get(head), "first_setting", None)):  # "column:COMET"
+                return self.make(head, **{first: value, **overrides})
             return self._made(_loaded(name), {**settings, **overrides}, name)
         entry = self._entry(name)
         if isinstance(entry, Preset):

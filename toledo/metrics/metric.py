@@ -7,7 +7,7 @@ metric prepares as its settings say, or a sequence of words (or an array of word
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from toledo.errors import InputError
 from toledo.metrics.score import Score
@@ -31,6 +31,14 @@ class Metric:
 
     higher_is_better: bool = True
     needs: frozenset[str] = frozenset({"references"})
+    in_per_cent: bool = True  # from 0 to 100 as a rule; otherwise on any scale
+    decimals: int = 2  # to print
+    first_setting: ClassVar[str | None] = None  # the one that may stand alone: "column:COMET"
+
+    @property
+    def compares_symbols(self) -> bool:
+        """Whether the metric has `gains` of its own, so that it need not ask for pairs of texts."""
+        return type(self).gains is not Metric.gains
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
 """Any function of two texts as a metric: `(hypotheses, references, sources) -> scores`.
 
-It is called with distinct pairs only, some at a time, in the calling thread. A corpus has the mean of its segments: the
-statistics of a segment are [score, 1]. Of several references the one with the best score counts.
+It is called with distinct pairs only, some at a time, in the calling thread. A corpus has the mean of its segments. Of
+several references the one with the best score counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric, Triple, require_inputs
+from toledo.metrics.given import MeanMetric
+from toledo.metrics.metric import Triple, require_inputs
 from toledo.metrics.score_cache import ScoreCache
 
 BATCH_SIZE = 1024
@@ -23,7 +24,7 @@ KINDS = frozenset({"references", "sources"})
 
 
 @dataclass(frozen=True)
-class UtilityMetric(Metric):
+class UtilityMetric(MeanMetric):
     """A metric that calls a function."""
 
     function: Callable[..., Any]
@@ -32,8 +33,6 @@ class UtilityMetric(Metric):
     needs: frozenset[str] = frozenset({"references"})
     batch_size: int = BATCH_SIZE
     cache: Path | None = None
-
-    size = 2
 
     @property
     def name(self) -> str:
@@ -84,16 +83,6 @@ class UtilityMetric(Metric):
         if len(found) != len(batch):
             raise InputError(f"metric {self.name!r} returned {len(found)} scores for {len(batch)} pairs")
         return found
-
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean score of each row."""
-        counts = statistics[:, 1]
-        return np.where(counts > 0, statistics[:, 0] / np.where(counts > 0, counts, 1.0), 0.0)
-
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivatives of the mean by sum and number."""
-        total, count = statistics
-        return np.array([1.0 / count, -total / count**2]) if count > 0 else np.zeros(2)
 
 
 def utility(

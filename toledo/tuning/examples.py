@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import offsets_of
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.decide import decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
@@ -25,6 +26,7 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.kbest import k_best
 from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.forest.uniting import unite
+from toledo.metrics.given import sources_of
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
 from toledo.objectives.lists import HypothesisLists, make_lists
@@ -94,7 +96,10 @@ def one_best(
 
     `write` makes text of words separated by spaces; then texts are scored, against references as written.
     """
-    decisions = decide(rule, forests, weights, scale, threads)
+    shown = ShownTexts(sources_of(references))
+    if write is not None:
+        shown = replace(shown, write=lambda _, words: write(" ".join(words)))
+    decisions = decide(rule, forests, weights, scale, threads, shown=shown)
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
@@ -111,12 +116,13 @@ def statistics_of(
     write: Callable[[str], str] | None = None,
 ) -> NDArray[np.float64]:
     """Return the sum of the statistics of words, or of the texts that `write` makes of them."""
+    sources = sources_of(references)
     if write is None:
-        rows = metric.corpus_statistics(texts, references, threads)
+        rows = metric.corpus_statistics(texts, references, threads, sources)
     else:
         written = [write(" ".join(text)) for text in texts]
         known = [[cast(WrittenWords, one).text for one in some] for some in references]
-        rows = metric.corpus_statistics(written, known, threads)
+        rows = metric.corpus_statistics(written, known, threads, sources)
     total: NDArray[np.float64] = rows.sum(axis=0)
     return total
 

@@ -1,0 +1,179 @@
+"""Scores that are given, not computed: a column with a number for each text, a matrix for each segment.
+
+A corpus has the mean of its segments: the statistics of a segment are [score, 1], so that everything that works on sums
+of statistics (intervals, tests, line searches) is exact for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from toledo.errors import InputError
+from toledo.metrics.metric import Metric
+from toledo.settings import Meta, Settings
+
+Floats = NDArray[np.float64]
+
+
+class MeanMetric(Metric):
+    """Base of metrics whose score of a corpus is the mean of its segments, on a scale that only they know."""
+
+    size = 2
+    in_per_cent = False
+    decimals = 4
+
+    def scores(self, statistics: Floats) -> Floats:
+        """Return the mean score of each row."""
+        counts = statistics[:, 1]
+        return np.where(counts > 0, statistics[:, 0] / np.where(counts > 0, counts, 1.0), 0.0)
+
+    def gradient(self, statistics: Floats) -> Floats:
+        """Return the derivatives of the mean by sum and number."""
+        total, count = statistics
+        return np.array([1.0 / count, -total / count**2]) if count > 0 else np.zeros(2)
+
+
+class ScoredTexts(list[str]):
+    """Texts of a system, one for each segment, with columns of their scores: `ScoredTexts(texts, {"COMET": scores})`.
+
+    A metric `column:COMET` then has these scores. Without texts (None), only such metrics can be used.
+    """
+
+    def __init__(self, texts: Iterable[str] | None, columns: Mapping[str, ArrayLike]) -> None:
+        found = {name: np.asarray(values, np.float64).ravel() for name, values in columns.items()}
+        self.has_texts = texts is not None
+        super().__init__(texts if texts is not None else [""] * max((one.size for one in found.values()), default=0))
+        self.columns: dict[str, Floats] = {}
+        for name, values in found.items():
+            self.add(name, values)
+
+    def add(self, name: str, values: Floats, file: str | Path | None = None) -> None:
+        """Add a column; there must be a finite number for each segment."""
+        if values.size != len(self):
+            raise InputError(
+                f"column {name!r} has {values.size} scores for {len(self)} segments",
+                file=file,
+                argument="columns",
+                remedy="give one for each segment",
+            )
+        if (bad := np.flatnonzero(~np.isfinite(values))).size:
+            segment = int(bad[0])
+            raise InputError(
+                f"column {name!r} has {values[segment]:g} for segment {segment}",
+                file=file,
+                argument="columns",
+                segment=segment,
+                remedy="give a finite number for each segment",
+            )
+        self.columns[name] = values
+
+
+class SegmentReferences(tuple[Sequence[str], ...]):
+    """The references of a segment as words, with its source as written, and the scores of texts where they are given.
+
+    Texts are known by their words.
+    """
+
+    source: str | None
+    scores: Mapping[tuple[str, ...], float]
+
+    def __new__(  # noqa: D102
+        cls,
+        references: Iterable[Sequence[str]] = (),
+        source: str | None = None,
+        scores: Mapping[tuple[str, ...], float] | None = None,
+    ) -> SegmentReferences:
+        made = super().__new__(cls, references)
+        made.source, made.scores = source, scores or {}
+        return made
+
+
+def sources_of(groups: Sequence[Sequence[Any]]) -> list[str] | None:
+    """Return the sources of segments by their references; None if they are not known."""
+    found = [getattr(group, "source", None) for group in groups]
+    return None if None in found else [str(one) for one in found]
+
+
+@dataclass(frozen=True)
+class ColumnMetric(Settings, MeanMetric):
+    """A column of scores: of the hypotheses of lists, or of the segments of systems (a file has those of all)."""
+
+    column: Annotated[str, Meta(min_length=1, description="Name of the column, or a file with scores of segments.")]
+    higher_is_better: Annotated[bool, Meta(description="Whether higher scores are better.")] = True
+
+    first_setting: ClassVar[str] = "column"
+    needs = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The name of the column, or that of its file."""
+        return Path(self.column).name.removesuffix(".gz").removesuffix(".score").removesuffix(".seg")
+
+    def corpus_statistics(
+        self,
+        hypotheses: Sequence[Any],
+        references: Sequence[Sequence[Any]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Floats:
+        """Return [score, 1] for each text: from its column, or from the scores beside its references."""
+        if isinstance(hypotheses, ScoredTexts):
+            if self.column not in hypotheses.columns:
+                known = ", ".join(hypotheses.columns) or "none"
+                raise InputError(
+                    f"no column {self.column!r}", argument="metric", remedy=f"name one that is there: {known}"
+                )
+            values = hypotheses.columns[self.column]
+        else:
+            pairs = zip(hypotheses, references, strict=True)
+            values = np.array([self._given(text, group) for text, group in pairs], np.float64)
+        return np.column_stack([values, np.ones(values.size)])
+
+    def _given(self, text: Any, group: Sequence[Any]) -> float:
+        known: Mapping[tuple[str, ...], float] | None = getattr(group, "scores", None)
+        if known is None:
+            raise InputError(
+                f"there is no column {self.column!r} where texts are made",
+                argument="metric",
+                remedy="use it for lists or systems that have this column, or give a function",
+            )
+        words = tuple(text.split() if isinstance(text, str) else text)
+        if words not in known:
+            raise InputError(
+                f"no score {self.column!r} for the text {' '.join(words)!r}",
+                argument="metric",
+                remedy="use a rule that chooses one of the given texts, such as viterbi or mbr",
+            )
+        return known[words]
+
+
+@dataclass(frozen=True)
+class MatrixMetric(Settings, Metric):
+    """Matrices of utilities for `choose`: a row for each sample, a column for each reference (or sample)."""
+
+    file: Annotated[
+        str | None, Meta(description='File of matrices (.npy, .npz); without one, the key "utilities" of each list.')
+    ] = None
+
+    first_setting: ClassVar[str] = "file"
+
+    @property
+    def name(self) -> str:
+        """The registered name."""
+        return "matrix"
+
+    def corpus_statistics(
+        self,
+        hypotheses: Sequence[Any],
+        references: Sequence[Sequence[Any]],
+        threads: int | None = None,
+        sources: Sequence[str] | None = None,
+    ) -> Floats:
+        """Refuse texts: a matrix knows samples only by their places."""
+        raise InputError("a matrix compares samples of lists", argument="metric", remedy="use it to choose among them")
