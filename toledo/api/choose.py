@@ -252,7 +252,7 @@ class _Matrices:
                 raise
             place = "" if error.segment is None or "segment" in error.message else f"segment {error.segment}: "
             name = error.file if file is None else display_name(str(file))
-            more = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
+            more: dict[str, Any] = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
             raise InputError(f"{place}{error.message}", file=name, **more) from None
 
 

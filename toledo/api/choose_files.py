@@ -82,7 +82,7 @@ def _naming_file(choices: Iterable[Choice], files: Sequence[str]) -> Iterator[Ch
     except InputError as error:
         if error.argument != "matrix" or error.file is not None or len(files) > 1:
             raise
-        more = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
+        more: dict[str, Any] = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
         raise InputError(error.message, file=display_name(path_of_system(files[0])), **more) from None
 
 

@@ -192,21 +192,24 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
     return found
 
 
-def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
+def read_lists(
+    lists: Lists, argument: str, num_samples: int | None = None, reading: Reading | None = None
+) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
+    how = reading or Reading()
     if isinstance(lists, str | PathLike):
         path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
-        yield from read_list_files([path], ListFiles(size=num_samples))
+        yield from read_list_files([path], ListFiles(size=num_samples, reading=how))
         return
     if hasattr(lists, "columns"):  # a table, which may yield the names of its columns
-        yield from read_rows(lists)
+        yield from read_rows(lists, how)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
     given = iter(lists)
     first = list(islice(given, 1))
     if first and _is_row(first[0]):
-        yield from read_rows(chain(first, given))
+        yield from read_rows(chain(first, given), how)
         return
     for segment, samples in enumerate(chain(first, given)):
         if isinstance(samples, str | bytes | Hypothesis):

@@ -81,7 +81,7 @@ class SegmentReferences(tuple[Sequence[str], ...]):
     """
 
     source: str | None
-    scores: Mapping[tuple[str, ...], float]
+    scores: Mapping[tuple[str, ...], float] | None
 
     def __new__(  # noqa: D102
         cls,
@@ -90,7 +90,7 @@ class SegmentReferences(tuple[Sequence[str], ...]):
         scores: Mapping[tuple[str, ...], float] | None = None,
     ) -> SegmentReferences:
         made = super().__new__(cls, references)
-        made.source, made.scores = source, scores or {}
+        made.source, made.scores = source, scores
         return made
 
 
@@ -125,32 +125,32 @@ class ColumnMetric(Settings, MeanMetric):
         """Return [score, 1] for each text: from its column, or from the scores beside its references."""
         if isinstance(hypotheses, ScoredTexts):
             if self.column not in hypotheses.columns:
-                known = ", ".join(hypotheses.columns) or "none"
-                raise InputError(
-                    f"no column {self.column!r}", argument="metric", remedy=f"name one that is there: {known}"
-                )
+                remedy = f"name one that is there: {', '.join(hypotheses.columns) or 'none'}"
+                raise InputError(f"no column {self.column!r}", argument="metric", remedy=remedy)
             values = hypotheses.columns[self.column]
-        else:
-            pairs = zip(hypotheses, references, strict=True)
-            values = np.array([self._given(text, group) for text, group in pairs], np.float64)
-        return np.column_stack([values, np.ones(values.size)])
+            return np.column_stack([values, np.ones(values.size)])
+        rows = [self._given(text, group) for text, group in zip(hypotheses, references, strict=True)]
+        return np.array(rows, np.float64).reshape(len(rows), self.size)
 
-    def _given(self, text: Any, group: Sequence[Any]) -> float:
+    def _given(self, text: Any, group: Sequence[Any]) -> tuple[float, float]:
+        """Return [score, 1]; [0, 0] for a segment that has no texts to choose from."""
         known: Mapping[tuple[str, ...], float] | None = getattr(group, "scores", None)
+        words = tuple(text.split() if isinstance(text, str) else text)
         if known is None:
             raise InputError(
-                f"there is no column {self.column!r} where texts are made",
+                f"no column {self.column!r}",
                 argument="metric",
-                remedy="use it for lists or systems that have this column, or give a function",
+                remedy="use it for lists or systems that have this column; a metric of new texts can be a function",
             )
-        words = tuple(text.split() if isinstance(text, str) else text)
-        if words not in known:
+        if words in known:
+            return known[words], 1.0
+        if known or words:
             raise InputError(
                 f"no score {self.column!r} for the text {' '.join(words)!r}",
                 argument="metric",
                 remedy="use a rule that chooses one of the given texts, such as viterbi or mbr",
             )
-        return known[words]
+        return 0.0, 0.0
 
 
 @dataclass(frozen=True)

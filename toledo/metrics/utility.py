@@ -7,7 +7,7 @@ several references the one with the best score counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class UtilityMetric(MeanMetric):
     needs: frozenset[str] = frozenset({"references"})
     batch_size: int = BATCH_SIZE
     cache: Path | None = None
+    memory: dict[Triple, float] | None = field(default=None, repr=False, compare=False)  # of all calls so far
 
     @property
     def name(self) -> str:
@@ -56,15 +57,23 @@ class UtilityMetric(MeanMetric):
         values, rows, place = self.pair_scores(triples), np.ones((len(texts), 2)), 0
         for segment, group in enumerate(groups):
             some = values[place : place + len(group)]
+            if not np.isfinite(some).all():
+                message = f"metric {self.name!r} returned {some.sum():g} for the text {texts[segment]!r}"
+                raise InputError(message, argument="metric", remedy="return a finite number for each pair")
             rows[segment, 0] = some.max() if self.higher_is_better else some.min()
             place += len(group)
         return rows
 
+    def remembering(self) -> UtilityMetric:
+        """Return the metric with a memory, so that no pair is ever asked for twice."""
+        return self if self.memory is not None else replace(self, memory={})
+
     def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
-        """Return the score of each triple; equal ones are asked for once, those in the cache not at all."""
-        distinct = list(dict.fromkeys(triples))
+        """Return the score of each triple; equal ones are asked for once, those in memory or cache not at all."""
+        known = {} if self.memory is None else self.memory
+        distinct = [triple for triple in dict.fromkeys(triples) if triple not in known]
         kept = None if self.cache is None else ScoreCache(self.cache, self.name)
-        known = {} if kept is None else kept.find(distinct)
+        known.update({} if kept is None else kept.find(distinct))
         asked = [triple for triple in distinct if triple not in known]
         for begin in range(0, len(asked), self.batch_size):
             batch = asked[begin : begin + self.batch_size]

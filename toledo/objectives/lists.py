@@ -35,12 +35,14 @@ class HypothesisLists:
     """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
 
     A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
+    `unit` is what counts as one per cent of the metric.
     """
 
     forest: Forest
     statistics: NDArray[np.float64]
     offsets: NDArray[np.int64]
     metric: Metric
+    unit: float = 1.0
 
     def __len__(self) -> int:
         """Return the number of segments."""
@@ -52,8 +54,13 @@ class HypothesisLists:
         return sentence_gains(self)
 
 
-def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
-    """Put the statistics of a metric beside the hypotheses of some lists in a row."""
+def make_lists(
+    forest: Forest, references: Sequence[References], metric: Metric, unit: float | None = None
+) -> HypothesisLists:
+    """Put the statistics of a metric beside the hypotheses of some lists in a row.
+
+    Without a `unit`, one per cent of a metric that has any scale is that of the range of its scores.
+    """
     if forest.shape.tails.size:
         raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
     if len(references) != len(forest):
@@ -64,7 +71,9 @@ def make_lists(forest: Forest, references: Sequence[References], metric: Metric)
     segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
     words, starts = forest.yields.words, forest.yields.offsets.astype(np.int64)
     statistics = metric.prepare(references, forest.vocabulary).statistics(words, starts, segments)
-    return HypothesisLists(forest, statistics, offsets, metric)
+    if unit is None and not metric.in_per_cent and statistics.size:
+        unit = float(np.ptp(metric.scores(statistics))) / 100.0
+    return HypothesisLists(forest, statistics, offsets, metric, unit or 1.0)
 
 
 def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
@@ -78,13 +87,13 @@ def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray
 
     BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
     the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
-    the segment, error rates with a minus sign.
+    the segment, error rates with a minus sign, in units that make a range of 1.
     """
     metric, statistics = lists.metric, lists.statistics
     if isinstance(metric, BLEU):
         statistics = statistics.copy()
         statistics[:, 1] += extra_length
-    return sign(metric) * smoothed(metric, 1.0).scores(statistics) / 100.0
+    return sign(metric) * smoothed(metric, 1.0).scores(statistics) / (100.0 * lists.unit)
 
 
 def smoothed(metric: Metric, value: float) -> Metric:
@@ -147,11 +156,12 @@ def _require_lists(forest: Forest) -> None:
 class ExpectedStatistics(Objective):
     """A metric of expected statistics, 0 to 1 as a rule and more is better: error rates have a minus sign.
 
-    `statistics` has one row per edge of the matched forest.
+    `statistics` has one row per edge of the matched forest; `unit` is one per cent of the metric.
     """
 
     statistics: NDArray[np.float64]
     metric: Metric
+    unit: float = 1.0
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
         """Reward each hypothesis by what its statistics add."""
@@ -161,7 +171,7 @@ class ExpectedStatistics(Objective):
                 f"statistics of shape {self.statistics.shape} for {forest.edges} edges",
                 remedy="give a row of the metric's statistics for each hypothesis of n-best lists",
             )
-        factor = sign(self.metric) / 100.0
+        factor = sign(self.metric) / (100.0 * self.unit)
         expected = sum_of_products(situation.distribution.posteriors, self.statistics)
         slopes = factor * self.metric.gradient(expected)
         return factor * self.metric.score(expected), row_products(self.statistics, slopes)
@@ -200,4 +210,4 @@ class CorpusExpectedBLEU(ExpectedBLEU):
     def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return the metric of the expected statistics of some lists."""
         given = lists()
-        return ExpectedStatistics(given.statistics, given.metric)
+        return ExpectedStatistics(given.statistics, given.metric, given.unit)

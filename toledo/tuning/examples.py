@@ -44,6 +44,7 @@ class Examples:
     forests: Sequence[Forest]
     references: Sequence[References]
     metric: Metric
+    unit: float | None = None  # one per cent of the metric; None: found in the lists
 
     def __post_init__(self) -> None:
         if len(self.forests) != len(self.references) or not self.forests:
@@ -53,9 +54,9 @@ class Examples:
 
     def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
         """Return some of the segments."""
-        return Examples(
-            [self.forests[number] for number in segments], [self.references[number] for number in segments], self.metric
-        )
+        unit = 1.0 if self.metric.in_per_cent else self.lists.unit
+        references = [self.references[number] for number in segments]
+        return Examples([self.forests[number] for number in segments], references, self.metric, unit)
 
     @cached_property
     def forest(self) -> Forest:
@@ -65,7 +66,7 @@ class Examples:
     @cached_property
     def lists(self) -> HypothesisLists:
         """Return lists with statistics; refuse lattices and forests."""
-        return make_lists(self.forest, self.references, self.metric)
+        return make_lists(self.forest, self.references, self.metric, self.unit)
 
 
 @dataclass(frozen=True, eq=False)
