@@ -43,7 +43,7 @@ from toledo.errors import InputError
 from toledo.files import atomic_writer, display_name, is_file_name
 from toledo.forest.forest import Forest
 from toledo.formats.matrices import read_matrices
-from toledo.metrics.given import MatrixMetric
+from toledo.metrics.given import ColumnMetric, MatrixMetric
 from toledo.metrics.metric import Metric
 from toledo.metrics.registry import METRICS
 from toledo.metrics.utility import BATCH_SIZE
@@ -260,11 +260,17 @@ def _metric_or_matrices(
     metric: Named[Metric] | None, matrices: Iterable[ArrayLike] | Path | str | None
 ) -> tuple[Named[Metric] | None, _Matrices | None]:
     """Return the metric, or matrices: those given, those of a file, or those of the metric `matrix`."""
-    made = METRICS.make(metric) if isinstance(metric, str) and metric.partition(":")[0].lower() == "matrix" else metric
-    if matrices is None and not isinstance(made, MatrixMetric):
-        return metric, None
     if matrices is not None and metric is not None:
         raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
+    if metric == "matrix":
+        return None, _Matrices()
+    given = isinstance(metric, str) and metric.partition(":")[0] in ("matrix", "column")
+    made = METRICS.make(metric) if given and metric is not None else metric
+    if isinstance(made, ColumnMetric):
+        remedy = f"choose by it: rule='rerank:feature={made.key}'"
+        raise InputError("a column does not compare texts with each other", argument="metric", remedy=remedy)
+    if matrices is None and not isinstance(made, MatrixMetric):
+        return metric, None
     if isinstance(made, MatrixMetric):
         return None, _Matrices(file=made.file)
     if isinstance(matrices, str | PathLike):

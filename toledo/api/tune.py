@@ -214,7 +214,7 @@ def tune(  # one argument for each setting
     run = begin_run(output, resume, model)
     if isinstance(made := METRICS.make(metric), ColumnMetric):
         remedy = "give a function, or tune lists that have this column"
-        raise InputError(f"a search finds texts that have no column {made.column!r}", argument="metric", remedy=remedy)
+        raise InputError(f"a search finds texts that have no column {made.key!r}", argument="metric", remedy=remedy)
     kind = _search(search)
     tuner = make_trainer(objective) if isinstance(kind, Gibbs) else _tuner(settings)
     loop = _loop_settings(settings, tuner, threads)
@@ -408,7 +408,7 @@ class _ListsToTune:
         cls, lists: Lists, references: ReferenceTexts | None, sources: Texts | None, metric: Metric, fields: Fields
     ) -> _ListsToTune:
         """Read lists; the column that a metric is made of is no feature."""
-        column = metric.column if isinstance(metric, ColumnMetric) else None
+        column = metric.key if isinstance(metric, ColumnMetric) else None
         file = lists if isinstance(lists, str | Path) else None
         more = () if column in (None, *OWN_COLUMNS, *fields.get("feature", ())) else (str(column),)
         features = (*fields.get("feature", ()), *more)

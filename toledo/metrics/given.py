@@ -7,9 +7,10 @@ of statistics (intervals, tests, line searches) is exact for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,29 +50,24 @@ class ScoredTexts(list[str]):
         found = {name: np.asarray(values, np.float64).ravel() for name, values in columns.items()}
         self.has_texts = texts is not None
         super().__init__(texts if texts is not None else [""] * max((one.size for one in found.values()), default=0))
-        self.columns: dict[str, Floats] = {}
-        for name, values in found.items():
-            self.add(name, values)
+        self.columns = {name: self._checked(name, values) for name, values in found.items()}
 
-    def add(self, name: str, values: Floats, file: str | Path | None = None) -> None:
-        """Add a column; there must be a finite number for each segment."""
-        if values.size != len(self):
-            raise InputError(
-                f"column {name!r} has {values.size} scores for {len(self)} segments",
-                file=file,
-                argument="columns",
-                remedy="give one for each segment",
-            )
-        if (bad := np.flatnonzero(~np.isfinite(values))).size:
-            segment = int(bad[0])
-            raise InputError(
-                f"column {name!r} has {values[segment]:g} for segment {segment}",
-                file=file,
-                argument="columns",
-                segment=segment,
-                remedy="give a finite number for each segment",
-            )
-        self.columns[name] = values
+    def with_column(self, name: str, values: Floats, file: str | None = None) -> ScoredTexts:
+        """Return the texts with one more column, which comes from a file."""
+        made = copy(self)
+        made.columns = {**self.columns, name: self._checked(name, values, file)}
+        return made
+
+    def _checked(self, name: str, values: Floats, file: str | None = None) -> Floats:
+        """Refuse a column without a finite number for each segment."""
+        bad = np.flatnonzero(~np.isfinite(values))
+        if values.size == len(self) and not bad.size:
+            return values
+        message = f"column {name!r} has {values.size} scores for {len(self)} segments"
+        if values.size == len(self):
+            message = f"column {name!r} has {values[bad[0]]:g} for segment {bad[0]}"
+        remedy = "give a finite number for each segment"
+        raise InputError(message, file=file, argument="columns", remedy=remedy)
 
 
 class SegmentReferences(tuple[Sequence[str], ...]):
@@ -104,16 +100,15 @@ def sources_of(groups: Sequence[Sequence[Any]]) -> list[str] | None:
 class ColumnMetric(Settings, MeanMetric):
     """A column of scores: of the hypotheses of lists, or of the segments of systems (a file has those of all)."""
 
-    column: Annotated[str, Meta(min_length=1, description="Name of the column, or a file with scores of segments.")]
+    key: Annotated[str, Meta(min_length=1, description="Name of the column, or a file with scores of segments.")]
     higher_is_better: Annotated[bool, Meta(description="Whether higher scores are better.")] = True
 
-    first_setting: ClassVar[str] = "column"
     needs = frozenset()
 
     @property
     def name(self) -> str:
         """The name of the column, or that of its file."""
-        return Path(self.column).name.removesuffix(".gz").removesuffix(".score").removesuffix(".seg")
+        return Path(self.key).name.removesuffix(".gz").removesuffix(".score").removesuffix(".seg")
 
     def corpus_statistics(
         self,
@@ -124,10 +119,10 @@ class ColumnMetric(Settings, MeanMetric):
     ) -> Floats:
         """Return [score, 1] for each text: from its column, or from the scores beside its references."""
         if isinstance(hypotheses, ScoredTexts):
-            if self.column not in hypotheses.columns:
+            if self.key not in hypotheses.columns:
                 remedy = f"name one that is there: {', '.join(hypotheses.columns) or 'none'}"
-                raise InputError(f"no column {self.column!r}", argument="metric", remedy=remedy)
-            values = hypotheses.columns[self.column]
+                raise InputError(f"no column {self.key!r}", argument="metric", remedy=remedy)
+            values = hypotheses.columns[self.key]
             return np.column_stack([values, np.ones(values.size)])
         rows = [self._given(text, group) for text, group in zip(hypotheses, references, strict=True)]
         return np.array(rows, np.float64).reshape(len(rows), self.size)
@@ -138,7 +133,7 @@ class ColumnMetric(Settings, MeanMetric):
         words = tuple(text.split() if isinstance(text, str) else text)
         if known is None:
             raise InputError(
-                f"no column {self.column!r}",
+                f"no column {self.key!r}",
                 argument="metric",
                 remedy="use it for lists or systems that have this column; a metric of new texts can be a function",
             )
@@ -146,7 +141,7 @@ class ColumnMetric(Settings, MeanMetric):
             return known[words], 1.0
         if known or words:
             raise InputError(
-                f"no score {self.column!r} for the text {' '.join(words)!r}",
+                f"no score {self.key!r} for the text {' '.join(words)!r}",
                 argument="metric",
                 remedy="use a rule that chooses one of the given texts, such as viterbi or mbr",
             )
@@ -157,11 +152,7 @@ class ColumnMetric(Settings, MeanMetric):
 class MatrixMetric(Settings, Metric):
     """Matrices of utilities for `choose`: a row for each sample, a column for each reference (or sample)."""
 
-    file: Annotated[
-        str | None, Meta(description='File of matrices (.npy, .npz); without one, the key "utilities" of each list.')
-    ] = None
-
-    first_setting: ClassVar[str] = "file"
+    file: Annotated[str, Meta(min_length=1, description="File of matrices: .npy or .npz.")]
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ metric prepares as its settings say, or a sequence of words (or an array of word
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toledo.errors import InputError
 from toledo.metrics.score import Score
@@ -33,7 +33,6 @@ class Metric:
     needs: frozenset[str] = frozenset({"references"})
     in_per_cent: bool = True  # from 0 to 100 as a rule; otherwise on any scale
     decimals: int = 2  # to print
-    first_setting: ClassVar[str | None] = None  # the one that may stand alone: "column:COMET"
 
     @property
     def compares_symbols(self) -> bool:
@@ -187,7 +186,7 @@ class Metric:
         """Return the score of a sum of statistics, with its details and signature."""
         self.__dict__["_num_refs"] = number = number_of_references(groups)  # sacreBLEU remembers it, too
         signature, details = self.get_signature(number), self.details(statistics)
-        return Score(self.name, self.score(statistics), None, details, signature, self.higher_is_better)
+        return Score(self.name, self.score(statistics), None, details, signature, self.higher_is_better, self.decimals)
 
     def _rows(
         self, hypotheses: Iterable[str], references: Any, sources: Iterable[str] | None

@@ -23,22 +23,8 @@ BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
 
 
-@dataclass(frozen=True)
-class UtilityMetric(MeanMetric):
-    """A metric that calls a function."""
-
-    function: Callable[..., Any]
-    label: str
-    higher_is_better: bool = True
-    needs: frozenset[str] = frozenset({"references"})
-    batch_size: int = BATCH_SIZE
-    cache: Path | None = None
-    memory: dict[Triple, float] | None = field(default=None, repr=False, compare=False)  # of all calls so far
-
-    @property
-    def name(self) -> str:
-        """The name of the function, or one that was given."""
-        return self.label
+class PairMetric(MeanMetric):
+    """Base of metrics that compare a text with one reference at a time: subclasses define `pair_scores`."""
 
     def corpus_statistics(
         self,
@@ -63,6 +49,28 @@ class UtilityMetric(MeanMetric):
             rows[segment, 0] = some.max() if self.higher_is_better else some.min()
             place += len(group)
         return rows
+
+    def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
+        """Return the score of each triple."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class UtilityMetric(PairMetric):
+    """A metric that calls a function."""
+
+    function: Callable[..., Any]
+    label: str
+    higher_is_better: bool = True
+    needs: frozenset[str] = frozenset({"references"})
+    batch_size: int = BATCH_SIZE
+    cache: Path | None = None
+    memory: dict[Triple, float] | None = field(default=None, repr=False, compare=False)  # of all calls so far
+
+    @property
+    def name(self) -> str:
+        """The name of the function, or one that was given."""
+        return self.label
 
     def remembering(self) -> UtilityMetric:
         """Return the metric with a memory, so that no pair is ever asked for twice."""
