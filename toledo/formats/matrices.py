@@ -34,7 +34,7 @@ def read_matrices(path: str | Path) -> Iterator[NDArray[Any]]:
         yield from _archived(path)
         return
     try:
-        stacked = np.load(path, mmap_mode="r", allow_pickle=False)
+        stacked = npy.open_memmap(path, mode="r")  # refuses objects, which would have to be unpickled
     except UNSUITED as error:
         remedy = "write it with numpy.save(file, array), numbers only"
         raise file_error(path, None, f"not an array: {error}", remedy) from None

@@ -29,7 +29,7 @@ from toledo.forest.uniting import unite
 from toledo.metrics.given import sources_of
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
-from toledo.objectives.lists import HypothesisLists, make_lists
+from toledo.objectives.lists import HypothesisLists, MetricRange, make_lists
 from toledo.progress import Progress, silent
 from toledo.text.corpus import WrittenWords
 from toledo.weights import Weights
@@ -44,7 +44,7 @@ class Examples:
     forests: Sequence[Forest]
     references: Sequence[References]
     metric: Metric
-    unit: float | None = None  # one per cent of the metric; None: found in the lists
+    range: MetricRange | None = None  # of the metric; None: that of its scores in the lists
 
     def __post_init__(self) -> None:
         if len(self.forests) != len(self.references) or not self.forests:
@@ -54,9 +54,9 @@ class Examples:
 
     def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
         """Return some of the segments."""
-        unit = 1.0 if self.metric.in_per_cent else self.lists.unit
+        known = None if self.metric.in_per_cent else self.lists.range
         references = [self.references[number] for number in segments]
-        return Examples([self.forests[number] for number in segments], references, self.metric, unit)
+        return Examples([self.forests[number] for number in segments], references, self.metric, known)
 
     @cached_property
     def forest(self) -> Forest:
@@ -66,7 +66,7 @@ class Examples:
     @cached_property
     def lists(self) -> HypothesisLists:
         """Return lists with statistics; refuse lattices and forests."""
-        return make_lists(self.forest, self.references, self.metric, self.unit)
+        return make_lists(self.forest, self.references, self.metric, self.range)
 
 
 @dataclass(frozen=True, eq=False)

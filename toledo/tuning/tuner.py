@@ -63,7 +63,7 @@ class TuningProblem:
     @property
     def unit(self) -> float:
         """Return what counts as one per cent of the metric."""
-        return self.lists.unit
+        return self.lists.range.unit
 
     @cached_property
     def rows(self) -> Rows:
