@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +35,7 @@ FOR_LISTS = ("objective", "metric", "rule", "scale", "initial", "on", "runs")
 
 
 @command
-def tune(
+def tune(  # one argument for each option
     model: Annotated[Path | None, Parameter(help="Model directory.")] = None,
     *,
     source: Annotated[
@@ -77,17 +78,19 @@ def tune(
         toledo tune --lists dev.tsv --field feature=lm --metric column:COMET --weights-only weights.toml
     """
     inputs = (source, *reference, lists, dev_source, *dev_reference)
-    for file in (weights_only, write_report):
-        if file is not None:
-            require_output(file)
-            require_apart(file, *inputs)
-    if output is None and weights_only is None:
-        raise InputError("there is no output for the result", remedy="give --output DIR, or --weights-only FILE")
-    require_different(weights_only, write_report)
-    if not reference and lists is None:
+    _require_outputs(output, weights_only, write_report, inputs)
+    if lists is not None:
+        _refuse_for_lists(settings, model, dev_source, *dev_reference, *feature, tokenized or None)
+    elif model is None or source is None:
+        raise InputError("nothing to tune", remedy="give MODEL, --source and --reference, or --lists")
+    elif not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
-    if field and lists is None:
+    elif field:
         raise InputError("--field names columns of lists", remedy="give --lists, or leave --field out")
+    if feature and output is None:
+        raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
+    if bool(dev_source) != bool(dev_reference):
+        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
     sampled = isinstance(settings.search, str) and settings.search.startswith("gibbs")
     how: dict[str, Any] = {
         "frozen": None if frozen is None else [name for name in frozen if name],
@@ -97,14 +100,6 @@ def tune(
         "threads": threads,
         "progress": progress_for(common, milestones if sampled else silent),
     }
-    if lists is not None:
-        _refuse_for_lists(settings, model, dev_source, *dev_reference, *feature, tokenized or None)
-    elif model is None or source is None:
-        raise InputError("nothing to tune", remedy="give MODEL, --source and --reference, or --lists and --reference")
-    if feature and output is None:
-        raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
-    if bool(dev_source) != bool(dev_reference):
-        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
     from toledo.api.tune import tune as tune_model
     from toledo.api.tune import tune_lists
     from toledo.formats.records import parse_fields
@@ -124,6 +119,19 @@ def tune(
 
         write_page(write_report, tuning.runs)
     print_result("tune", tuning, common)
+
+
+def _require_outputs(
+    output: Path | None, weights_only: Path | None, report: Path | None, inputs: Iterable[Path | None]
+) -> None:
+    """Refuse outputs that cannot be written, before any work is done for them."""
+    for file in (weights_only, report):
+        if file is not None:
+            require_output(file)
+            require_apart(file, *inputs)
+    if output is None and weights_only is None:
+        raise InputError("there is no output for the result", remedy="give --output DIR, or --weights-only FILE")
+    require_different(weights_only, report)
 
 
 def _refuse_for_lists(settings: TuneSettings, *others: object) -> None:
