@@ -55,6 +55,7 @@ _MODULES = {  # module → names
     "metrics.chrf": "CHRF",
     "metrics.ter": "TER",
     "metrics.utility": "utility",
+    "metrics.given": "ScoredTexts",
     "metrics.shapes": "References",
     "metrics.score": "Score ScoreInterval",
     "metrics.evaluation": "Comparison Evaluation Test",

@@ -86,6 +86,7 @@ from toledo.metrics.chrf import CHRF as CHRF
 from toledo.metrics.evaluation import Comparison as Comparison
 from toledo.metrics.evaluation import Evaluation as Evaluation
 from toledo.metrics.evaluation import Test as Test
+from toledo.metrics.given import ScoredTexts as ScoredTexts
 from toledo.metrics.metric import Metric as Metric
 from toledo.metrics.score import Score as Score
 from toledo.metrics.score import ScoreInterval as ScoreInterval

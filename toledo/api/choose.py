@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat, tee
 from os import PathLike
 from pathlib import Path
@@ -27,21 +26,26 @@ from toledo.api.inputs import (
     read_lists,
     read_systems,
     read_texts,
+    require_as_many,
 )
 from toledo.api.metric_calls import MetricCalls
-from toledo.compiled.kernels import map_chunks
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.choice import Choice, Choices, json_line
 from toledo.consensus.choosing import SEGMENTS_AT_ONCE, SampleWeights, as_hypotheses, choose_each
+from toledo.consensus.decide import decide
 from toledo.consensus.gains import MeanGain
 from toledo.consensus.mbr import MBR
 from toledo.consensus.registry import make_rule
 from toledo.consensus.rerank import steps_of
-from toledo.consensus.rule import Rule, check_scale
+from toledo.consensus.rule import Rule
 from toledo.consensus.votes import SystemVote, SystemVotes, learn_votes, share_votes
 from toledo.errors import InputError
-from toledo.files import atomic_writer, is_file_name
+from toledo.files import atomic_writer, display_name, is_file_name
 from toledo.forest.forest import Forest
+from toledo.formats.matrices import read_matrices
+from toledo.metrics.given import ColumnMetric, MatrixMetric
 from toledo.metrics.metric import Metric
+from toledo.metrics.registry import METRICS
 from toledo.metrics.utility import BATCH_SIZE
 from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named
@@ -52,6 +56,7 @@ log = logging.getLogger(__name__)
 
 Votes: TypeAlias = Literal["shared", "equal"] | SystemVotes | Path | str
 LOOK_AT = 64  # segments at a time
+UTILITIES = "utilities"  # the key of a list with the matrix of its samples
 
 
 def choose(
@@ -101,7 +106,7 @@ def iter_choose(
     references: Lists | None = None,
     *,
     sources: Texts | None = None,
-    matrices: Iterable[ArrayLike] | None = None,
+    matrices: Iterable[ArrayLike] | Path | str | None = None,
     num_samples: int | None = None,
     metric: Named[Metric] | None = None,
     rule: Named[Rule] | Sequence[Named[Rule]] = "mbr",
@@ -127,47 +132,179 @@ def iter_choose(
     ("shared"), or all votes are "equal", or those of `tune_votes`; the default metric is the mean of BLEU and chrF.
 
     Lists may also be responses of language models or rows of a table: choices then have their ids and other keys.
-    `logprobs` may be the "sum" or the "mean" of those of the tokens. Some segments are read ahead; with
-    `segments_at_once=1` each choice is made as soon as its samples are there.
+    `logprobs` may be the "sum" or the "mean" of those of the tokens. `matrices` replace the metric, as in `choose`: one
+    for each segment, or a file of them (.npy, .npz); `metric="matrix"` takes the key "utilities" of each list. Some
+    segments are read ahead; with `segments_at_once=1` each choice is made as soon as its samples are there.
     """
-    calls = MetricCalls(aggregate, prune, budget, cache, batch_size, seed)
+    metric, given = _metric_or_matrices(metric, matrices)
+    calls, has_matrix = MetricCalls(aggregate, prune, budget, cache, batch_size, seed), given is not None
+    named = _system_metric(rule, metric, has_matrix) if isinstance(lists, Mapping) else metric
+    choosing = _Choosing(
+        calls.rule(rule, named, has_matrix), references, sources, given, num_samples, logprobs, weights,
+        feature_weights, scale, threads, segments_at_once,
+    )  # fmt: skip
     if isinstance(lists, Mapping):
-        refused = {"logprobs": logprobs, "weights": weights, "feature_weights": feature_weights}
-        if name := next((name for name, value in refused.items() if value is not None), None):
-            raise InputError(f"texts of systems have votes, not {name}", argument=name, remedy="give `votes`")
-        systems = system_texts(lists)
-        shares = system_votes(systems, votes, threads).shares_of(list(systems))
-        chosen = iter_choose(
-            zip(*systems.values(), strict=True), references, sources=sources, matrices=matrices,
-            rule=calls.rule(rule, _system_metric(rule, metric, matrices is not None), matrices is not None),
-            weights=None if references is not None else repeat(shares, len(next(iter(systems.values())))),
-            scale=scale, cache=cache, batch_size=batch_size, seed=seed, threads=threads,
-            segments_at_once=segments_at_once,
-        )  # fmt: skip
-        named = (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
-        return named if output is None else _written(named, output)
-    if logprobs is not None and weights is not None:
-        raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
-    made = calls.rule(rule, metric, matrices is not None)
-    if isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
-        given_too = {"references": references, "matrices": matrices, "logprobs": logprobs, "weights": weights}
-        if name := next((name for name, value in given_too.items() if value is not None), None):
-            raise InputError(f"forests have their own probabilities, so {name} has no effect", argument=name)
-        choices = _choose_in_forests(made, cast(Sequence[Forest], lists), feature_weights, scale, threads)
-        return choices if output is None else _written(choices, output)
-    seen: deque[Sequence[Any]] = deque()
-    samples = _kept(_warn_of_words(made, read_lists(lists, "lists", num_samples), segments_at_once), seen)
-    base = SampleWeights(feature_weights=feature_weights, scale=scale)
-    texts = None if sources is None else read_texts(sources, "sources")
-    others = None if references is None else read_lists(references, "references", num_samples)
-    if isinstance(logprobs, str):
-        compared, again = tee(samples if others is None else others)
-        samples, others = (compared, None) if others is None else (samples, compared)
-        logprobs = _logprobs(again, logprobs)
-    given = {"logprobs": logprobs, "weights": weights, "matrix": matrices}
-    evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
-    choices = _handed_through(choose_each(made, samples, others, texts, evidence, threads, segments_at_once), seen)
+        choices = choosing.among_systems(system_texts(lists), votes)
+    elif isinstance(lists, Sequence) and lists and isinstance(lists[0], Forest):
+        choices = choosing.in_forests(cast(Sequence[Forest], lists))
+    else:
+        choices = choosing.in_lists(lists)
     return choices if output is None else _written(choices, output)
+
+
+@dataclass(frozen=True)
+class _Choosing:
+    """How to choose: the arguments of `iter_choose`, with the rule that they make."""
+
+    rule: Rule
+    references: Lists | None
+    sources: Texts | None
+    matrices: _Matrices | None
+    num_samples: int | None
+    logprobs: Iterable[ArrayLike] | Literal["sum", "mean"] | None
+    weights: Iterable[ArrayLike] | None
+    feature_weights: Mapping[str, float] | None
+    scale: float
+    threads: int | None
+    segments_at_once: int
+
+    def among_systems(self, systems: Mapping[str, Sequence[str]], votes: Votes) -> Iterator[Choice]:
+        """Yield the choice among the texts of systems, whose votes are the weights."""
+        for name in ("logprobs", "weights", "feature_weights"):
+            if getattr(self, name) is not None:
+                raise InputError(f"texts of systems have votes, not {name}", argument=name, remedy="give `votes`")
+        shares = system_votes(systems, votes, self.threads).shares_of(list(systems))
+        size = len(next(iter(systems.values())))
+        weights = None if self.references is not None else repeat(shares, size)
+        chosen = replace(self, weights=weights).in_lists(zip(*systems.values(), strict=True))
+        return (replace(one, system=list(systems)[one.index or 0]) for one in chosen)
+
+    def in_forests(self, forests: Sequence[Forest]) -> Iterator[Choice]:
+        """Yield the decision on each of some one-segment forests."""
+        for name in ("references", "matrices", "logprobs", "weights"):
+            if getattr(self, name) is not None:
+                raise InputError(f"forests have their own probabilities, so {name} has no effect", argument=name)
+        sources = None if self.sources is None else read_texts(self.sources, "sources")
+        if sources is not None:
+            require_as_many("lists", forests, "sources", sources)
+        return _choose_in_forests(self.rule, forests, self.feature_weights, self.scale, self.threads, sources)
+
+    def in_lists(self, lists: Lists) -> Iterator[Choice]:
+        """Yield the choice among the samples of each segment."""
+        if self.logprobs is not None and self.weights is not None:
+            raise InputError("logprobs and weights exclude each other", argument="weights", remedy="give one of them")
+        seen: deque[Sequence[Any]] = deque()
+        read = read_lists(lists, "lists", self.num_samples)
+        samples = _kept(_warn_of_words(self.rule, read, self.segments_at_once), seen)
+        others = None if self.references is None else read_lists(self.references, "references", self.num_samples)
+        logprobs, matrices = self.logprobs, None
+        if self.matrices is not None:
+            samples, again = tee(samples)
+            matrices = self.matrices.of_lists(again)
+        if isinstance(logprobs, str):
+            compared, again = tee(samples if others is None else others)
+            samples, others = (compared, None) if others is None else (samples, compared)
+            logprobs = _logprobs(again, logprobs)
+        texts = None if self.sources is None else read_texts(self.sources, "sources")
+        given = {"logprobs": logprobs, "weights": self.weights, "matrix": matrices}
+        base = SampleWeights(feature_weights=self.feature_weights, scale=self.scale)
+        evidence = _evidence(base, {name: value for name, value in given.items() if value is not None})
+        choices = choose_each(self.rule, samples, others, texts, evidence, self.threads, self.segments_at_once)
+        file = lists if isinstance(lists, str | PathLike) else None
+        named = choices if self.matrices is None else self.matrices.naming_file(choices, file)
+        return _handed_through(named, seen)
+
+
+@dataclass(frozen=True)
+class _Matrices:
+    """Matrices of utilities: given ones, those of a file, or (without both) the key "utilities" of each list."""
+
+    given: Iterable[ArrayLike] | None = None
+    file: str | PathLike[str] | None = None
+
+    def of_lists(self, lists: Iterator[Sequence[Any]]) -> Iterator[ArrayLike]:
+        """Yield the matrix of each segment, without the rows and columns of samples that failed."""
+        if self.file is not None:
+            given: Iterable[ArrayLike] = read_matrices(Path(self.file))
+        else:
+            given = () if self.given is None else self.given
+        matrices = iter(given)
+        for segment, samples in enumerate(lists):
+            if self.given is None and self.file is None:
+                yield _without_failed(_utilities(samples, segment), samples)
+            elif (matrix := next(matrices, None)) is not None:
+                yield _without_failed(matrix, samples)
+            else:
+                remedy = "give one for each segment"
+                raise InputError(
+                    f"matrices end at segment {segment}", argument="matrix", segment=segment, remedy=remedy
+                )
+        if next(matrices, None) is not None:
+            raise InputError("more matrices than segments", argument="matrix", remedy="give one for each segment")
+
+    def naming_file(self, choices: Iterator[Choice], lists: str | PathLike[str] | None) -> Iterator[Choice]:
+        """Yield choices; errors about a matrix name its segment and file."""
+        file = lists if self.given is None and self.file is None else self.file
+        try:
+            yield from choices
+        except InputError as error:
+            if error.argument != "matrix":
+                raise
+            place = "" if error.segment is None or "segment" in error.message else f"segment {error.segment}: "
+            name = error.file if file is None else display_name(str(file))
+            more: dict[str, Any] = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
+            raise InputError(f"{place}{error.message}", file=name, **more) from None
+
+
+def _metric_or_matrices(
+    metric: Named[Metric] | None, matrices: Iterable[ArrayLike] | Path | str | None
+) -> tuple[Named[Metric] | None, _Matrices | None]:
+    """Return the metric, or matrices: those given, those of a file, or those of the metric `matrix`."""
+    if matrices is not None and metric is not None:
+        raise InputError("metric and matrix exclude each other", argument="matrix", remedy="give one of them")
+    if metric == "matrix":
+        return None, _Matrices()
+    given = isinstance(metric, str) and metric.partition(":")[0] in ("matrix", "column")
+    made = METRICS.make(metric) if given and metric is not None else metric
+    if isinstance(made, ColumnMetric):
+        remedy = f"choose by it: rule='rerank:feature={made.key}'"
+        raise InputError("a column does not compare texts with each other", argument="metric", remedy=remedy)
+    if matrices is None and not isinstance(made, MatrixMetric):
+        return metric, None
+    if isinstance(made, MatrixMetric):
+        return None, _Matrices(file=made.file)
+    if isinstance(matrices, str | PathLike):
+        return None, _Matrices(file=matrices)
+    return None, _Matrices(cast(Iterable[ArrayLike], matrices))
+
+
+def _utilities(samples: Sequence[Any], segment: int) -> ArrayLike:
+    """Return what a list has under the key "utilities"."""
+    found = samples.extra.get(UTILITIES) if isinstance(samples, SampleList) else None
+    try:
+        matrix = np.asarray([] if found is None else found, np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2:
+        raise InputError(
+            f"segment {segment}: {'no' if found is None else 'not a matrix of numbers under the'} key {UTILITIES!r}",
+            argument="matrix",
+            segment=segment,
+            remedy='write {"hypotheses": ["…", "…"], "utilities": [[1, 0.3], [0.3, 1]]}, or give a file of matrices',
+        )
+    return matrix
+
+
+def _without_failed(matrix: ArrayLike, samples: Sequence[Any]) -> ArrayLike:
+    """Return the matrix of the samples that are there; that of all samples has the failed ones, too."""
+    failed = samples.failed if isinstance(samples, SampleList) else ()
+    found = np.asarray(matrix)
+    if not failed or found.ndim != 2:
+        return matrix
+    for axis in (0, 1):
+        if found.shape[axis] == len(samples) + len(failed):
+            found = np.delete(found, failed, axis)
+    return found
 
 
 @arguments_of(iter_choose)
@@ -213,21 +350,22 @@ def _system_metric(
 
 
 def _choose_in_forests(
-    rule: Rule, forests: Sequence[Forest], weights: Mapping[str, float] | None, scale: float, threads: int | None
+    rule: Rule,
+    forests: Sequence[Forest],
+    weights: Mapping[str, float] | None,
+    scale: float,
+    threads: int | None,
+    sources: Sequence[str] | None,
 ) -> Iterator[Choice]:
     """Yield the decision of a rule on each of some one-segment forests."""
-    check_scale(scale)
     sign = f"rule:{rule.name}|scale:{scale:g}|version:{__version__}"
-
-    def work(first: int, place: int, _end: int) -> Choice:
-        segment, forest = first + place, forests[first + place]
-        decision = rule.decide(forest, scale * forest.edge_scores(weights))
-        text = " ".join(forest.vocabulary.words(decision.words.tolist()))
-        return Choice(text, None, decision.value, rule=rule.name, scale=scale, segment=segment, sign=sign)
-
     for first in range(0, len(forests), LOOK_AT):
-        block = len(forests[first : first + LOOK_AT])
-        yield from map_chunks(partial(work, first), block, chunk=1, threads=threads)
+        block = forests[first : first + LOOK_AT]
+        given = None if sources is None else sources[first : first + LOOK_AT]
+        decisions = decide(rule, block, weights, scale, threads, shown=ShownTexts(given))
+        for segment, (forest, decision) in enumerate(zip(block, decisions, strict=True), start=first):
+            text = " ".join(forest.vocabulary.words(decision.words.tolist()))
+            yield Choice(text, None, decision.value, rule=rule.name, scale=scale, segment=segment, sign=sign)
 
 
 def _written(choices: Iterator[Choice], output: Path | str) -> Iterator[Choice]:
@@ -308,7 +446,8 @@ def _handed_through(choices: Iterable[Choice], seen: deque[Sequence[Any]]) -> It
         system = sample.get("system") if isinstance(sample, Mapping) else getattr(sample, "system", None)
         named = replace(choice, system=system) if system is not None else choice
         if isinstance(samples, SampleList):
-            named = replace(_with_places(named, samples), id=samples.id, extra=samples.extra)
+            extra = {key: value for key, value in samples.extra.items() if key != UTILITIES}
+            named = replace(_with_places(named, samples), id=samples.id, extra=extra)
         yield named
 
 

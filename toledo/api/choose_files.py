@@ -13,7 +13,7 @@ from toledo.api.choose import iter_choose, system_texts, system_votes
 from toledo.api.inputs import path_of_system, read_list_files, read_system_files
 from toledo.consensus.choice import Choice
 from toledo.errors import InputError
-from toledo.files import file_error, is_stream, read_lines
+from toledo.files import display_name, file_error, is_stream, read_lines
 from toledo.formats.fields import parse_number
 from toledo.formats.list_files import (
     TEXT,
@@ -72,7 +72,18 @@ def choose_files(
         how["logprobs"] = logprobs
     elif logprobs is not None:
         lists, others, how["logprobs"] = _with_numbers(lists, others, logprobs)
-    return _warn_of_single_samples(iter_choose(lists, others, **how))
+    return _warn_of_single_samples(_naming_file(iter_choose(lists, others, **how), systems))
+
+
+def _naming_file(choices: Iterable[Choice], files: Sequence[str]) -> Iterator[Choice]:
+    """Yield choices; errors about matrices in the lists name the file."""
+    try:
+        yield from choices
+    except InputError as error:
+        if error.argument != "matrix" or error.file is not None or len(files) > 1:
+            raise
+        more: dict[str, Any] = {"argument": "matrix", "segment": error.segment, "remedy": error.remedy}
+        raise InputError(error.message, file=display_name(path_of_system(files[0])), **more) from None
 
 
 def _warn_of_single_samples(choices: Iterable[Choice]) -> Iterator[Choice]:

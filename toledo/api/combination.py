@@ -55,6 +55,7 @@ from toledo.metrics.metric import Metric
 from toledo.progress import Progress, silent
 from toledo.results import DECIMALS, Result, TableResult, table
 from toledo.settings import Named
+from toledo.text.corpus import describe_value
 from toledo.view.page import Page
 from toledo.weights import Weights
 
@@ -147,6 +148,7 @@ class Combination(TableResult):
         files) and `language_models` make the language model, beside one of the outputs, whose weight is `bias` (by
         default that of lowest perplexity). With `output` the combination is saved there, and so is each finished stage.
         """
+        _require_named(objective)
         names = tuple(name for name in features if isinstance(name, str))
         functions = [one for one in features if not isinstance(one, str)]
         settings = CombinationSettings(
@@ -177,10 +179,12 @@ class Combination(TableResult):
         metric: Named[Metric] | None = None,
         scale: float = 1.0,
         size: int = BEST_TEXTS,
+        sources: Texts | None = None,
         threads: int | None = None,
     ) -> Iterator[str]:
         """Combine segment by segment as `run` does, for pipes."""
-        lines = self._lines(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads)
+        how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size}
+        lines = self._lines(systems, sources=sources, threads=threads, **how)
         return (line.text for line in lines)
 
     @arguments_of(iter_run)
@@ -188,7 +192,8 @@ class Combination(TableResult):
         """Combine the outputs of the systems into one.
 
         Systems are known by name, in any order; a missing one has no vote. `scale` is a factor of the one that tuning
-        found; a rule by name looks at the `size` best texts.
+        found; a rule by name looks at the `size` best texts. A metric that is a function compares texts as they would
+        be written, those of some segments in each call; `sources` are for it.
         """
         return list(self.iter_run(systems, **how))
 
@@ -286,13 +291,18 @@ class Combination(TableResult):
         systems: SystemOutputs,
         *,
         only: Sequence[int] | None = None,
+        sources: Texts | None = None,
         threads: int | None = None,
         scale: float = 1.0,
         **rule: Any,
     ) -> Iterator[CombinedLine]:
         chosen, given = _rule(scale=scale, **rule), in_order(_named(systems), self.systems)
-        segments = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
-        return combine_texts(self.combiner, segments, chosen, scale, only=only, threads=threads)
+        segments: Iterable[list[list[str]]] = _segments(dict(zip(self.systems, given, strict=True)), self.systems)
+        texts = None if sources is None else read_texts(sources, "sources")
+        if texts is not None:
+            segments = list(segments)
+            require_as_many("systems", segments, "sources", texts)
+        return combine_texts(self.combiner, segments, chosen, scale, only=only, sources=texts, threads=threads)
 
     def _votes(self, line: CombinedLine) -> tuple[tuple[str, tuple[str, ...]], ...]:
         path = self.combiner.path(line.combined)
@@ -318,10 +328,23 @@ def combine(
 ) -> list[str]:
     """Combine the outputs of systems that are tuned on other outputs of theirs, `tune`, which have references.
 
-    Further arguments are those of `Combination.tune`.
+    Further arguments are those of `Combination.tune`; `sources` are those of the outputs to combine.
     """
+    sources = settings.pop("sources", None)
     combination = Combination.tune(*tune, threads=threads, **settings)
-    return combination.run(systems, rule=rule, metric=metric, scale=scale, size=size, threads=threads)
+    how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "size": size}
+    return combination.run(systems, sources=sources, threads=threads, **how)
+
+
+def _require_named(objective: object) -> None:
+    """Refuse functions of texts as objectives: the lattices of a combination have far too many texts to ask for."""
+    if not isinstance(objective, str):
+        raise InputError(
+            f"objective is {describe_value(objective)}: weights are tuned by gradients of expected n-grams, which a "
+            "metric of whole texts does not have",
+            argument="objective",
+            remedy="tune for BLEU, and let the metric choose: run(systems, rule='mbr', metric=…)",
+        )
 
 
 def _rule(

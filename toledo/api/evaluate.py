@@ -17,6 +17,7 @@ from toledo.api.inputs import (
     read_systems,
     read_texts,
     require_as_many,
+    with_columns,
 )
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
@@ -56,15 +57,19 @@ def evaluate(
 
     `references` are one for each segment, a list for each segment, or a list for each set; files in a list are paths.
     `tokenize` and `lowercase` are settings for metrics that are given by name and have them. With `document_ids` whole
-    documents are resampled; `interval=None` computes no intervals.
+    documents are resampled; `interval=None` computes no intervals. A metric may be a function, or `column:NAME`: the
+    mean of scores that `ScoredTexts` or a table have, or those of a file (see `compare`).
     """
-    texts = read_texts(hypotheses, "hypotheses")
+    texts: Sequence[str] = read_texts(hypotheses, "hypotheses")
     if not texts:
         raise InputError("hypotheses is empty", argument="hypotheses")
-    task = make_task(texts, references, sources, metrics, tokenize, lowercase)
+    made = make_metrics(metrics, tokenize, lowercase)
+    (system,) = with_columns([SystemTexts("", [texts])], made)
+    texts = system.runs[0]
+    task = make_task(texts, references, sources, made, tokenize, lowercase)
     units = None if document_ids is None else read_ids(document_ids, texts)
     how = Resampling(interval, resamples, seed, units, threads=threads)
-    return evaluate_system(task, SystemTexts("", [texts]), how)[0]
+    return evaluate_system(task, system, how)[0]
 
 
 def compare(
@@ -90,6 +95,9 @@ def compare(
 
     The baseline is the first system if none is named. Holm's correction covers all tests of a metric. With
     `document_ids` whole documents are resampled or swapped; `Runs(a, b, c)` are several runs of one system.
+
+    A metric `column:COMET` is the mean of given scores: systems are `ScoredTexts`, or tables with this column; or it
+    names a file with the scores of all systems, such as `column:COMET.seg.score` (lines SYSTEM TAB SCORE).
     """
     for name, value, known in (
         ("test", test, list(TESTS)),
@@ -98,7 +106,8 @@ def compare(
     ):
         if value not in known:
             raise unknown_name(name, value, known)
-    found = read_systems(systems)
+    made = make_metrics(metrics, tokenize, lowercase)
+    found = read_systems(systems, made)
     texts = found[0].runs[0]
     if not texts:
         raise InputError(f"system {found[0].name!r} has no segments", argument="systems")
@@ -106,7 +115,7 @@ def compare(
     first = names[0] if baseline is None else baseline
     if first not in names:
         raise unknown_name("system", first, names)
-    task = make_task(texts, references, sources, metrics, tokenize, lowercase)
+    task = make_task(texts, references, sources, made, tokenize, lowercase)
     units = None if document_ids is None else read_ids(document_ids, texts)
     how = Resampling(interval, resamples, seed, units, test, correction, alpha, threads)
     chosen = [(name, first) for name in names if name != first]
@@ -119,12 +128,11 @@ def make_task(
     texts: Sequence[str],
     references: ReferenceTexts | None,
     sources: Texts | None,
-    metrics: Named[Metric] | Sequence[Named[Metric]],
+    made: dict[str, Metric],
     tokenize: str | None,
     lowercase: bool,
 ) -> ScoringTask:
     """Read references and sources, which must have as many segments as the texts; words are those of BLEU."""
-    made = make_metrics(metrics, tokenize, lowercase)
     words = next((one for one in made.values() if isinstance(one, BLEU)), BLEU(tokenize=tokenize, lowercase=lowercase))
     groups = None if references is None else read_groups(references, texts)
     if groups:

@@ -20,7 +20,7 @@ from toledo.formats.hypotheses import Entry, NBestList
 from toledo.formats.list_files import ListFiles
 from toledo.formats.moses_table import write_phrase_table, write_reordering_table
 from toledo.formats.plf import Values
-from toledo.formats.records import Reading
+from toledo.formats.records import Reading, as_fields
 from toledo.language_model.arpa import write_arpa
 from toledo.model import PhraseModel
 from toledo.phrases.pruning import filter_for
@@ -42,11 +42,11 @@ def read_lists(
     """Read the samples of each segment from a file or a table, with ids and other keys; `format` may be guessed.
 
     Plain text has `num_samples` lines for each segment. `fields` names the keys or columns of `text` (several for
-    several systems), `score`, `logprob` and `id`, if they are unusual. Segments are put in the order of the ids in
-    `requests`, the file of a batch. Samples that failed are left out with a warning, or refused if `strict`.
+    several systems), `score`, `logprob` and `id`, if they are unusual, and each `feature`. Segments are put in the
+    order of the ids in `requests`, the file of a batch. Samples that failed are left out with a warning, or refused if
+    `strict`.
     """
-    named = {name: (one,) if isinstance(one, str) else tuple(one) for name, one in (fields or {}).items()}
-    how = ListFiles(format, num_samples, Reading(named, strict), requests)
+    how = ListFiles(format, num_samples, Reading(as_fields(fields), strict), requests)
     return list(read_list_files([path], how) if isinstance(path, str | PathLike) else read_rows(path, how.reading))
 
 

@@ -19,17 +19,19 @@ from numpy.typing import NDArray
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
 from toledo.forest.forest import Forest
+from toledo.formats.columns import ONLY, read_scored_texts, read_system_scores
 from toledo.formats.list_files import ListFiles, name_files, read_outputs
 from toledo.formats.records import Reading, lists_of_rows
 from toledo.formats.responses import SHAPES
 from toledo.formats.rows import rows_of_table
 from toledo.metrics.evaluation import SystemTexts
+from toledo.metrics.given import ColumnMetric, ScoredTexts
 from toledo.metrics.metric import Metric
 from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis, SampleList
-from toledo.settings import Named, parse_named
+from toledo.settings import Named
 from toledo.text.corpus import as_text, describe_value
 
 P = ParamSpec("P")
@@ -55,12 +57,14 @@ class Runs:
         return f"Runs({len(self.texts)} runs)"
 
 
-class FileTexts(list[str]):
-    """The lines of a file, which errors name."""
+class FileTexts(ScoredTexts):
+    """The lines of a file, which errors name, or the texts of a table with columns of their scores."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        super().__init__(read_lines(Path(path)))
-        self.file = display_name(Path(path))
+    def __init__(self, path: str | PathLike[str], columns: Sequence[str] = ()) -> None:
+        found = read_scored_texts(Path(path), columns) if columns else None
+        super().__init__(read_lines(Path(path)) if found is None else found, {} if found is None else found.columns)
+        self.has_texts = found is None or found.has_texts
+        self.path, self.file = Path(path), display_name(Path(path))
 
 
 def require_as_many(first: str, texts: Sized, second: str, others: Sized) -> None:
@@ -106,7 +110,7 @@ def arguments_of(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callab
 
 def read_texts(texts: Texts, argument: str) -> list[str]:
     """Return the texts of an iterable or the lines of a file."""
-    if isinstance(texts, FileTexts):
+    if isinstance(texts, ScoredTexts):
         return texts
     if isinstance(texts, str | PathLike):
         return FileTexts(text_file(texts, argument))
@@ -174,9 +178,10 @@ def _without_files(items: list[Any], texts: Sized, of: str) -> list[Any] | Given
     return items
 
 
-def read_systems(systems: Systems) -> list[SystemTexts]:
-    """Return systems with their names; all must have as many segments."""
+def read_systems(systems: Systems, metrics: Mapping[str, Metric] | None = None) -> list[SystemTexts]:
+    """Return systems with their names, and with the columns that metrics name; all must have as many segments."""
     found = [SystemTexts(name, _runs(name, given)) for name, given in name_systems(systems).items()]
+    found = with_columns(found, metrics or {})
     if not found:
         raise InputError("systems is empty", argument="systems")
     first = found[0]
@@ -192,21 +197,24 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
     return found
 
 
-def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
+def read_lists(
+    lists: Lists, argument: str, num_samples: int | None = None, reading: Reading | None = None
+) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
+    how = reading or Reading()
     if isinstance(lists, str | PathLike):
         path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
-        yield from read_list_files([path], ListFiles(size=num_samples))
+        yield from read_list_files([path], ListFiles(size=num_samples, reading=how))
         return
     if hasattr(lists, "columns"):  # a table, which may yield the names of its columns
-        yield from read_rows(lists)
+        yield from read_rows(lists, how)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
     given = iter(lists)
     first = list(islice(given, 1))
     if first and _is_row(first[0]):
-        yield from read_rows(chain(first, given))
+        yield from read_rows(chain(first, given), how)
         return
     for segment, samples in enumerate(chain(first, given)):
         if isinstance(samples, str | bytes | Hypothesis):
@@ -287,15 +295,68 @@ def make_metrics(
     found: dict[str, Metric] = {}
     for one in given:
         overrides: dict[str, Any] = {}
-        if isinstance(one, str) and parse_named(one)[0] in METRICS:
-            target, settings = METRICS.get(parse_named(one)[0]), parse_named(one)[1]
+        name, settings = METRICS.parse(one) if isinstance(one, str) else ("", {})
+        if name in METRICS:
+            target = METRICS.get(name)
             chosen = {"tokenize": tokenize, "lowercase": lowercase or None}
             known = getattr(target, "__dataclass_fields__", {})
             overrides = {k: v for k, v in chosen.items() if v is not None and k in known and k not in settings}
         metric = METRICS.make(one, **overrides)
-        key = parse_named(one)[0].lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
+        by_name = isinstance(one, str) and not isinstance(metric, ColumnMetric)
+        key = name.lower().replace("_", "-") if by_name else metric.name.lower()
         found[key if key not in found else str(one)] = metric
     return found
+
+
+def with_columns(systems: Sequence[SystemTexts], metrics: Mapping[str, Metric]) -> list[SystemTexts]:
+    """Return systems whose texts have the columns that metrics name: those of their tables, or of a file for all."""
+    columns = [one.key for one in metrics.values() if isinstance(one, ColumnMetric)]
+    if not columns:
+        return list(systems)
+    files = {one: read_system_scores(one) for one in columns if is_file_name(one)}
+    names = [one for one in columns if one not in files]
+    others = [one.name for one in metrics.values() if not isinstance(one, ColumnMetric)]
+    found = []
+    for system in systems:
+        runs = [_scored(run, names) for run in system.runs]
+        for column, scores in files.items():
+            own = _scores_of(system, scores, column, len(systems))
+            runs = [run.with_column(column, own, display_name(column)) for run in runs]
+        if others and not all(run.has_texts for run in runs):
+            what = f"system {system.name!r}" if system.name else "the system"
+            remedy = "add a column text, or leave the metric out"
+            raise InputError(f"{what} has no texts for metric {others[0]}", argument="metrics", remedy=remedy)
+        found.append(SystemTexts(system.name, runs))
+    return found
+
+
+def _scores_of(
+    system: SystemTexts, scores: Mapping[str, NDArray[np.float64]], file: str, systems: int
+) -> NDArray[np.float64]:
+    """Return the scores of a system in a file of scores."""
+    if len(system.runs) > 1:
+        remedy = "name each run as a system, or give tables"
+        raise InputError(f"system {system.name!r} has several runs", argument="systems", remedy=remedy)
+    if systems == len(scores) == 1:
+        return next(iter(scores.values()))
+    run = system.runs[0]
+    name = system.name or (system_name(run.path) if isinstance(run, FileTexts) else "")
+    if name not in scores:
+        known = ", ".join(repr(one) for one in scores if one != ONLY) or "one system without a name"
+        what = f"no scores of {name!r}" if name else f"scores of {len(scores)} systems for one without a name"
+        raise InputError(what, file=display_name(file), argument="metrics", remedy=f"it has those of {known}")
+    return scores[name]
+
+
+def _scored(run: Sequence[str], names: Sequence[str]) -> ScoredTexts:
+    """Return texts with columns of these names, which a file of them must have."""
+    missing = [name for name in names if not isinstance(run, ScoredTexts) or name not in run.columns]
+    if not missing:
+        return run if isinstance(run, ScoredTexts) else ScoredTexts(run, {})
+    if isinstance(run, FileTexts) and not run.columns:
+        return FileTexts(run.path, names)
+    remedy = f"give ScoredTexts(texts, {{{missing[0]!r}: scores}}), a table, or column:FILE"
+    raise InputError(f"no column {missing[0]!r}", argument="metrics", remedy=remedy)
 
 
 def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def read_set(
     if not warn_of_doubt(text.source, texts, argument, vocabulary):
         warn_of_doubt(text.target, [one for group in groups for one in group], f"{name} references".strip())
     return [
-        Segment(number, tuple(text.source.words(source)), tuple(_reference(text, one) for one in group))
+        Segment(number, WrittenWords(text.source.words(source), source), tuple(_reference(text, one) for one in group))
         for number, (source, group) in enumerate(zip(texts, groups, strict=True))
     ]
 

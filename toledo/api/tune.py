@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists
+from toledo.api.inputs import Lists, ReferenceTexts, Texts, read_groups, read_lists, read_texts, require_as_many
 from toledo.api.model import Model
 from toledo.api.runs import ModelOrPath, Pair, as_model, begin_run, digest_model, read_set, save_result
 from toledo.consensus.choosing import as_hypotheses
@@ -18,8 +20,12 @@ from toledo.consensus.registry import make_search_rule
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError
 from toledo.formats.hypotheses import Entry, NBestList, feature_names, to_forest
-from toledo.metrics.metric import Metric
+from toledo.formats.records import Reading, as_fields
+from toledo.formats.responses import Fields
+from toledo.metrics.given import ColumnMetric, SegmentReferences
+from toledo.metrics.metric import Metric, require_inputs
 from toledo.metrics.registry import METRICS
+from toledo.metrics.utility import UtilityMetric
 from toledo.model import PhraseModel
 from toledo.progress import Progress, silent
 from toledo.results import Hypothesis, TableResult, plain, table
@@ -52,6 +58,8 @@ SEARCH_DEFAULTS = {  # tuning searches often, so it searches less than translati
     "itg": {"beam": 50},
     "gibbs": {"chains": 1, "iterations": 200, "burn_in": 50},
 }
+
+OWN_COLUMNS = ("score", "logprob")  # that hypotheses have beside their features
 
 Segments = Sequence[Segment]
 
@@ -131,17 +139,23 @@ class Tuning(TableResult):
         return [{name: getattr(one, name) for name in names} for one in self.rounds]
 
     def __repr__(self) -> str:
-        return f"Tuning({self.best.tuner!r}, {self.best.metric}={self.best.best_score:.2f}, round={self.best_round})"
+        score = f"{self.best.best_score:.{self._decimals}f}"
+        return f"Tuning({self.best.tuner!r}, {self.best.metric}={score}, round={self.best_round})"
+
+    @property
+    def _decimals(self) -> int:
+        """How many decimals scores are shown with: more for those of a metric from 0 to 1."""
+        return 4 if 0.0 < max(abs(one.score) for one in self.rounds) < 2.0 else 2
 
     def __str__(self) -> str:
-        metric, one = self.best.metric, self.best
+        metric, one, digits = self.best.metric, self.best, self._decimals
         with_dev = one.start.dev_score is not None
         rows = [["round", "objective", metric, *([f"dev {metric}"] if with_dev else []), "hypotheses"]]
         for row in self.rounds:
             objective = "" if row.objective is None else f"{row.objective:.4f}"
-            dev = [f"{row.dev_score:.2f}"] if row.dev_score is not None else []
+            dev = [f"{row.dev_score:.{digits}f}"] if row.dev_score is not None else []
             hypotheses = f"{row.hypotheses:,}" if row.hypotheses else ""
-            rows.append([str(row.number or "start"), objective, f"{row.score:.2f}", *dev, hypotheses])
+            rows.append([str(row.number or "start"), objective, f"{row.score:.{digits}f}", *dev, hypotheses])
         lines = table(rows)
         marked = self.best_round + 1
         lines[marked] = f"{lines[marked][:5]} *{lines[marked][7:]}"
@@ -151,8 +165,9 @@ class Tuning(TableResult):
         lines.append(f"{one.tuner}, seed {one.seed}: {ended}")
         if len(self.runs) > 1:
             all_runs = spread([run.best_score for run in self.runs])
-            limits = f"from {all_runs.minimum:.2f} to {all_runs.maximum:.2f}"
-            lines.append(f"{all_runs.runs} runs: {metric} {all_runs.mean:.2f} ± {all_runs.deviation:.2f} (σ), {limits}")
+            limits = f"from {all_runs.minimum:.{digits}f} to {all_runs.maximum:.{digits}f}"
+            mean = f"{all_runs.mean:.{digits}f} ± {all_runs.deviation:.{digits}f} (σ)"
+            lines.append(f"{all_runs.runs} runs: {metric} {mean}, {limits}")
         return "\n".join(lines)
 
 
@@ -197,6 +212,9 @@ def tune(  # one argument for each setting
         objective, metric, rule, scale, search, rounds, patience, runs, start.initial, max_features, nbest, density, on
     )
     run = begin_run(output, resume, model)
+    if isinstance(made := METRICS.make(metric), ColumnMetric):
+        remedy = "give a function, or tune lists that have this column"
+        raise InputError(f"a search finds texts that have no column {made.key!r}", argument="metric", remedy=remedy)
     kind = _search(search)
     tuner = make_trainer(objective) if isinstance(kind, Gibbs) else _tuner(settings)
     loop = _loop_settings(settings, tuner, threads)
@@ -216,8 +234,10 @@ def tune(  # one argument for each setting
 
 def tune_lists(  # one argument for each setting
     lists: Lists,
-    references: ReferenceTexts,
+    references: ReferenceTexts | None = None,
     *,
+    sources: Texts | None = None,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
     objective: Named[Tuner] = "mert",
     metric: Named[Metric] = "bleu",
     rule: Named[Rule] | None = None,
@@ -234,6 +254,11 @@ def tune_lists(  # one argument for each setting
 ) -> Tuning:
     """Tune the weights of features of given lists, from any system, in one round.
 
+    The metric may be a function, which is asked for each pair once, or `column:NAME`: a feature, key or column of the
+    hypotheses, such as a judge's score. What is maximized is then the mean of this column, which needs no references
+    and has no weight. `sources` are for metrics that need them; `fields` names the keys or columns of a file or table,
+    as in `read_lists`: those of features are `{"feature": ["lm", "judge"]}`.
+
     With `output`, the weights are saved there as `weights.toml`, and the run in its folder `run`.
     """
     run = begin_run(output, resume, marker=WEIGHTS)
@@ -242,9 +267,13 @@ def tune_lists(  # one argument for each setting
     tuner = _tuner(settings)
     loop = replace(_loop_settings(settings, tuner, threads), rounds=1)
     _refuse_scale(settings, loop.rule)
-    task = _task_of_lists(lists, references, tuner, loop, start)
+    require_inputs(loop.metric, references, sources)
+    found = _ListsToTune.read(lists, references, sources, loop.metric, as_fields(fields))
+    task = _task_of_lists(found, tuner, loop, start)
     results = task.run(range(seed, seed + runs), run, resume, progress)
     best = _best(results)
+    if isinstance(loop.metric, UtilityMetric) and loop.metric.memory is not None:
+        log.info("%s was asked for %d pairs", loop.metric.name, len(loop.metric.memory))
     if output is not None:
         best.weights.save(Path(output) / WEIGHTS)
     return Tuning(None, best.weights, tuple(one.history for one in results), best.history)
@@ -295,7 +324,8 @@ def _metric(metric: Named[Metric]) -> Metric:
     """Return the metric; BLEU of a corpus to be tuned is not smoothed unless that is asked for."""
     if isinstance(metric, str) and parse_named(metric)[0].lower() == "bleu":
         return METRICS.make(metric, **{"smooth_method": "none", **parse_named(metric)[1]})
-    return METRICS.make(metric)
+    made = METRICS.make(metric)
+    return made.remembering() if isinstance(made, UtilityMetric) else made
 
 
 def _refuse_unused(settings: TuneSettings, tuner: Tuner | MinimumRisk, rule: Rule, with_features: bool) -> None:
@@ -365,34 +395,91 @@ def _complete(model: PhraseModel, kind: SearchKind, weights: Weights) -> Weights
     return itg_weights(model.with_weights(weights)) if isinstance(kind, ITG) else weights
 
 
-def _task_of_lists(
-    lists: Lists, references: ReferenceTexts, tuner: Tuner, settings: LoopSettings, start: Initial
-) -> TuningTask:
+@dataclass(frozen=True)
+class _ListsToTune:
+    """Lists with the names of their features, and what they are compared with."""
+
+    lists: Sequence[NBestList]
+    names: tuple[str, ...]
+    references: Sequence[SegmentReferences]
+
+    @classmethod
+    def read(
+        cls, lists: Lists, references: ReferenceTexts | None, sources: Texts | None, metric: Metric, fields: Fields
+    ) -> _ListsToTune:
+        """Read lists; the column that a metric is made of is no feature."""
+        column = metric.key if isinstance(metric, ColumnMetric) else None
+        file = lists if isinstance(lists, str | Path) else None
+        more = () if column in (None, *OWN_COLUMNS, *fields.get("feature", ())) else (str(column),)
+        features = (*fields.get("feature", ()), *more)
+        reading = Reading({**fields, "feature": features} if features else fields)
+        read = read_lists(lists, "lists", reading=reading)
+        samples = [as_hypotheses(some, f"lists[{place}]") for place, some in enumerate(read)]
+        given = [NBestList(place, tuple(_entry(one, column) for one in some)) for place, some in enumerate(samples)]
+        names = feature_names(given)
+        if not names:
+            raise InputError(
+                f"the lists have no features to weigh{'' if column is None else f' beside {column!r}'}",
+                file=file,
+                argument="lists",
+                remedy='write {"text": "…", "features": {"lm": -3.5}} in JSON, 0 ||| text ||| lm= -3.5 in n-best lists',
+            )
+        groups = [()] * len(given) if references is None else read_groups(references, given, "lists")
+        texts = [None] * len(given) if sources is None else read_texts(sources, "sources")
+        if sources is not None:
+            require_as_many("lists", given, "sources", texts)
+        scores = [
+            None if column is None else _column_scores(some, column, place, file) for place, some in enumerate(samples)
+        ]
+        known = [
+            SegmentReferences([tuple(split_words(one)) for one in group], source, own)
+            for group, source, own in zip(groups, texts, scores, strict=True)
+        ]
+        return cls(given, names, known)
+
+    def digests(self) -> dict[str, str]:
+        """Return digests of all that a result depends on."""
+        content = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in self.lists]
+        more = {
+            "sources": [one.source for one in self.references if one.source is not None],
+            "scores": [sorted(one.scores.items()) for one in self.references if one.scores is not None],
+        }
+        found = {"lists": digest(content), "references": digest([tuple(one) for one in self.references])}
+        return found | {name: digest(value) for name, value in more.items() if value}
+
+
+def _task_of_lists(given: _ListsToTune, tuner: Tuner, settings: LoopSettings, start: Initial) -> TuningTask:
     """Return the tuning of given lists: a search that always finds the same."""
-    read = (as_hypotheses(some, f"lists[{place}]") for place, some in enumerate(read_lists(lists, "lists")))
-    given = [NBestList(place, tuple(map(_entry, samples))) for place, samples in enumerate(read)]
-    names = feature_names(given)
-    if not names:
-        raise InputError(
-            "the lists have no features to weigh",
-            file=lists if isinstance(lists, str | Path) else None,
-            argument="lists",
-            remedy='write {"text": "…", "features": {"lm": -3.5}} in JSON, 0 ||| text ||| lm= -3.5 in n-best lists',
-        )
     vocabulary = Vocabulary()
-    forests = [to_forest(some.entries, names, vocabulary) for some in given]
-    groups = read_groups(references, given, "lists")
-    texts = [tuple(tuple(split_words(one)) for one in group) for group in groups]
-    weights = start.weights(names, None)
-    content = [[(entry.words, dict(entry.features)) for entry in some.entries] for some in given]
-    digests = {"lists": digest(content), "references": digest(texts)}
-    tuning = TuningSet(lambda _: forests, texts)
-    configuration = {**configuration_of(tuner, settings, weights), **digests}
+    forests = [to_forest(some.entries, given.names, vocabulary) for some in given.lists]
+    weights = start.weights(given.names, None)
+    tuning = TuningSet(lambda _: forests, given.references)
+    configuration = {**configuration_of(tuner, settings, weights), **given.digests()}
     return TuningTask(partial(tune_weights, tuner, weights, tuning), settings, configuration)
 
 
-def _entry(sample: Hypothesis) -> Entry:
-    return Entry(tuple(split_words(sample.text)), {name: float(value) for name, value in sample.features.items()})
+def _entry(sample: Hypothesis, left_out: str | None) -> Entry:
+    features = {name: float(value) for name, value in sample.features.items() if name != left_out}
+    return Entry(tuple(split_words(sample.text)), features)
+
+
+def _column_scores(
+    samples: Sequence[Hypothesis], column: str, segment: int, file: str | Path | None
+) -> dict[tuple[str, ...], float]:
+    """Return the score of each text in a column, by its words: the mean if a text occurs several times."""
+    found = defaultdict(list)
+    for place, one in enumerate(samples):
+        value = getattr(one, column) if column in OWN_COLUMNS else one.features.get(column)
+        if value is None or not math.isfinite(value):
+            raise InputError(
+                f"sample {place} of segment {segment} has {'no number' if value is None else value} {column!r}",
+                file=file,
+                argument="metric",
+                segment=segment,
+                remedy=f"give each sample a finite number, as one of its features or in a column {column!r}",
+            )
+        found[tuple(split_words(one.text))].append(float(value))
+    return {words: math.fsum(values) / len(values) for words, values in found.items()}
 
 
 def _best(results: Sequence[TuningResult]) -> TuningResult:

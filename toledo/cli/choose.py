@@ -30,7 +30,11 @@ def choose(  # one argument for each option
         repeated("Decision rule, as NAME or NAME:key=value,… (see `toledo list rules`); several narrow step by step."),
     ] = ("mbr",),
     metric: Annotated[
-        str | None, Parameter(alias="-m", help="Metric for MBR. [default: chrf; mean for several systems]")
+        str | None,
+        Parameter(
+            alias="-m",
+            help="Metric for MBR, as NAME, NAME:key=value,…, package.module:function, or matrix:FILE (.npy, .npz).",
+        ),
     ] = None,
     aggregate: Annotated[bool, flag("Compare with one average reference instead of all.")] = False,
     prune: Annotated[
@@ -58,7 +62,7 @@ def choose(  # one argument for each option
         str | None, Parameter(help="Format of the lists (see `toledo list formats`), or text. [default: guessed]")
     ] = None,
     field: Annotated[
-        tuple[str, ...], repeated("Key or column to read: text=KEY, score=KEY, logprob=KEY or id=KEY.")
+        tuple[str, ...], repeated("Key or column to read: text=KEY, score=KEY, logprob=KEY, id=KEY or feature=KEY.")
     ] = (),
     requests: Annotated[Path | None, Parameter(help="Requests of a batch, whose ids give the order.")] = None,
     strict: Annotated[bool, flag("Refuse lists in which a sample failed, instead of leaving it out.")] = False,
@@ -84,6 +88,8 @@ def choose(  # one argument for each option
         toledo choose samples.csv --field text=answer --field id=question --json > choices.jsonl
         toledo choose samples.jsonl --metric mypackage.scores:judge --budget 500 --cache calls.sqlite > out.txt
         toledo choose samples.jsonl --rule rerank:feature=judge,keep=20 --rule mbr:metric=bleu > out.txt
+        toledo choose samples.tsv --field feature=COMET --rule rerank:feature=COMET > out.txt
+        toledo choose samples.jsonl --metric matrix:utilities.npy > out.txt
     """
     from toledo.api.choose_files import choose_files
     from toledo.formats.list_files import ListFiles

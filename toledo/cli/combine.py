@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -97,6 +97,7 @@ def run(
     rule: Rule = "viterbi",
     metric: Metric = None,
     scale: Annotated[float, Parameter(help="Factor applied to the scale found by tuning.")] = 1.0,
+    source: Annotated[Path | None, Parameter(alias="-s", help="Source text, for metrics that need it.")] = None,
     output: Output = STANDARD_STREAM,
     threads: Threads = None,
     common: Common = COMMON,
@@ -110,13 +111,14 @@ def run(
         toledo combine run combo --systems A.en B.en C.en > out.en
         toledo combine run combo --systems A.en B.en C.en --rule consensus -o out.en
         toledo combine run combo --systems A.en B.en C.en --rule mbr:size=200 --metric chrf --json > out.jsonl
+        toledo combine run combo --systems A.en B.en C.en --rule mbr --metric mypackage.scores:judge -s test.de > out.en
     """
-    combination, files = _load(directory, systems, output)
+    combination, files = _load(directory, systems, output, source)
+    how: dict[str, Any] = {"rule": rule, "metric": metric, "scale": scale, "sources": source, "threads": threads}
     if common.json:
-        found = combination.decode(files, rule=rule, metric=metric, scale=scale, threads=threads)
-        lines = json_lines(one.to_dict() for one in found)
+        lines = json_lines(one.to_dict() for one in combination.decode(files, **how))
     else:
-        lines = combination.iter_run(files, rule=rule, metric=metric, scale=scale, threads=threads)
+        lines = combination.iter_run(files, **how)
     with atomic_writer(output) as stream:
         stream.writelines(f"{line}\n" for line in lines)
 

@@ -27,7 +27,9 @@ class ScoringOptions:
 
     reference: References = ()
     source: Annotated[Path | None, Parameter(alias="-s", help="Source texts, for metrics that need them.")] = None
-    metric: Annotated[tuple[str, ...], repeated("Metric, as NAME or NAME:key=value,….", "-m")] = ("bleu", "chrf", "ter")
+    metric: Annotated[
+        tuple[str, ...], repeated("Metric, as NAME, NAME:key=value,…, package.module:function, or column:NAME.", "-m")
+    ] = ("bleu", "chrf", "ter")
     tokenize: Annotated[
         str | None, Parameter(help="BLEU tokenizer, as in sacreBLEU; none if the text is tokenized. [default: 13a]")
     ] = None
@@ -133,6 +135,7 @@ def evaluate(
         toledo evaluate test.out -r test.trg.0 -r test.trg.1 --tokenize none
         toledo translate model < test.de | toledo evaluate - -r test.en
         toledo evaluate before.out after.out -r test.en
+        toledo evaluate test.tsv --metric column:COMET
     """
     from toledo.api.evaluate import compare as compare_systems
     from toledo.api.evaluate import evaluate as score
@@ -167,6 +170,8 @@ def compare(
         toledo compare a.out b.out -r test.en --segments 5 --write-report compare.html
         toledo compare a.out b.out c.out -r test.en --pair b c --segments 5 --write-segments scores.tsv
         toledo compare a.out b.out -r test.en --all-pairs --test randomization
+        toledo compare a.tsv b.tsv --metric column:COMET
+        toledo compare a.txt b.txt -r test.en --metric chrf --metric column:COMET.seg.score
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
     """
     from toledo.api.evaluate import compare as compare_systems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,12 +35,19 @@ FOR_LISTS = ("objective", "metric", "rule", "scale", "initial", "on", "runs")
 
 
 @command
-def tune(
+def tune(  # one argument for each option
     model: Annotated[Path | None, Parameter(help="Model directory.")] = None,
     *,
-    source: Annotated[Path | None, Parameter(alias="-s", help="Text to tune on.")] = None,
+    source: Annotated[
+        Path | None, Parameter(alias="-s", help="Text to tune on; with --lists, for metrics that need it.")
+    ] = None,
     reference: References = (),
-    lists: Annotated[Path | None, Parameter(help="N-best lists of any system to tune on, instead of a model.")] = None,
+    lists: Annotated[
+        Path | None, Parameter(help="Lists of any system to tune on, instead of a model: n-best, JSONL, TSV, CSV.")
+    ] = None,
+    field: Annotated[
+        tuple[str, ...], repeated("Key or column of the lists to read: feature=KEY, text=KEY, score=KEY or id=KEY.")
+    ] = (),
     dev_source: Annotated[Path | None, Parameter(help="Development text, to choose the best round.")] = None,
     dev_reference: Annotated[tuple[Path, ...], repeated("Reference translation of the development text.")] = (),
     output: Annotated[
@@ -67,17 +75,22 @@ def tune(
         toledo tune model -s dev.de -r dev.en --objective mira --runs 5 --write-report tuning.html -o tuned
         toledo tune model -s dev.de -r dev.en --search gibbs --objective corpus-expected-bleu:annealing=true -o tuned
         toledo tune --lists dev.100best.gz -r dev.en --objective pro:l2=5 --weights-only weights.toml
+        toledo tune --lists dev.tsv --field feature=lm --metric column:COMET --weights-only weights.toml
     """
     inputs = (source, *reference, lists, dev_source, *dev_reference)
-    for file in (weights_only, write_report):
-        if file is not None:
-            require_output(file)
-            require_apart(file, *inputs)
-    if output is None and weights_only is None:
-        raise InputError("there is no output for the result", remedy="give --output DIR, or --weights-only FILE")
-    require_different(weights_only, write_report)
-    if not reference:
+    _require_outputs(output, weights_only, write_report, inputs)
+    if lists is not None:
+        _refuse_for_lists(settings, model, dev_source, *dev_reference, *feature, tokenized or None)
+    elif model is None or source is None:
+        raise InputError("nothing to tune", remedy="give MODEL, --source and --reference, or --lists")
+    elif not reference:
         raise InputError("there is no reference to tune for", remedy="give --reference FILE, once for each reference")
+    elif field:
+        raise InputError("--field names columns of lists", remedy="give --lists, or leave --field out")
+    if feature and output is None:
+        raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
+    if bool(dev_source) != bool(dev_reference):
+        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
     sampled = isinstance(settings.search, str) and settings.search.startswith("gibbs")
     how: dict[str, Any] = {
         "frozen": None if frozen is None else [name for name in frozen if name],
@@ -87,21 +100,14 @@ def tune(
         "threads": threads,
         "progress": progress_for(common, milestones if sampled else silent),
     }
-    if lists is not None:
-        _refuse_for_lists(settings, model, source, dev_source, *dev_reference, *feature, tokenized or None)
-    elif model is None or source is None:
-        raise InputError("nothing to tune", remedy="give MODEL, --source and --reference, or --lists and --reference")
-    if feature and output is None:
-        raise InputError("weights of new features need the model that has them", remedy="give --output DIR")
-    if bool(dev_source) != bool(dev_reference):
-        raise InputError("the development set is incomplete", remedy="give both --dev-source and --dev-reference")
     from toledo.api.tune import tune as tune_model
     from toledo.api.tune import tune_lists
+    from toledo.formats.records import parse_fields
 
     with resumable():
         if lists is not None:
             how |= {name: getattr(settings, name) for name in FOR_LISTS}
-            tuning = tune_lists(lists, list(reference), **how)
+            tuning = tune_lists(lists, list(reference) or None, sources=source, fields=parse_fields(field), **how)
         else:
             how |= {**vars(settings), "features": feature, "tokenized": tokenized}
             how["dev"] = None if dev_source is None else (dev_source, list(dev_reference))
@@ -115,11 +121,24 @@ def tune(
     print_result("tune", tuning, common)
 
 
+def _require_outputs(
+    output: Path | None, weights_only: Path | None, report: Path | None, inputs: Iterable[Path | None]
+) -> None:
+    """Refuse outputs that cannot be written, before any work is done for them."""
+    for file in (weights_only, report):
+        if file is not None:
+            require_output(file)
+            require_apart(file, *inputs)
+    if output is None and weights_only is None:
+        raise InputError("there is no output for the result", remedy="give --output DIR, or --weights-only FILE")
+    require_different(weights_only, report)
+
+
 def _refuse_for_lists(settings: TuneSettings, *others: object) -> None:
     """Refuse what has no meaning where lists are given."""
     if any(one is not None for one in others):
         raise InputError(
-            "lists of another system are tuned without a model", remedy="give --lists and --reference alone"
+            "lists of another system are tuned without a model", remedy="give --lists, --reference and --source alone"
         )
     searching = [name for name in vars(settings) if name not in FOR_LISTS]
     refuse_unused(settings, "no search takes place with lists", *searching)

@@ -26,6 +26,7 @@ from toledo.combination.network import NetworkPath, Output, best_path, build_net
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import CombinationTuning, Expander, TuningRun, configuration_of, covering
 from toledo.combination.votes import References, TunedStage, with_votes
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
@@ -110,11 +111,14 @@ class Combiner:
         *,
         model: LanguageModel | None = None,
         threads: int | None = None,
+        shown: ShownTexts = ShownTexts(),  # noqa: B008 (frozen)
     ) -> Iterator[CombinedWords]:
         """Combine segment by segment, as they come.
 
         `scale` is a factor of the γ that gives the distribution its entropy. A `model` that was made with the same
         vocabulary takes the place of the combiner's own, such as one that is biased to the outputs of this very set.
+        `shown` is for a rule whose metric is a function: sources of all segments, and what writes the texts of those
+        that are combined together, some at a time.
         """
         expander = Expander(self.settings, model or self.model, self.features, threads)
         segments, done = iter(outputs), 0
@@ -124,7 +128,9 @@ class Combiner:
             lattices = _lattices(block, self.systems, self.settings, self.vocabulary, done - len(block))
             forests = self._forests(lattices, expander)
             weights = covering(self.second.weights, forests[0]).features
-            decisions = decide(rule, forests, weights, scale * self.second.scale, threads)
+            sources = None if shown.sources is None else shown.sources[done - len(block) : done]
+            own = replace(shown, sources=sources)
+            decisions = decide(rule, forests, weights, scale * self.second.scale, threads, shown=own)
             for lattice, forest, decision in zip(lattices, forests, decisions, strict=True):
                 words = tuple(self.vocabulary.words(decision.words.tolist()))
                 yield CombinedWords(words, decision.value, lattice, forest)

@@ -27,6 +27,7 @@ from toledo.combination.language_models import add_bias, estimate_model, likely_
 from toledo.combination.settings import CombinationSettings
 from toledo.combination.tuning import TuningRun
 from toledo.combination.written_text import LatticeTruecaser, RawText, Written
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
@@ -134,11 +135,13 @@ def combine_texts(
     scale: float = 1.0,
     *,
     only: Container[int] | None = None,
+    sources: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Iterator[CombinedLine]:
     """Combine segments as they are read, unless words must be learned from all of them first.
 
-    `only` are the numbers, from 0, of the segments to combine.
+    `only` are the numbers, from 0, of the segments to combine. A rule whose metric is a function sees texts as they
+    would be written, with `sources` if they are given.
     """
     lines = LineFormat(combiner.settings.raw_language)
     outputs = read_outputs(lines, segments)
@@ -157,8 +160,11 @@ def combine_texts(
                 waiting.append(one)
                 yield output_words(lines, one)
 
+    chosen = None if sources is None else [one for number, one in enumerate(sources) if only is None or number in only]
+    shown = ShownTexts(chosen, lambda place, said: lines.write(said, waiting[place], truecaser))
+
     def written() -> Iterator[CombinedLine]:
-        for combined in combiner.run(words(), rule, scale, model=model, threads=threads):
+        for combined in combiner.run(words(), rule, scale, model=model, threads=threads, shown=shown):
             used = waiting.popleft()
             yield CombinedLine(lines.write(combined.words, used, truecaser), combined, used)
 

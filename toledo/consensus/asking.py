@@ -7,7 +7,7 @@ large batches. Everything runs in the calling thread, and each segment has its o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -19,8 +19,11 @@ from toledo.metrics.metric import Metric, Triple, require_inputs
 from toledo.metrics.ter import TER
 
 if TYPE_CHECKING:
+    from toledo.compiled.ragged import Sequences
     from toledo.consensus.choosing import TextProblem
     from toledo.consensus.mbr import MBR
+    from toledo.consensus.texts import WeightedTexts
+    from toledo.text.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -76,6 +79,45 @@ def ask_together(rule: MBR, metric: Metric, problems: Sequence[TextProblem]) -> 
         for desk in waiting:
             place += desk.answer(answers[place:])
     return [desk.result() for desk in desks]
+
+
+@dataclass(frozen=True)
+class ShownTexts:
+    """How texts of words are shown to a metric that asks for pairs: as `write` writes those of segment i, with sources.
+
+    Segments are those of one call, counted from 0.
+    """
+
+    sources: Sequence[str] | None = None
+    write: Callable[[int, Sequence[str]], str] = lambda _, words: " ".join(words)
+
+
+class ForestTexts(NamedTuple):
+    """What a rule compares in the forest of a segment: hypotheses, best first, and references with probabilities."""
+
+    hypotheses: Sequences
+    references: WeightedTexts
+    vocabulary: Vocabulary
+
+
+def ask_for_forests(rule: MBR, found: Sequence[ForestTexts], shown: ShownTexts) -> list[Floats]:
+    """Return what the hypotheses of some segments are worth, with the questions of all segments in each call."""
+    from toledo.consensus.choosing import TextProblem
+
+    problems = []
+    for segment, (hypotheses, references, vocabulary) in enumerate(found):
+        known, asked = (
+            [shown.write(segment, vocabulary.words(words.tolist())) for words in texts]
+            for texts in (references.texts, hypotheses)
+        )
+        source = None if shown.sources is None else shown.sources[segment]
+        counts, places = np.ones(len(asked), np.int64), list(range(len(asked)))
+        problem = TextProblem(asked, places, counts, known, references.probabilities, source=source, segment=segment)
+        problems.append(problem)
+    work = [problem for problem in problems if problem.texts]
+    valued = ask_together(rule, rule.metric_for_texts(), work)
+    values = {problem.segment: one.values for problem, one in zip(work, valued, strict=True)}
+    return [values.get(segment, np.empty(0)) for segment in range(len(found))]
 
 
 def gains_of(metric: Metric, scores: Floats) -> Floats:

@@ -360,9 +360,10 @@ def _probabilities(
 def _matrix(given: ArrayLike, shape: tuple[int, int], rows: Sequence[int], columns: Sequence[int]) -> Floats:
     matrix = np.asarray(given, np.float64)
     if matrix.shape != shape:
-        raise InputError(f"matrix has shape {matrix.shape}, expected {shape}", argument="matrix")
+        remedy = "give a row for each sample, and a column for each reference (for each sample if there are none)"
+        raise InputError(f"matrix has shape {matrix.shape}, expected {shape}", argument="matrix", remedy=remedy)
     if np.any(np.isnan(matrix)):
-        raise InputError("matrix contains nan", argument="matrix")
+        raise InputError("matrix contains nan", argument="matrix", remedy="give a number for each pair")
     chosen: Floats = matrix[np.ix_(rows, columns)]
     return chosen
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.rule import Decision, Rule, check_scale
 from toledo.consensus.texts import best_texts
 from toledo.forest.derivations import viterbi
@@ -33,16 +34,19 @@ NOTHING = Decision(np.empty(0, np.int32), -np.inf)
 def map_forests(
     function: Callable[[Forest, Scores], T],
     forests: Sequence[Forest],
-    weights: Weights | Mapping[str, float],
+    weights: Weights | Mapping[str, float] | None,
     threads: int | None = None,
     progress: Progress = silent,
     label: str = "deciding",
 ) -> list[T]:
     """Apply a function to each of some one-segment forests and its scores, in threads."""
-    named = weights if isinstance(weights, Weights) else Weights(weights)
+    named = weights if weights is None or isinstance(weights, Weights) else Weights(weights)
 
     def work(first: int, last: int) -> list[T]:
-        return [function(forest, forest.scores(named, threads=1)) for forest in forests[first:last]]
+        return [
+            function(one, one.edge_scores(None) if named is None else one.scores(named, 1))
+            for one in forests[first:last]
+        ]
 
     parts = map_chunks(work, len(forests), chunk=SEGMENTS_AT_ONCE, threads=threads, progress=progress, label=label)
     return [result for part in parts for result in part]
@@ -51,13 +55,20 @@ def map_forests(
 def decide(
     rule: Rule,
     forests: Sequence[Forest],
-    weights: Weights | Mapping[str, float],
+    weights: Weights | Mapping[str, float] | None,
     scale: float = 1.0,
     threads: int | None = None,
     progress: Progress = silent,
+    shown: ShownTexts = ShownTexts(),  # noqa: B008 (frozen)
 ) -> list[Decision]:
-    """Return the decision of a rule for each of some one-segment forests."""
+    """Return the decision of a rule for each of some one-segment forests; without weights, base scores decide.
+
+    `shown` is for metrics that are functions, which are called for all forests together.
+    """
     check_scale(scale)
+    if rule.asks_for_pairs:
+        found = map_forests(lambda one, scores: rule.forest_texts(one, scale * scores), forests, weights, threads)
+        return rule.decide_together(found, shown)
     return map_forests(lambda forest, scores: rule.decide(forest, scale * scores), forests, weights, threads, progress)
 
 

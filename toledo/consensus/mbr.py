@@ -10,7 +10,7 @@ max(0, 100 − TER), with the same values as in `toledo.metrics`: G(e; e') is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.ragged import Sequences
-from toledo.consensus.asking import Asking, Compared, ask
+from toledo.consensus.asking import Asking, Compared, ForestTexts, ShownTexts, ask, ask_for_forests
 from toledo.consensus.decide import NOTHING
 from toledo.consensus.gains import make_gain
 from toledo.consensus.rule import Decision, Rule
@@ -88,6 +88,11 @@ class MBR(Settings, Rule):
     def _forest_gain(self) -> Metric:
         return make_gain("bleu" if self.metric is None else self.metric)
 
+    @property
+    def asks_for_pairs(self) -> bool:  # type: ignore[override]
+        """Whether the metric compares texts only pair by pair, such as a function."""
+        return self.metric is not None and not self._forest_gain.compares_symbols
+
     def compared(self, problem: TextProblem) -> Compared:
         """Return the hypotheses and references of a segment; references without any probability are left out."""
         chosen = problem.likeliest_texts(self.size)
@@ -136,21 +141,39 @@ class MBR(Settings, Rule):
         asked = known if hypotheses is evidence.texts else metric.encode_words(hypotheses, vocabulary)
         return expected_gains(asked, known, evidence.probabilities, metric, only_best=only_best)
 
-    def _ranked(
-        self, forest: Forest, scores: Scores, evidence: WeightedTexts | None, *, only_best: bool
-    ) -> list[Decision]:
+    def forest_texts(self, forest: Forest, scores: Scores, evidence: WeightedTexts | None = None) -> ForestTexts:
+        """Return the texts of a segment to choose from, and those to compare them with."""
         found = best_texts(forest, scores, max(self.size, self.reference_size))
-        if not len(found):
-            return []
-        if evidence is None and self.num_samples:
+        if evidence is None and self.num_samples and len(found):
             evidence = sampled_texts(forest, scores, self.num_samples, self.seed)
         elif evidence is None:
             evidence = found.first(self.reference_size)
-        hypotheses = (found.likeliest(self.size) if self.likeliest else found.first(self.size)).texts
-        values = self.expected(hypotheses, evidence, forest.vocabulary, only_best=only_best)
-        order = best_first(values)[: 1 if only_best else None].tolist()
-        bounds, symbols = hypotheses.offsets.tolist(), hypotheses.symbols
-        return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
+        hypotheses = found.likeliest(self.size) if self.likeliest and len(found) else found.first(self.size)
+        return ForestTexts(hypotheses.texts, evidence, forest.vocabulary)
+
+    def decide_together(self, found: Sequence[ForestTexts], shown: ShownTexts) -> list[Decision]:
+        """Return the best text of each segment by a metric that asks for pairs: all segments in each call."""
+        values = ask_for_forests(self, found, shown)
+        return [next(iter(_decisions(one.hypotheses, own, 1)), NOTHING) for one, own in zip(found, values, strict=True)]
+
+    def _ranked(
+        self, forest: Forest, scores: Scores, evidence: WeightedTexts | None, *, only_best: bool
+    ) -> list[Decision]:
+        found = self.forest_texts(forest, scores, evidence)
+        if not len(found.hypotheses):
+            return []
+        if self.asks_for_pairs:
+            (values,) = ask_for_forests(self, [found], ShownTexts())
+        else:
+            values = self.expected(found.hypotheses, found.references, forest.vocabulary, only_best=only_best)
+        return _decisions(found.hypotheses, values, 1 if only_best else None)
+
+
+def _decisions(texts: Sequences, values: NDArray[np.float64], number: int | None) -> list[Decision]:
+    """Return the best texts with their values, best first."""
+    bounds, symbols = texts.offsets.tolist(), texts.symbols
+    order = best_first(values)[:number].tolist()
+    return [Decision(symbols[bounds[i] : bounds[i + 1]], float(values[i])) for i in order]
 
 
 def expected(scores: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from toledo.consensus.asking import ForestTexts, ShownTexts
     from toledo.consensus.choice import Choice
     from toledo.consensus.choosing import TextProblem
     from toledo.forest.forest import Forest, Scores
@@ -44,6 +45,7 @@ class Rule:
 
     has_confidence = False
     has_scale = True
+    asks_for_pairs = False  # of texts, which a function compares: then `decide_together` asks for all segments at once
     forest_scale = 1.0  # rules that see all of a forest want a sharper distribution than those that see a list
     worth_trying: ClassVar[Mapping[str, Sequence[Any]]] = {}  # other values of settings, for who wants to tune them
 
@@ -54,6 +56,14 @@ class Rule:
 
     def decide(self, forest: Forest, scores: Scores) -> Decision:
         """Return the translation of a one-segment forest for scores of its edges, which have been scaled."""
+        raise NotImplementedError
+
+    def forest_texts(self, forest: Forest, scores: Scores) -> ForestTexts:
+        """Return what a rule that asks for pairs compares in a forest."""
+        raise NotImplementedError
+
+    def decide_together(self, found: Sequence[ForestTexts], shown: ShownTexts) -> list[Decision]:
+        """Return the translation of each segment, in the calling thread."""
         raise NotImplementedError
 
     def values(self, problem: TextProblem) -> NDArray[np.float64]:

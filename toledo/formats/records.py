@@ -7,7 +7,7 @@ are left out, and named in one warning.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -24,15 +24,16 @@ from toledo.formats.rows import SCHEMA, Row
 
 log = logging.getLogger(__name__)
 
-FIELDS = ("text", "score", "logprob", "id")
+FIELDS = ("text", "score", "logprob", "id", "feature")
 FAILURES_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows are read: keys or paths of `text` (several are systems), `score`, `logprob` and `id`.
+    """How rows are read: keys or paths of `text` (several are systems), `score`, `logprob`, `id` and `feature`.
 
-    Samples that failed are left out with a warning, unless reading is `strict`.
+    A feature is a number for each hypothesis, known by its key; there may be several. Samples that failed are left out
+    with a warning, unless reading is `strict`.
     """
 
     fields: Fields = field(default_factory=dict)
@@ -46,13 +47,20 @@ class Reading:
                 raise InputError(f"field {name!r} is given twice", argument="fields", remedy="give it once")
 
 
+def as_fields(given: Mapping[str, str | Sequence[str]] | None) -> Fields:
+    """Return fields with all their paths, of which one may be given alone."""
+    return {name: (one,) if isinstance(one, str) else tuple(one) for name, one in (given or {}).items()}
+
+
 def parse_fields(given: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return fields that are written as NAME=PATH; a name may occur several times."""
     found: dict[str, tuple[str, ...]] = {}
     for one in given:
         name, sign, path = one.partition("=")
         if not sign or not path:
-            raise InputError(f"{one!r} is not NAME=KEY", argument="field", remedy="write text=KEY, score=KEY or id=KEY")
+            raise InputError(
+                f"{one!r} is not NAME=KEY", argument="field", remedy="write text=KEY, score=KEY, id=KEY or feature=KEY"
+            )
         found[name] = (*found.get(name, ()), path)
     return found
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
@@ -144,6 +144,9 @@ TGI_OTHERS = ResponseShape("details.best_of_sequences[]", ("generated_text",), (
 
 def content_of(value: Any, fields: Fields) -> RowContent:
     """Return what a row says; ValueError if it cannot be read."""
+    if names := fields.get("feature"):
+        rest = {kind: paths for kind, paths in fields.items() if kind != "feature"}
+        return _with_features(content_of(value, rest), value, names)
     if isinstance(value, list | tuple):
         if len(value) == 1 and isinstance(value[0], Mapping) and "details" in value[0]:  # TGI may answer in an array
             return content_of(value[0], fields)
@@ -167,6 +170,40 @@ def content_of(value: Any, fields: Fields) -> RowContent:
         if isinstance(items, list | tuple) and not any(isinstance(one, str) for one in items):
             return _response(value, shape, {key, shape.id})
     return _by_fields(value, _usual_fields(value))
+
+
+def _with_features(content: RowContent, row: Any, names: Sequence[str]) -> RowContent:
+    """Return hypotheses with features from keys of the row (a number, or a list of them) or of each hypothesis."""
+    size = len(content.entries) + len(content.failures)
+    places = [place for place in range(size) if place not in content.failures]
+    found: dict[str, list[Any]] = {name: _column(row, name, size) for name in names}
+    entries = []
+    for entry, place in zip(content.entries, places, strict=True):
+        numbers = {name: _number(values[place]) for name, values in found.items()}
+        known = {**{name: number for name, number in numbers.items() if number is not None}, **entry.features}
+        if missing := next((name for name in names if name not in known), None):
+            raise InputError(
+                f"no number {missing!r} for hypothesis {place}",
+                remedy=f'write {{"text": "…", "{missing}": 0.5}}, or a column of this name with a number in each row',
+            )
+        entries.append(replace(entry, features=known))
+    extra = {key: value for key, value in content.extra.items() if key not in names}
+    return content._replace(entries=entries, extra=extra)
+
+
+def _column(row: Any, name: str, size: int) -> list[Any]:
+    """Return what a row has under a name for each of its hypotheses; None where there is nothing."""
+    value = _values(row, [name], 1)
+    if isinstance(value, list):
+        if len(value) != size:
+            raise ValueError(f"{name} has {len(value)} values for {size} texts")
+        return value
+    if value is not None and size == 1:
+        return [value]
+    samples = row if isinstance(row, list | tuple) else _get(row, "hypotheses")
+    if isinstance(samples, list | tuple) and len(samples) == size:
+        return [next(iter(find(sample, name)), None) if isinstance(sample, Mapping) else None for sample in samples]
+    return [None] * size
 
 
 def _own(row: Mapping[str, Any]) -> RowContent:

@@ -320,7 +320,7 @@ def evaluate_system(task: ScoringTask, system: SystemTexts, how: Resampling) -> 
         elif how.level is not None:
             interval = confidence_interval(metric, how.grouped(rows), how.resamples, how.seed, how.level)
         sign, details = metric.get_signature(1 if number is None else number, **more), metric.details(rows.sum(axis=0))
-        scores[key] = Score(metric.name, mean, interval, details, sign, metric.higher_is_better)
+        scores[key] = Score(metric.name, mean, interval, details, sign, metric.higher_is_better, metric.decimals)
         segments[key], statistics[key] = metric.scores(rows), rows
     size = len(system.runs[0])
     footer = _describe(how, number, size)

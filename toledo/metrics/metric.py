@@ -31,6 +31,13 @@ class Metric:
 
     higher_is_better: bool = True
     needs: frozenset[str] = frozenset({"references"})
+    in_per_cent: bool = True  # from 0 to 100 as a rule; otherwise on any scale
+    decimals: int = 2  # to print
+
+    @property
+    def compares_symbols(self) -> bool:
+        """Whether the metric has `gains` of its own, so that it need not ask for pairs of texts."""
+        return type(self).gains is not Metric.gains
 
     @property
     def name(self) -> str:
@@ -179,7 +186,7 @@ class Metric:
         """Return the score of a sum of statistics, with its details and signature."""
         self.__dict__["_num_refs"] = number = number_of_references(groups)  # sacreBLEU remembers it, too
         signature, details = self.get_signature(number), self.details(statistics)
-        return Score(self.name, self.score(statistics), None, details, signature, self.higher_is_better)
+        return Score(self.name, self.score(statistics), None, details, signature, self.higher_is_better, self.decimals)
 
     def _rows(
         self, hypotheses: Iterable[str], references: Any, sources: Iterable[str] | None

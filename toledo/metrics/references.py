@@ -19,6 +19,7 @@ from toledo.compiled.hashing import NO_KEY, find_key, joined_key
 from toledo.compiled.instructions import listed
 from toledo.compiled.kernels import kernel, map_chunks
 from toledo.compiled.ragged import check_offsets, check_shape, checked_symbols, group_offsets, offsets_of
+from toledo.metrics.given import sources_of
 from toledo.metrics.metric import Metric
 from toledo.text.vocabulary import Vocabulary
 
@@ -249,7 +250,8 @@ class TextStatistics:
 
     def _compute(self, keys: Sequence[tuple[int, bytes]], threads: int | None) -> Floats:
         texts = [self.vocabulary.words(np.frombuffer(words, np.int32).tolist()) for _, words in keys]
-        return self.metric.corpus_statistics(texts, [self.references[segment] for segment, _ in keys], threads)
+        groups = [self.references[segment] for segment, _ in keys]
+        return self.metric.corpus_statistics(texts, groups, threads, sources_of(groups))
 
 
 Counter: TypeAlias = PreparedReferences | TextStatistics  # counts the statistics of any hypotheses

@@ -31,6 +31,8 @@ METRICS: Registry[Metric] = Registry(
         "chrf": "toledo.metrics.chrf:CHRF",
         "chrf++": Preset("chrf", {"word_order": 2}),
         "ter": "toledo.metrics.ter:TER",
+        "column": "toledo.metrics.given:ColumnMetric",
+        "matrix": "toledo.metrics.given:MatrixMetric",
     },
     adapt=_adapted,
 )

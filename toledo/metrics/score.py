@@ -35,6 +35,7 @@ class Score(Result):
     details: Mapping[str, Any] = field(default_factory=dict)
     sign: str = field(default="", repr=False)
     higher_is_better: bool = True
+    decimals: int = field(default=2, repr=False)
 
     def __post_init__(self) -> None:
         if self.name == "BLEU" or self.name.startswith("chrF"):  # rounding may go beyond
@@ -56,10 +57,12 @@ class Score(Result):
 
     def cell(self) -> str:
         """Return "42.42 ± 5.22", or without an interval the score alone."""
-        return f"{self.score:.2f}" + (f" ± {self.interval.half_width:.2f}" if self.interval else "")
+        digits = self.decimals
+        return f"{self.score:.{digits}f}" + (f" ± {self.interval.half_width:.{digits}f}" if self.interval else "")
 
-    def format(self, width: int = 2, score_only: bool = False) -> str:
+    def format(self, width: int | None = None, score_only: bool = False) -> str:
         """Return the line that sacreBLEU prints, or its number alone."""
+        width = self.decimals if width is None else width
         number = f"{self.score:.{width}f}"
         if self.interval:
             number += f" (μ = {self.interval.mean:.{width}f} ± {self.interval.half_width:.{width}f})"

@@ -1,13 +1,13 @@
 """Any function of two texts as a metric: `(hypotheses, references, sources) -> scores`.
 
-It is called with distinct pairs only, some at a time, in the calling thread. A corpus has the mean of its segments: the
-statistics of a segment are [score, 1]. Of several references the one with the best score counts.
+It is called with distinct pairs only, some at a time, in the calling thread. A corpus has the mean of its segments. Of
+several references the one with the best score counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
-from toledo.metrics.metric import Metric, Triple, require_inputs
+from toledo.metrics.given import MeanMetric
+from toledo.metrics.metric import Triple, require_inputs
 from toledo.metrics.score_cache import ScoreCache
 
 BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
 
 
-@dataclass(frozen=True)
-class UtilityMetric(Metric):
-    """A metric that calls a function."""
-
-    function: Callable[..., Any]
-    label: str
-    higher_is_better: bool = True
-    needs: frozenset[str] = frozenset({"references"})
-    batch_size: int = BATCH_SIZE
-    cache: Path | None = None
-
-    size = 2
-
-    @property
-    def name(self) -> str:
-        """The name of the function, or one that was given."""
-        return self.label
+class PairMetric(MeanMetric):
+    """Base of metrics that compare a text with one reference at a time: subclasses define `pair_scores`."""
 
     def corpus_statistics(
         self,
@@ -57,15 +43,45 @@ class UtilityMetric(Metric):
         values, rows, place = self.pair_scores(triples), np.ones((len(texts), 2)), 0
         for segment, group in enumerate(groups):
             some = values[place : place + len(group)]
+            if not np.isfinite(some).all():
+                message = f"metric {self.name!r} returned {some.sum():g} for the text {texts[segment]!r}"
+                raise InputError(message, argument="metric", remedy="return a finite number for each pair")
             rows[segment, 0] = some.max() if self.higher_is_better else some.min()
             place += len(group)
         return rows
 
     def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
-        """Return the score of each triple; equal ones are asked for once, those in the cache not at all."""
-        distinct = list(dict.fromkeys(triples))
+        """Return the score of each triple."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class UtilityMetric(PairMetric):
+    """A metric that calls a function."""
+
+    function: Callable[..., Any]
+    label: str
+    higher_is_better: bool = True
+    needs: frozenset[str] = frozenset({"references"})
+    batch_size: int = BATCH_SIZE
+    cache: Path | None = None
+    memory: dict[Triple, float] | None = field(default=None, repr=False, compare=False)  # of all calls so far
+
+    @property
+    def name(self) -> str:
+        """The name of the function, or one that was given."""
+        return self.label
+
+    def remembering(self) -> UtilityMetric:
+        """Return the metric with a memory, so that no pair is ever asked for twice."""
+        return self if self.memory is not None else replace(self, memory={})
+
+    def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
+        """Return the score of each triple; equal ones are asked for once, those in memory or cache not at all."""
+        known = {} if self.memory is None else self.memory
+        distinct = [triple for triple in dict.fromkeys(triples) if triple not in known]
         kept = None if self.cache is None else ScoreCache(self.cache, self.name)
-        known = {} if kept is None else kept.find(distinct)
+        known.update({} if kept is None else kept.find(distinct))
         asked = [triple for triple in distinct if triple not in known]
         for begin in range(0, len(asked), self.batch_size):
             batch = asked[begin : begin + self.batch_size]
@@ -84,16 +100,6 @@ class UtilityMetric(Metric):
         if len(found) != len(batch):
             raise InputError(f"metric {self.name!r} returned {len(found)} scores for {len(batch)} pairs")
         return found
-
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean score of each row."""
-        counts = statistics[:, 1]
-        return np.where(counts > 0, statistics[:, 0] / np.where(counts > 0, counts, 1.0), 0.0)
-
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivatives of the mean by sum and number."""
-        total, count = statistics
-        return np.array([1.0 / count, -total / count**2]) if count > 0 else np.zeros(2)
 
 
 def utility(

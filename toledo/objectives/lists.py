@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +31,30 @@ from toledo.weights import Weights
 NONE = -1
 
 
+class MetricRange(NamedTuple):
+    """What counts as 0 and as one per cent of a metric, so that objectives do not depend on its scale."""
+
+    zero: float = 0.0
+    unit: float = 1.0
+
+    def share(self, scores: Scores) -> Scores:
+        """Return scores as parts of the range."""
+        return (scores - self.zero) / (100.0 * self.unit)
+
+
 @dataclass(frozen=True, eq=False)
 class HypothesisLists:
     """N-best lists as arrays: segment i has the hypotheses `offsets[i]:offsets[i + 1]`.
 
     A hypothesis is an edge of `forest` (with dense and sparse features); `statistics` has a row of the metric for each.
+    The range of a metric that has any scale is that of its scores in the lists.
     """
 
     forest: Forest
     statistics: NDArray[np.float64]
     offsets: NDArray[np.int64]
     metric: Metric
+    range: MetricRange = MetricRange()  # noqa: RUF009 (immutable)
 
     def __len__(self) -> int:
         """Return the number of segments."""
@@ -52,8 +66,10 @@ class HypothesisLists:
         return sentence_gains(self)
 
 
-def make_lists(forest: Forest, references: Sequence[References], metric: Metric) -> HypothesisLists:
-    """Put the statistics of a metric beside the hypotheses of some lists in a row."""
+def make_lists(
+    forest: Forest, references: Sequence[References], metric: Metric, known: MetricRange | None = None
+) -> HypothesisLists:
+    """Put the statistics of a metric beside the hypotheses of some lists in a row; its range may be known."""
     if forest.shape.tails.size:
         raise InputError("a lattice where an n-best list is needed", remedy="take its k-best list first")
     if len(references) != len(forest):
@@ -64,7 +80,15 @@ def make_lists(forest: Forest, references: Sequence[References], metric: Metric)
     segments = np.repeat(np.arange(len(forest)), np.diff(offsets))
     words, starts = forest.yields.words, forest.yields.offsets.astype(np.int64)
     statistics = metric.prepare(references, forest.vocabulary).statistics(words, starts, segments)
-    return HypothesisLists(forest, statistics, offsets, metric)
+    return HypothesisLists(forest, statistics, offsets, metric, known or _range(metric, statistics))
+
+
+def _range(metric: Metric, statistics: NDArray[np.float64]) -> MetricRange:
+    if metric.in_per_cent or not statistics.size:
+        return MetricRange()
+    scores = metric.scores(statistics)
+    worst = scores.min() if metric.higher_is_better else scores.max()
+    return MetricRange(float(worst), float(np.ptp(scores)) / 100.0 or 1.0)
 
 
 def corpus_score(lists: HypothesisLists, scores: NDArray[np.float64]) -> float:
@@ -78,13 +102,13 @@ def sentence_gains(lists: HypothesisLists, extra_length: float = 0.0) -> NDArray
 
     BLEU+1 smooths precisions but not lengths, so it prefers shorter hypotheses than BLEU; `extra_length` is added to
     the length of references against that (1 in Nakov, Guzmán and Vogel 2012). Other metrics give their own score of
-    the segment, error rates with a minus sign.
+    the segment as a part of their range, error rates with a minus sign.
     """
     metric, statistics = lists.metric, lists.statistics
     if isinstance(metric, BLEU):
         statistics = statistics.copy()
         statistics[:, 1] += extra_length
-    return sign(metric) * smoothed(metric, 1.0).scores(statistics) / 100.0
+    return sign(metric) * lists.range.share(smoothed(metric, 1.0).scores(statistics))
 
 
 def smoothed(metric: Metric, value: float) -> Metric:
@@ -152,6 +176,7 @@ class ExpectedStatistics(Objective):
 
     statistics: NDArray[np.float64]
     metric: Metric
+    range: MetricRange = MetricRange()  # noqa: RUF009 (immutable)
 
     def rewards(self, situation: Situation) -> tuple[float, Scores]:
         """Reward each hypothesis by what its statistics add."""
@@ -161,10 +186,10 @@ class ExpectedStatistics(Objective):
                 f"statistics of shape {self.statistics.shape} for {forest.edges} edges",
                 remedy="give a row of the metric's statistics for each hypothesis of n-best lists",
             )
-        factor = sign(self.metric) / 100.0
         expected = sum_of_products(situation.distribution.posteriors, self.statistics)
-        slopes = factor * self.metric.gradient(expected)
-        return factor * self.metric.score(expected), row_products(self.statistics, slopes)
+        value = float(self.range.share(self.metric.scores(expected[None]))[0])
+        slopes = sign(self.metric) / (100.0 * self.range.unit) * self.metric.gradient(expected)
+        return sign(self.metric) * value, row_products(self.statistics, slopes)
 
 
 @dataclass(frozen=True)
@@ -200,4 +225,4 @@ class CorpusExpectedBLEU(ExpectedBLEU):
     def fitted(self, matched: MatchedForest, start: Weights, lists: Callable[[], HypothesisLists]) -> Objective:
         """Return the metric of the expected statistics of some lists."""
         given = lists()
-        return ExpectedStatistics(given.statistics, given.metric)
+        return ExpectedStatistics(given.statistics, given.metric, given.range)

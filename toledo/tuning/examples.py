@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toledo.compiled.kernels import map_chunks
 from toledo.compiled.ragged import offsets_of
+from toledo.consensus.asking import ShownTexts
 from toledo.consensus.decide import decide
 from toledo.consensus.rule import Rule
 from toledo.errors import InputError
@@ -25,9 +26,10 @@ from toledo.forest.forest import Forest, Yields
 from toledo.forest.kbest import k_best
 from toledo.forest.linear import SparseArrays, SparseFeatures
 from toledo.forest.uniting import unite
+from toledo.metrics.given import sources_of
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
-from toledo.objectives.lists import HypothesisLists, make_lists
+from toledo.objectives.lists import HypothesisLists, MetricRange, make_lists
 from toledo.progress import Progress, silent
 from toledo.text.corpus import WrittenWords
 from toledo.weights import Weights
@@ -42,6 +44,7 @@ class Examples:
     forests: Sequence[Forest]
     references: Sequence[References]
     metric: Metric
+    range: MetricRange | None = None  # of the metric; None: that of its scores in the lists
 
     def __post_init__(self) -> None:
         if len(self.forests) != len(self.references) or not self.forests:
@@ -51,9 +54,9 @@ class Examples:
 
     def only(self, segments: Sequence[int] | NDArray[np.int64]) -> Examples:
         """Return some of the segments."""
-        return Examples(
-            [self.forests[number] for number in segments], [self.references[number] for number in segments], self.metric
-        )
+        known = None if self.metric.in_per_cent else self.lists.range
+        references = [self.references[number] for number in segments]
+        return Examples([self.forests[number] for number in segments], references, self.metric, known)
 
     @cached_property
     def forest(self) -> Forest:
@@ -63,7 +66,7 @@ class Examples:
     @cached_property
     def lists(self) -> HypothesisLists:
         """Return lists with statistics; refuse lattices and forests."""
-        return make_lists(self.forest, self.references, self.metric)
+        return make_lists(self.forest, self.references, self.metric, self.range)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,10 @@ def one_best(
 
     `write` makes text of words separated by spaces; then texts are scored, against references as written.
     """
-    decisions = decide(rule, forests, weights, scale, threads)
+    shown = ShownTexts(sources_of(references))
+    if write is not None:
+        shown = replace(shown, write=lambda _, words: write(" ".join(words)))
+    decisions = decide(rule, forests, weights, scale, threads, shown=shown)
     texts = [
         forest.vocabulary.words(decision.words.tolist()) for forest, decision in zip(forests, decisions, strict=True)
     ]
@@ -111,12 +117,13 @@ def statistics_of(
     write: Callable[[str], str] | None = None,
 ) -> NDArray[np.float64]:
     """Return the sum of the statistics of words, or of the texts that `write` makes of them."""
+    sources = sources_of(references)
     if write is None:
-        rows = metric.corpus_statistics(texts, references, threads)
+        rows = metric.corpus_statistics(texts, references, threads, sources)
     else:
         written = [write(" ".join(text)) for text in texts]
         known = [[cast(WrittenWords, one).text for one in some] for some in references]
-        rows = metric.corpus_statistics(written, known, threads)
+        rows = metric.corpus_statistics(written, known, threads, sources)
     total: NDArray[np.float64] = rows.sum(axis=0)
     return total
 

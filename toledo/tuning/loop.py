@@ -28,6 +28,7 @@ from toledo.errors import InputError, RunError
 from toledo.forest.assemble import join, split
 from toledo.forest.forest import Forest, Yields
 from toledo.metrics.bleu import BLEU
+from toledo.metrics.given import SegmentReferences
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import References
 from toledo.model import DESCRIPTION
@@ -69,11 +70,12 @@ class TuningSet:
     ) -> TuningSet:
         """Return the tuning set of segments that are searched; `search` makes a search with given weights."""
         sentences = [segment.words for segment in segments]
-        return cls(
-            lambda weights: search(weights).forests(sentences, threads, progress),
-            [segment.references for segment in segments],
-            how,
-        )
+        references = [SegmentReferences(segment.references, _as_written(segment.words)) for segment in segments]
+        return cls(lambda weights: search(weights).forests(sentences, threads, progress), references, how)
+
+
+def _as_written(words: Sequence[str]) -> str:
+    return words.text if isinstance(words, WrittenWords) else " ".join(words)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class LoopSettings:
     def first_history(self, tuner: str, start: Weights, one: Round, how: str | None = "") -> History:
         """Return the history before the first round; the score of the initial weights is logged if `how` is known."""
         metric = self.metric
-        scores = f"{metric.name} {one.score:.2f}{dev_text(one.dev_score)}"
+        scores = f"{metric.name} {one.score:.{metric.decimals}f}{dev_text(one.dev_score)}"
         if how is not None:
             log.info("seed %d: %s at the start%s", self.seed, scores, f" ({how})" if how else "")
         history = History("tuning", tuner, metric.name, metric.higher_is_better, self.seed, one)
@@ -136,14 +138,14 @@ def tune(
     progress: Progress = silent,
 ) -> TuningResult:
     """Tune until a stop, and return the weights with the best score on the held-out set, or else the tuning set."""
-    segments = sum(want_words(tuning.references))
-    if tuning.references and not segments:
+    segments, metric = sum(want_words(tuning.references)), (settings or LoopSettings()).metric
+    if tuning.references and not segments and "references" in metric.needs:
         raise InputError(
             "each segment has an empty reference", remedy="check that the references belong to this source"
         )
     loop = TuningLoop(tuner, start, tuning, held_out, settings or LoopSettings(), progress)
     history, found = run(loop, checkpoint)
-    return TuningResult(checked_result(history, segments, found.pool), history)
+    return TuningResult(checked_result(history, segments, found.pool, zero_is_worst=metric.in_per_cent), history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +298,7 @@ def require_finite(objective: float, name: str, when: str) -> None:
         raise RunError(f"{when}: the objective of {name} became {objective}", remedy=f"{OTHER_START}, or increase l2")
 
 
-def checked_result(history: History, segments: int, found: Sequence[Forest]) -> Weights:
+def checked_result(history: History, segments: int, found: Sequence[Forest], *, zero_is_worst: bool = True) -> Weights:
     """Return the weights of the best round; a collapse is an error. `segments` should have a translation."""
     weights, what = history.weights(history.best), f"{history.tuner}, seed {history.seed}"
     empty = history.best_round.empty
@@ -305,7 +307,7 @@ def checked_result(history: History, segments: int, found: Sequence[Forest]) -> 
             f"{what}: the tuning collapsed: {empty} of {segments} translations are empty",
             remedy=f"freeze or bound the weight of word.penalty, or {OTHER_START}",
         )
-    if history.higher_is_better and history.best_score <= 0.0:
+    if zero_is_worst and history.higher_is_better and history.best_score <= 0.0:
         raise RunError(
             f"{what}: the tuning collapsed: {history.metric} is 0 at the start and after each round",
             remedy="check that the references belong to these lines, or tune on more of them",

@@ -36,7 +36,7 @@ class Tuned:
 def refuse_metric(objective: str, metric: Metric) -> InputError:
     """Return the error for a metric that an objective cannot use."""
     return InputError(
-        f"objective {objective!r} cannot use metric {metric.name.lower()!r}",
+        f"objective {objective!r} cannot use metric {metric.name.lower()!r}: it needs gradients by counts of n-grams",
         remedy="use BLEU, or an objective on lists such as mert, mira or expected",
     )
 
@@ -59,6 +59,11 @@ class TuningProblem:
     def lists(self) -> HypothesisLists:
         """Return the examples as lists with statistics; refuse lattices and forests."""
         return self.examples.lists
+
+    @property
+    def unit(self) -> float:
+        """Return what counts as one per cent of the metric."""
+        return self.lists.range.unit
 
     @cached_property
     def rows(self) -> Rows:

@@ -29,7 +29,7 @@ from toledo.settings import Meta, Settings
 from toledo.tuning.tuner import SearchSpace, Tuned, Tuner, TuningProblem
 from toledo.tuning.tuners.mert_lines import LinePoint, LineProblem, LineSteps, best_point, forest_lines, list_lines
 
-LEAST_GAIN = 1e-3  # in points of the metric; what a round must give for another one to follow
+LEAST_GAIN = 1e-3  # in units of the metric, such as points of BLEU; what a round must give for another one to follow
 ROUNDS = 100
 
 
@@ -105,7 +105,7 @@ def climb(
             if point.gain > gain:
                 values = np.clip(values + point.gamma * directions[place], region.low, region.high)
                 gain = point.gain
-        if gain <= before + LEAST_GAIN:
+        if gain <= before + LEAST_GAIN * lines.unit:
             break
     return Summit(values, gain, searched)
 

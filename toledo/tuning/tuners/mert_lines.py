@@ -29,6 +29,7 @@ from toledo.forest.forest import sentences_at_once
 from toledo.forest.linear import Vector, row_scores
 from toledo.metrics.metric import Metric
 from toledo.metrics.references import Counter
+from toledo.metrics.utility import UtilityMetric
 from toledo.objectives.lists import sign
 from toledo.tuning.examples import Examples
 from toledo.tuning.tuner import TuningProblem
@@ -352,6 +353,11 @@ class ForestLines(LineProblem):
 
     texts: Counter
 
+    @property
+    def unit(self) -> float:
+        """Return what counts as one per cent of the metric; 0 if that is not known before texts are made."""
+        return 1.0 if self.metric.in_per_cent else 0.0
+
     def from_point(self, values: Vector) -> Callable[[Vector], LineSteps]:
         """Return the sums of statistics along lines from a point, as a function of their directions."""
         weights = self.space.start.copy()
@@ -398,7 +404,8 @@ def _joined_steps(parts: Sequence[EnvelopePieces]) -> LineSteps:
 
 def forest_lines(problem: TuningProblem, free: NDArray[np.int64]) -> ForestLines:
     """Return the lines through the weights of lattices and forests."""
-    examples = problem.examples
-    return ForestLines(
-        *_fields(problem), free, examples.metric.prepare(examples.references, examples.forest.vocabulary)
-    )
+    examples, start, space, threads = _fields(problem)
+    texts = examples.metric.prepare(examples.references, examples.forest.vocabulary)
+    if isinstance(examples.metric, UtilityMetric):  # functions are called in the calling thread
+        threads = 1
+    return ForestLines(examples, start, space, threads, free, texts)

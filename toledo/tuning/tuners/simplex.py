@@ -19,7 +19,7 @@ from toledo.tuning.maximize import Bounds, nelder_mead
 from toledo.tuning.tuner import ListTuner, Tuned, TuningProblem
 
 POINTS_PER_WEIGHT = 40  # evaluations in a descent
-CLOSE = 1e-3  # in units of the first steps, and of the score
+CLOSE = 1e-3  # in units of the first steps, and of the metric
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Simplex(Settings, ListTuner):
                 Bounds(space.low[free], space.high[free]),
                 evaluations=POINTS_PER_WEIGHT * free.size,
                 step_tolerance=CLOSE,
-                tolerance=CLOSE,
+                tolerance=CLOSE * problem.unit,
             ).point
         return problem.tuned(problem.at_norm_of_start(values))
 
