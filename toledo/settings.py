@@ -14,6 +14,7 @@ settings ("beam:pop_limit=200"), an import path ("package.module:Name"), an obje
 from __future__ import annotations
 
 import difflib
+import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -84,11 +85,21 @@ class Registry(Generic[T]):
         entry = self._entry(name)
         return entry if isinstance(entry, Preset) else None
 
+    def parse(self, text: str) -> tuple[str, dict[str, Any]]:
+        """Split "name:key=value,…" into name and settings; in "name:value" it is the one setting that must be given."""
+        name, settings = parse_named(text)
+        head, colon, value = name.partition(":")
+        if colon and head in self and isinstance(target := self.get(head), type):
+            for key, (_, default, _) in describe(target).items():
+                if default is inspect.Parameter.empty:
+                    return head, {key: value, **settings}
+        return name, settings
+
     def make(self, named: Named[T], **overrides: Any) -> T:
         """Return the thing that `named` stands for; `overrides` are additional settings."""
         if not isinstance(named, str):
             return self._made(named, overrides, self.kind)
-        name, settings = parse_named(named)
+        name, settings = self.parse(named)
         if ":" in name:
             return self._made(_loaded(name), {**settings, **overrides}, name)
         entry = self._entry(name)
@@ -184,8 +195,6 @@ def converted(target: type, settings: Mapping[str, Any], what: str) -> dict[str,
 
 def describe(target: type) -> dict[str, tuple[Any, Any, str]]:
     """Return type, default and help text of each setting of a class."""
-    import inspect
-
     found = {}
     hints = _hints(target)
     for name, parameter in inspect.signature(target).parameters.items():

@@ -29,7 +29,7 @@ from toledo.metrics.registry import METRICS
 from toledo.metrics.shapes import Groups, length_error, read_references
 from toledo.metrics.shapes import References as GivenReferences
 from toledo.results import Hypothesis, SampleList
-from toledo.settings import Named, parse_named
+from toledo.settings import Named
 from toledo.text.corpus import as_text, describe_value
 
 P = ParamSpec("P")
@@ -287,13 +287,14 @@ def make_metrics(
     found: dict[str, Metric] = {}
     for one in given:
         overrides: dict[str, Any] = {}
-        if isinstance(one, str) and parse_named(one)[0] in METRICS:
-            target, settings = METRICS.get(parse_named(one)[0]), parse_named(one)[1]
+        name, settings = METRICS.parse(one) if isinstance(one, str) else ("", {})
+        if name in METRICS:
+            target = METRICS.get(name)
             chosen = {"tokenize": tokenize, "lowercase": lowercase or None}
             known = getattr(target, "__dataclass_fields__", {})
             overrides = {k: v for k, v in chosen.items() if v is not None and k in known and k not in settings}
         metric = METRICS.make(one, **overrides)
-        key = parse_named(one)[0].lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
+        key = name.lower().replace("_", "-") if isinstance(one, str) else metric.name.lower()
         found[key if key not in found else str(one)] = metric
     return found
 

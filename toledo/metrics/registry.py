@@ -31,6 +31,9 @@ METRICS: Registry[Metric] = Registry(
         "chrf": "toledo.metrics.chrf:CHRF",
         "chrf++": Preset("chrf", {"word_order": 2}),
         "ter": "toledo.metrics.ter:TER",
+        "comet": "toledo.metrics.comet:COMET",
+        "cometkiwi": "toledo.metrics.comet:COMETKiwi",
+        "embeddings": "toledo.metrics.embeddings:Embeddings",
     },
     adapt=_adapted,
 )

@@ -22,23 +22,10 @@ BATCH_SIZE = 1024
 KINDS = frozenset({"references", "sources"})
 
 
-@dataclass(frozen=True)
-class UtilityMetric(Metric):
-    """A metric that calls a function."""
-
-    function: Callable[..., Any]
-    label: str
-    higher_is_better: bool = True
-    needs: frozenset[str] = frozenset({"references"})
-    batch_size: int = BATCH_SIZE
-    cache: Path | None = None
+class PairMetric(Metric):
+    """Base of metrics that compare a text with one reference at a time: subclasses define `pair_scores`."""
 
     size = 2
-
-    @property
-    def name(self) -> str:
-        """The name of the function, or one that was given."""
-        return self.label
 
     def corpus_statistics(
         self,
@@ -60,6 +47,37 @@ class UtilityMetric(Metric):
             rows[segment, 0] = some.max() if self.higher_is_better else some.min()
             place += len(group)
         return rows
+
+    def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
+        """Return the score of each triple."""
+        raise NotImplementedError
+
+    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean score of each row."""
+        counts = statistics[:, 1]
+        return np.where(counts > 0, statistics[:, 0] / np.where(counts > 0, counts, 1.0), 0.0)
+
+    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives of the mean by sum and number."""
+        total, count = statistics
+        return np.array([1.0 / count, -total / count**2]) if count > 0 else np.zeros(2)
+
+
+@dataclass(frozen=True)
+class UtilityMetric(PairMetric):
+    """A metric that calls a function."""
+
+    function: Callable[..., Any]
+    label: str
+    higher_is_better: bool = True
+    needs: frozenset[str] = frozenset({"references"})
+    batch_size: int = BATCH_SIZE
+    cache: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the function, or one that was given."""
+        return self.label
 
     def pair_scores(self, triples: Sequence[Triple]) -> NDArray[np.float64]:
         """Return the score of each triple; equal ones are asked for once, those in the cache not at all."""
@@ -84,16 +102,6 @@ class UtilityMetric(Metric):
         if len(found) != len(batch):
             raise InputError(f"metric {self.name!r} returned {len(found)} scores for {len(batch)} pairs")
         return found
-
-    def scores(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean score of each row."""
-        counts = statistics[:, 1]
-        return np.where(counts > 0, statistics[:, 0] / np.where(counts > 0, counts, 1.0), 0.0)
-
-    def gradient(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivatives of the mean by sum and number."""
-        total, count = statistics
-        return np.array([1.0 / count, -total / count**2]) if count > 0 else np.zeros(2)
 
 
 def utility(
