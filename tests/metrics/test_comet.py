@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,23 @@ def test_exact_choice_and_average(checkpoint: Path, monkeypatch: pytest.MonkeyPa
     mean = np.array([0.4, 0.2, 0.2, 0.2], np.float32) @ vectors[:4]
     own = metric.score_vectors(vectors[:4], np.tile(mean, (4, 1)), np.tile(vectors[4], (4, 1)))
     assert average.score == pytest.approx(np.max(own), abs=1e-4)
+
+
+@needs_comet
+@pytest.mark.skipif(find_spec("mbrs") is None, reason="mbrs is not installed")
+def test_the_choices_of_mbrs(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_quietly("mbrs")
+    from mbrs.decoders import DecoderAggregateMBR, DecoderMBR
+    from mbrs.metrics import comet
+
+    monkeypatch.setattr(comet, "download_model", str)  # it would look for the path on the network first
+    peer = comet.MetricCOMET(comet.MetricCOMET.Config(model=str(checkpoint_file(checkpoint)), cpu=True))
+    metric, samples = toledo.COMET(checkpoint), list(dict.fromkeys([*SAMPLES, *SAID, *MEANT]))
+    for kind, average in (DecoderMBR, False), (DecoderAggregateMBR, True):
+        theirs = kind(kind.Config(), peer).decode(samples, samples, SOURCES[0], nbest=3)
+        ours = toledo.choose(samples, metric=metric, source=SOURCES[0], aggregate=average)
+        assert [one.text for one in ours.ranking[:3]] == theirs.sentence
+        assert [one.score for one in ours.ranking[:3]] == pytest.approx(100 * np.array(theirs.score), abs=1e-3)
 
 
 @needs_comet
