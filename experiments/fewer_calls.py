@@ -75,8 +75,8 @@ def main() -> None:
     options = parser.parse_args()
     lists = read(options.lists, options.every)
     rows = [HEAD]
-    for label, rule in methods(Remembered(make_gain(CHEAP))).items():
-        rows.append((label, *measured(lists, rule, options.seed)))
+    for label, rule in methods(CHEAP).items():
+        rows.append((label, *measured(lists, rule, make_gain("chrf"), options.seed)))
         print("| " + " | ".join(rows[-1]) + " |", flush=True)
     print(f"{len(lists)} lists, {np.mean([len(one.texts) for one in lists]):.1f} distinct texts each")
     if options.output:
@@ -85,16 +85,20 @@ def main() -> None:
 
 def read(file: Path, every: int) -> list[List]:
     """Read lists, and compare all pairs of their texts."""
-    metric, found = make_gain("chrf"), []
-    for samples in toledo.read_lists(file)[::every]:
-        counts = Counter(one.text for one in samples)
-        found.append(List(list(counts), list(counts.values()), metric.pairwise_scores(list(counts), list(counts))))
-    return found
+    texts = [[one.text for one in samples] for samples in toledo.read_lists(file)[::every]]
+    return [compared(samples, make_gain("chrf")) for samples in texts]
 
 
-def methods(proxy: Metric) -> dict[str, Rule]:
+def compared(samples: Sequence[str], metric: Metric) -> List:
+    """Compare all pairs of the texts of a list."""
+    counts = Counter(samples)
+    return List(list(counts), list(counts.values()), metric.pairwise_scores(list(counts), list(counts)))
+
+
+def methods(cheap: str) -> dict[str, Rule]:
     """Return all methods by the name with settings that users give."""
     named: dict[str, Rule] = {}
+    proxy = Remembered(make_gain(cheap))
     for text in (
         "aggregate-mbr",
         "aggregate-mbr:top=5",
@@ -115,25 +119,29 @@ def methods(proxy: Metric) -> dict[str, Rule]:
     ):
         made = make_rule(text)
         if isinstance(made, ProxyMBR):
-            made = replace(made, proxy=CHEAP)
+            made = replace(made, proxy=cheap)
         elif isinstance(made, EliminationMBR | BudgetMBR):
             made = replace(made, proxy=proxy)
         named[text] = made
     return named
 
 
-def measured(lists: Sequence[List], rule: Rule, seed: int) -> tuple[str, str, str]:
+def measured(lists: Sequence[List], rule: Rule, metric: Metric, seed: int) -> tuple[str, str, str]:
     """Return how many calls a method saves, how often it makes the same choice, and what it loses."""
     samples = [
         [toledo.Hypothesis(text, count=n) for text, n in zip(one.texts, one.counts, strict=True)] for one in lists
     ]
     averaged = rule.name == "aggregate-mbr"  # needs the texts
     matrices = None if averaged else [one.matrix for one in lists]
-    found = toledo.choose_many(samples, rule=rule, matrices=matrices, metric="chrf" if averaged else None, seed=seed)
-    lost = [one.expected.max() - one.expected[choice.index] for one, choice in zip(lists, found, strict=True)]
+    found = toledo.choose_many(samples, rule=rule, matrices=matrices, metric=metric if averaged else None, seed=seed)
     pairs = sum(one.matrix.size for one in lists)
-    same = np.mean(np.array(lost) < ROUNDING)
-    return f"{pairs / found.num_calls:.1f}×", f"{100 * same:.1f}", f"{np.mean(lost):.3f}"
+    return f"{pairs / found.num_calls:.1f}×", *agreement(lists, found.indices)
+
+
+def agreement(lists: Sequence[List], chosen: Sequence[int]) -> tuple[str, str]:
+    """Return how often the chosen texts are as good as the best, and what they lose."""
+    lost = [one.expected.max() - one.expected[index] for one, index in zip(lists, chosen, strict=True)]
+    return f"{100 * np.mean(np.array(lost) < ROUNDING):.1f}", f"{np.mean(lost):.3f}"
 
 
 if __name__ == "__main__":

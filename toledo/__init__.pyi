@@ -83,6 +83,9 @@ from toledo.metrics.analysis.pairs import SegmentDifference as SegmentDifference
 from toledo.metrics.analysis.segment_table import SegmentTable as SegmentTable
 from toledo.metrics.bleu import BLEU as BLEU
 from toledo.metrics.chrf import CHRF as CHRF
+from toledo.metrics.comet import COMET as COMET
+from toledo.metrics.comet import COMETKiwi as COMETKiwi
+from toledo.metrics.embeddings import Embeddings as Embeddings
 from toledo.metrics.evaluation import Comparison as Comparison
 from toledo.metrics.evaluation import Evaluation as Evaluation
 from toledo.metrics.evaluation import Test as Test
@@ -93,6 +96,7 @@ from toledo.metrics.score import ScoreInterval as ScoreInterval
 from toledo.metrics.shapes import References as References
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
+from toledo.metrics.vectors import VectorMetric as VectorMetric
 from toledo.progress import Progress as Progress
 from toledo.refinement.settings import RefineSettings as RefineSettings
 from toledo.results import Hypothesis as Hypothesis

@@ -13,6 +13,7 @@ from toledo.consensus.fewer_calls import EliminationMBR, completed, estimates
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
+from toledo.metrics.vectors import VectorMetric
 
 Floats = NDArray[np.float64]
 APPROXIMATE = [
@@ -222,7 +223,7 @@ def test_the_mean_of_metrics_is_aggregated_too() -> None:
     assert average_scores(gain, texts, texts, shares) == pytest.approx(np.mean(parts, axis=0))
 
 
-class LetterCounts(Metric):
+class LetterCounts(VectorMetric):
     """Cosine of counts of letters: a metric of vectors."""
 
     name = "letters"  # type: ignore[assignment]

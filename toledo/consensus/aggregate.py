@@ -7,10 +7,9 @@ For BLEU and chrF the average has the expected count of each n-gram (DeNero, Chi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from toledo.consensus.fast_consensus import ExpectedNGramCounts, list_counts
 from toledo.consensus.gains import MeanGain
@@ -20,21 +19,9 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.expected import split_sequences
 from toledo.metrics.metric import Metric
+from toledo.metrics.vectors import VectorMetric
 
 Floats = NDArray[np.float64]
-
-
-@runtime_checkable
-class VectorMetric(Protocol):
-    """A metric that turns each text into a vector and compares vectors, such as cosine similarity or COMET."""
-
-    def encode_texts(self, texts: Sequence[str]) -> ArrayLike:
-        """Return one row for each text."""
-        ...
-
-    def score_vectors(self, hypotheses: ArrayLike, references: ArrayLike, sources: ArrayLike | None = None) -> Any:
-        """Return the score of each row of hypotheses with the same row of references, and of sources if needed."""
-        ...
 
 
 def can_average(metric: Metric) -> bool:
@@ -52,7 +39,7 @@ def average_scores(
         parts = [average_scores(one, hypotheses, references, shares, source) for one in metric.parts]
         return np.asarray(np.mean(parts, axis=0), np.float64)
     if isinstance(metric, VectorMetric):
-        return _vector_scores(metric, hypotheses, references, shares, source)
+        return metric.average_scores(hypotheses, references, shares, source)
     order, texts = _order(metric), metric.encode([*hypotheses, *references])
     if not order or texts is None:
         raise InputError(
@@ -81,16 +68,3 @@ def _chrf_rows(rows: Floats, counts: ExpectedNGramCounts, order: int) -> Floats:
     found[:, 1::3] = np.bincount(orders, counts.counts, order + 1)[1:]
     found[:, 2::3] = rows[:, 2 : 2 + order]
     return found
-
-
-def _vector_scores(
-    metric: VectorMetric, hypotheses: Sequence[str], references: Sequence[str], shares: Floats, source: str | None
-) -> Floats:
-    places = {text: place for place, text in enumerate(dict.fromkeys([*hypotheses, *references]))}
-    given = [] if source is None else [source]
-    vectors = np.asarray(metric.encode_texts([*places, *given]), np.float64)
-    said = vectors[[places[text] for text in hypotheses]]
-    mean = np.einsum("i,ij->j", shares, vectors[[places[text] for text in references]])
-    known = np.broadcast_to(mean, said.shape)
-    sources = np.broadcast_to(vectors[-1], said.shape) if given else None
-    return np.asarray(metric.score_vectors(said, known, sources), np.float64).ravel()

@@ -34,6 +34,7 @@ from toledo.errors import InputError
 from toledo.forest.forest import Forest, Scores
 from toledo.metrics.metric import Metric, require_inputs
 from toledo.metrics.utility import UtilityMetric
+from toledo.metrics.vectors import VectorMetric
 from toledo.results import Hypothesis
 
 log = logging.getLogger(__name__)
@@ -192,6 +193,8 @@ def choose_each(
 def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) -> list[Valued]:
     """Return what the texts of some segments are worth to a rule."""
     metric = rule.metric_for_texts()
+    if metric is not None:
+        metric.encode_ahead(_texts_of(metric, problems))
     if isinstance(rule, MBR) and (isinstance(metric, UtilityMetric) or not rule.compares_all):
         return ask_together(rule, rule.metric_for_texts(), problems)
 
@@ -201,10 +204,20 @@ def _valued(rule: Rule, problems: Sequence[TextProblem], threads: int | None) ->
             require_inputs(metric, True, problem.source)
         calls = 0
         if isinstance(rule, MBR):
-            calls = min(rule.size, len(problem.texts)) * min(rule.reference_size, len(problem.references))
+            references = min(rule.reference_size, len(problem.references))
+            averaged = isinstance(metric, VectorMetric) and metric.linear and problem.matrix is None
+            calls = min(rule.size, len(problem.texts)) * (1 if averaged else references)
         return Valued(rule.values(problem), problem.matrix, calls)
 
     return list(map_chunks(work, len(problems), chunk=1, threads=threads))
+
+
+def _texts_of(metric: Metric, problems: Sequence[TextProblem]) -> list[str]:
+    """Return all texts of some segments that a metric will see."""
+    wanted = [problem for problem in problems if problem.matrix is None]
+    texts = [text for problem in wanted for text in (*problem.texts, *problem.references)]
+    sources = [problem.source for problem in wanted if problem.source is not None]
+    return [*texts, *sources] if "sources" in metric.needs else texts
 
 
 def _problems(

@@ -53,6 +53,11 @@ class MeanGain(Settings, Metric):
         """What any of the metrics needs."""
         return frozenset().union(*(one.needs for one in self.parts))
 
+    def encode_ahead(self, texts: Sequence[str]) -> None:
+        """Let each metric prepare for texts."""
+        for one in self.parts:
+            one.encode_ahead(texts)
+
     def pairwise_scores(self, hypotheses: Sequence[str], references: Sequence[str], source: str | None = None) -> Rows:
         """Return the mean gain of each hypothesis (row) with each reference (column) as its only one."""
         return self._mean([one.pairwise_scores(hypotheses, references, source) for one in self.parts])

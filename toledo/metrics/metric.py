@@ -149,6 +149,9 @@ class Metric:
         gains = expected_gains(*split_sequences(texts, len(hypotheses)), shares, self)
         return gains if self.higher_is_better else 100.0 - gains
 
+    def encode_ahead(self, texts: Sequence[str]) -> None:
+        """Prepare for texts of several segments that will be compared soon; most metrics need not."""
+
     def encode(self, texts: Sequence[str]) -> Sequences | None:
         """Return texts as symbols for `gains`; None if the metric can only compare pair by pair."""
         return None

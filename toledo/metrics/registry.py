@@ -33,6 +33,9 @@ METRICS: Registry[Metric] = Registry(
         "ter": "toledo.metrics.ter:TER",
         "column": "toledo.metrics.given:ColumnMetric",
         "matrix": "toledo.metrics.given:MatrixMetric",
+        "comet": "toledo.metrics.comet:COMET",
+        "cometkiwi": "toledo.metrics.comet:COMETKiwi",
+        "embeddings": "toledo.metrics.embeddings:Embeddings",
     },
     adapt=_adapted,
 )
