@@ -36,9 +36,8 @@ def test_registries_and_results_need_no_numpy():
         "import toledo.results; print('numpy' in sys.modules, METRICS.names(), RULES.names())"
     )
     found = run(code)
-    assert found.startswith(
-        "False ['bleu', 'chrf', 'chrf++', 'ter', 'column', 'matrix'] ['mbr', 'consensus', 'forest-consensus'"
-    )
+    assert found.startswith("False ['bleu', 'chrf', 'chrf++', 'ter', ")
+    assert "['mbr', 'consensus', 'forest-consensus', " in found
 
 
 def test_every_export_exists_and_hides_no_module():
