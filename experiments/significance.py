@@ -1,4 +1,4 @@
-"""How often tests find a difference where there is none, how often they find one that is there, and what intervals hold.
+"""How often tests find a difference that is not there, how often one that is there, and what intervals hold.
 
 python experiments/significance.py --data $DATA/wmt22-syscomb --repetitions 2000
 
@@ -147,7 +147,7 @@ def one_run_tests(metric: Metric, first: Rows, second: Rows, seed: int) -> Itera
 
 
 def half_sample_p(metric: Metric, first: Rows, second: Rows, seed: int) -> float:
-    """Return compare-mt's p: the share of test sets of half the size, with replacement, in which the better one loses."""
+    """Return compare-mt's p: the share of resampled test sets, half as large, in which the better one does not win."""
     size, generator = len(first) // 2, np.random.default_rng(seed)
     both, sums = np.hstack([first, second]), []
     for count in batches(RESAMPLES, size):
@@ -192,7 +192,10 @@ def level(populations: Sequence[Population], repetitions: int) -> Iterator[tuple
             for size in (100, 500, 1000):
                 tally = Tally()
                 for repetition in range(repetitions):
-                    null, generator = nulls[repetition % len(nulls)], generator_of("level", name, situation, size, repetition)
+                    null, generator = (
+                        nulls[repetition % len(nulls)],
+                        generator_of("level", name, situation, size, repetition),
+                    )
                     tally.add(one_run_tests(null.metric, *null.sample(generator, size), seed=repetition))
                 yield from tally.rows("level", situation, name, size)
 
@@ -208,13 +211,15 @@ def documents(populations: Sequence[Population], repetitions: int) -> Iterator[t
             sums = [np.array([one.sum(axis=0) for one in some]) for some in drawn]
             tally.add(one_run_tests(null.metric, *sums, seed=repetition))
             segments = [measure(null.metric, np.concatenate(some)) for some in drawn]
-            test = studentized_bootstrap(null.metric, segments, [(0, 1)], resamples=RESAMPLES, seed=repetition, threads=1)
+            test = studentized_bootstrap(
+                null.metric, segments, [(0, 1)], resamples=RESAMPLES, seed=repetition, threads=1
+            )
             tally.add(iter([("studentized bootstrap of segments", test.differences[0].p)]))
         yield from tally.rows("documents", "equal scores", "BLEU", size)
 
 
 class RunMaker:
-    """Makes runs of a system: each segment is its own, or a similar system's, or a weak one's in a share that differs."""
+    """Makes runs: each segment is the system's own, or a similar system's, or a weak one's in a share that differs."""
 
     def __init__(self, own: Rows, similar: Rows, weak: Rows, spread: float) -> None:
         metric = METRICS["BLEU"]
@@ -234,7 +239,9 @@ class RunMaker:
     def run(self, generator: np.random.Generator, places: Ints) -> Rows:
         """Make a run and take some segments of it."""
         share = generator.random() * self.most
-        chosen = np.searchsorted([1 - SIMILAR - share, 1 - share], generator.random(self.choices.shape[1]), side="right")
+        chosen = np.searchsorted(
+            [1 - SIMILAR - share, 1 - share], generator.random(self.choices.shape[1]), side="right"
+        )
         found: Rows = self.choices[chosen[places], places]
         return found
 
@@ -259,7 +266,9 @@ def run_tests(first: Sequence[Rows], second: Sequence[Rows], seed: int) -> Itera
     metric = METRICS["BLEU"]
     measured = [[measure(metric, rows) for rows in runs] for runs in (first, second)]
     yield "t test of segments and runs", difference_of_runs(*measured)[0].p
-    one = studentized_bootstrap(metric, [measured[0][0], measured[1][0]], [(0, 1)], resamples=RESAMPLES, seed=seed, threads=1)
+    one = studentized_bootstrap(
+        metric, [measured[0][0], measured[1][0]], [(0, 1)], resamples=RESAMPLES, seed=seed, threads=1
+    )
     yield "one run of each, studentized bootstrap", one.differences[0].p
     means = [np.mean(runs, axis=0) for runs in (first, second)]
     drawn = np.subtract(*resampled_scores(metric, means, RESAMPLES, seed))
@@ -303,7 +312,14 @@ def power(populations: Sequence[Population], repetitions: int) -> Iterator[tuple
             low = metric.score(systems[2].sum(axis=0))
             start, towards = (systems[2], systems[0]) if situation == "near" else (systems[0], systems[-1])
             if metric.score(systems[0].sum(axis=0)) > low + wanted:
-                pairs.append(Null(metric, mixed_until(metric, start, towards, low + wanted, segments, 3), systems[2], one.documents))
+                pairs.append(
+                    Null(
+                        metric,
+                        mixed_until(metric, start, towards, low + wanted, segments, 3),
+                        systems[2],
+                        one.documents,
+                    )
+                )
         for repetition in range(repetitions):
             pair, generator = pairs[repetition % len(pairs)], generator_of("power", situation, wanted, repetition)
             tally.add(one_run_tests(metric, *pair.sample(generator, 1000), seed=repetition))

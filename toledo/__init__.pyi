@@ -84,11 +84,11 @@ from toledo.metrics.bleu import BLEU as BLEU
 from toledo.metrics.chrf import CHRF as CHRF
 from toledo.metrics.evaluation import Comparison as Comparison
 from toledo.metrics.evaluation import Evaluation as Evaluation
-from toledo.metrics.evaluation import Test as Test
 from toledo.metrics.metric import Metric as Metric
 from toledo.metrics.score import Score as Score
 from toledo.metrics.score import ScoreInterval as ScoreInterval
 from toledo.metrics.shapes import References as References
+from toledo.metrics.significance.testing import Test as Test
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.progress import Progress as Progress

@@ -41,7 +41,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A score or a difference, its standard error, half the width of its interval, and p of the hypothesis that it is 0.
+    """A score or a difference: its standard error, half the width of its interval, and p of its being 0 in truth.
 
     The margin is infinite where the data give no interval. `mean` is that of resampled values.
     """
@@ -52,10 +52,13 @@ class Estimate:
     p: float
     mean: float
     degrees: float | None = None  # of freedom, for tests by Student's t
+    percentiles: ScoreInterval | None = None  # of sacreBLEU's bootstrap, which are not symmetric
 
     @property
     def interval(self) -> ScoreInterval | None:
         """The interval; None if the data give none."""
+        if self.percentiles is not None:
+            return self.percentiles
         if not math.isfinite(self.margin):
             return None
         return ScoreInterval(self.mean, self.value - self.margin, self.value + self.margin)

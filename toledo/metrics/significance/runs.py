@@ -52,9 +52,7 @@ def run_spread(runs: Sequence[Measured]) -> RunSpread:
     """Return how much runs of one system differ; there must be two or more."""
     effects, units = np.array([run.effects for run in runs]), runs[0].effects.size
     around = float(np.sum((effects - effects.mean(axis=0)) ** 2)) / (len(runs) - 1)
-    return RunSpread(
-        float(np.var([run.score for run in runs], ddof=1)), around * units / max(units - 1, 1), len(runs)
-    )
+    return RunSpread(float(np.var([run.score for run in runs], ddof=1)), around * units / max(units - 1, 1), len(runs))
 
 
 def difference_of_runs(
@@ -94,7 +92,7 @@ def units_needed(difference: float, variances: Variances, units: int, level: flo
     return _rounded_up(units * (variances.total - fixed) / (wanted - fixed)) if wanted > fixed else None
 
 
-def runs_needed(difference: float, variances: Variances, runs: int, level: float = 0.95) -> int | None:
+def runs_needed(difference: float, variances: Variances, runs: float, level: float = 0.95) -> int | None:
     """Return how many runs of each system such a difference needs on these units; None if no number is enough."""
     fixed = max(variances.units - variances.both, 0.0)
 
@@ -105,12 +103,13 @@ def runs_needed(difference: float, variances: Variances, runs: int, level: float
 
     if not is_enough(MOST_RUNS):
         return None
-    return bisect.bisect_left(range(2, MOST_RUNS), True, key=is_enough) + 2
+    place: int = bisect.bisect_left(range(2, MOST_RUNS), True, key=is_enough)
+    return place + 2
 
 
 def _rounded_up(number: float) -> int | None:
     """Return a number with two digits: it is an estimate."""
     if number > MOST_UNITS:
         return None
-    unit = 10 ** max(math.floor(math.log10(max(number, 1.0))) - 1, 0)
+    unit: int = 10 ** max(math.floor(math.log10(max(number, 1.0))) - 1, 0)
     return math.ceil(number / unit) * unit

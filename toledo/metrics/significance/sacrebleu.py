@@ -29,7 +29,10 @@ def resampled_scores(metric: Metric, systems: list[Floats], resamples: int, seed
             for count in batches(resamples, units)
         ]
     )
-    return [metric.scores(np.ascontiguousarray(sums[:, place : place + width])) for place in range(0, len(columns[0]), width)]
+    return [
+        metric.scores(np.ascontiguousarray(sums[:, place : place + width]))
+        for place in range(0, len(columns[0]), width)
+    ]
 
 
 def percentile_interval(scores: Floats, level: float) -> ScoreInterval:
