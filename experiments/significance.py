@@ -26,6 +26,7 @@ import toledo
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
+from toledo.metrics.score import ScoreInterval
 from toledo.metrics.significance.paired import (
     Estimate,
     holm,
@@ -344,19 +345,26 @@ def coverage(populations: Sequence[Population], repetitions: int) -> Iterator[tu
 def intervals(metric: Metric, rows: tuple[Rows, Rows], seed: int) -> dict[str, list[tuple[str, float, float]]]:
     """Return the intervals of the first score and of the difference by each method."""
     measured = [measure(metric, one) for one in rows]
-    effects = [measured[0].effects, measured[0].effects - measured[1].effects]
-    values = [measured[0].score, measured[0].score - measured[1].score]
     bootstrap = studentized_bootstrap(metric, measured, [(0, 1)], resamples=RESAMPLES, seed=seed, threads=1)
-    drawn = resampled_scores(metric, list(rows), RESAMPLES, seed)
-    found = {}
-    for what, own, value, one, scores in zip(
-        ("score", "difference"), effects, values, (bootstrap.scores[0], bootstrap.differences[0]),
-        (drawn[0], drawn[0] - drawn[1]), strict=True,
-    ):  # fmt: skip
-        others = {"studentized bootstrap": one.interval, "jackknife t": jackknife_t(value, own).interval,
-                  "percentile (sacreBLEU)": percentile_interval(scores, 0.95)}  # fmt: skip
-        found[what] = [(method, box.low, box.high) for method, box in others.items() if box is not None]
-    return found
+    difference = measured[0].score - measured[1].score
+    found: dict[str, dict[str, ScoreInterval | None]] = {
+        "score": {
+            "studentized bootstrap": bootstrap.scores[0].interval,
+            "jackknife t": jackknife_t(measured[0].score, measured[0].effects).interval,
+        },
+        "difference": {
+            "studentized bootstrap": bootstrap.differences[0].interval,
+            "jackknife t": jackknife_t(difference, measured[0].effects - measured[1].effects).interval,
+        },
+    }
+    if isinstance(metric, BLEU):
+        drawn = resampled_scores(metric, list(rows), RESAMPLES, seed)
+        found["score"]["percentiles"] = percentile_interval(drawn[0], 0.95)
+        found["difference"]["percentiles"] = percentile_interval(drawn[0] - drawn[1], 0.95)
+    return {
+        what: [(method, box.low, box.high) for method, box in boxes.items() if box is not None]
+        for what, boxes in found.items()
+    }
 
 
 def families(populations: Sequence[Population], repetitions: int) -> Iterator[tuple[str, ...]]:

@@ -28,7 +28,16 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric, number_of_references, require_inputs
 from toledo.metrics.score import Score, ScoreInterval
 from toledo.metrics.significance.paired import measure
-from toledo.metrics.significance.testing import FEW_DOCUMENTS, LIBERAL, RUNS, TITLES, Resampling, Test, test_systems
+from toledo.metrics.significance.testing import (
+    FEW_DOCUMENTS,
+    LIBERAL,
+    QUESTIONS,
+    RUNS,
+    TITLES,
+    Resampling,
+    Test,
+    test_systems,
+)
 from toledo.results import TableResult, plain, table
 from toledo.settings import unknown_name
 
@@ -384,12 +393,12 @@ def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
 def _describe(how: Resampling, number: int | None, segments: int, without: Sequence[str]) -> str:
     """Return what stands below scores; `without` are those that have no interval."""
     references = {None: "no references", 1: "1 reference", -1: "a varying number of references"}
-    text = f"{segments} segments, {references.get(number, f'{number} references')}"
+    text = f"{segments} segment{'' if segments == 1 else 's'}, {references.get(number, f'{number} references')}"
     if how.level is None:
         return text
-    missing = (
-        f"no interval of {', '.join(without)}: too few {'segments' if how.units is None else 'documents'} that differ"
-    )
+    unit = "segments" if how.units is None else "documents"
+    reason = f"{how.resamples} resamples are too few" if how.too_few_resamples else f"too few {unit} that differ"
+    missing = f"no interval of {', '.join(without)}: {reason}"
     if "any score" in without:
         return f"{text}; {missing}"
     of = "" if how.units is None else f" of {how.counted_units(segments)}"

@@ -28,6 +28,8 @@ from toledo.metrics.significance.resampling import bootstrap_sums, exact, swappe
 Floats = NDArray[np.float64]
 Pair = tuple[int, int]  # places of a system and its baseline
 ROUNDING = 1e-9  # differences of chance that are smaller by no more than this share count as equal
+DIGITS = 9  # of 1 − level, since 1 − 0.95 is a little more than 0.05
+NO_EFFECT = 1e-13  # a smaller share of the score is a rounding error
 NO_SPREAD = 1e-10  # a standard error smaller than this share of another one is 0 with rounding errors
 
 
@@ -77,8 +79,10 @@ def measure(metric: Metric, rows: Floats) -> Measured:
     total = kept.sum(axis=0)
     if units < 2:
         return Measured(kept, metric.score(total), np.zeros(units))
-    without = metric.scores(total - kept)
-    return Measured(kept, metric.score(total), exact((units - 1) / units * (without.mean() - without)))
+    without, score = metric.scores(total - kept), metric.score(total)
+    effects = (units - 1) / units * (without.mean() - without)
+    effects[np.abs(effects) < NO_EFFECT * abs(score)] = 0.0
+    return Measured(kept, score, exact(effects))
 
 
 def standard_error(effects: Floats) -> float:
@@ -139,7 +143,7 @@ def t_estimate(value: float, error: float, degrees: float, level: float) -> Esti
     if not error > 0.0 or degrees <= 0:
         return Estimate(value, error, math.inf, 1.0, value, degrees)
     p = t_tail(abs(value) / error, degrees)
-    return Estimate(value, error, t_quantile(1.0 - level, degrees) * error, p, value, degrees)
+    return Estimate(value, error, t_quantile(round(1.0 - level, DIGITS), degrees) * error, p, value, degrees)
 
 
 def t_tail(t: float, degrees: float) -> float:
@@ -191,7 +195,7 @@ def _p_value(value: float, chance: Floats) -> float:
 
 def _margin(chance: Floats, level: float) -> float:
     """Return the largest value for which p is not below 1 − level; infinite if no value has such a p."""
-    beyond = math.ceil((1.0 - level) * (chance.size + 1) - ROUNDING) - 2  # as many of chance may be larger
+    beyond = math.ceil(round((1.0 - level) * (chance.size + 1), DIGITS)) - 2  # as many of chance may be larger
     if beyond < 0:
         return math.inf
     place = chance.size - 1 - beyond

@@ -91,6 +91,11 @@ class Resampling:
         return 0.95 if self.level is None else self.level
 
     @property
+    def too_few_resamples(self) -> bool:
+        """Whether the level of intervals is beyond what so many resamples can tell."""
+        return self.test != "jackknife" and round((self.resamples + 1) * (1.0 - self.shown_level), 9) <= 1.0
+
+    @property
     def signature(self) -> dict[str, int]:
         """What signatures say of intervals; `bs` and `ar` mean sacreBLEU's draws."""
         if self.level is None or self.test == "jackknife":
