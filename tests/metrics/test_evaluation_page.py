@@ -1,4 +1,4 @@
-"""The page on evaluation runs as printed."""
+"""The pages on evaluation and significance run as printed."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "evaluation.md"
 
 def test_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("ref.en").write_text("The cat sat on a mat .\nHello\n")
+    Path("ref.en").write_text("The cat sat on a mat .\nHello\n" * 20)
     for name, verb, article in (
         ("system", "sat", "the"),
         ("baseline", "was sitting", "a"),
         ("better", "sat", "a"),
         ("best", "sat", "a"),
     ):
-        Path(f"{name}.en").write_text(f"The cat {verb} on {article} mat .\nHello\n")
+        Path(f"{name}.en").write_text(f"The cat {verb} on {article} mat .\nHello\n" * 20)
     printed = run_page(PAGE.read_text("utf-8"))
     assert "paired bootstrap against 'baseline'" in printed
     assert len(Path("scores.jsonl").read_text().splitlines()) == 4
