@@ -47,6 +47,7 @@ METRICS: dict[str, Metric] = {"BLEU": BLEU(), "chrF": CHRF(), "TER": TER()}
 RESAMPLES = 1000
 PAIRS = ("cs-en", "de-en", "ja-en", "ru-en")
 HEAD = ("question", "situation", "metric", "size", "method", "repetitions", "percent", "percent_at_0.01")
+UNEQUAL = 0.2  # whole documents cannot be mixed more finely
 SIMILAR, WEAK_SPREAD = 0.1, 0.2  # of runs: share of segments from a similar system; σ of runs that is aimed at
 
 
@@ -116,12 +117,18 @@ def equal_pairs(populations: Sequence[Population], name: str, *, by_document: bo
     """Yield a system that is mixed with a worse one until it is as good as a third one."""
     metric = METRICS[name]
     for one in populations:
-        systems = one.statistics[name]
-        scores = [metric.score(rows.sum(axis=0)) for rows in systems]
+        scored = sorted(
+            ((metric.score(rows.sum(axis=0)), place) for place, rows in enumerate(one.statistics[name])),
+            reverse=metric.higher_is_better,
+        )
+        scores, systems = [score for score, _ in scored], [one.statistics[name][place] for _, place in scored]
         blocks = one.documents if by_document else np.arange(len(one.documents))
         for better, middle in ((0, 2), (1, 3)):
             mixed = mixed_until(metric, systems[better], systems[-1], scores[middle], blocks, middle)
-            yield Null(metric, mixed, systems[middle], one.documents)
+            null = Null(metric, mixed, systems[middle], one.documents)
+            if abs(null.difference) > UNEQUAL:
+                raise ValueError(f"{one.name}, {name}: the systems differ by {null.difference:.3f}")
+            yield null
 
 
 def exchangeable_pairs(populations: Sequence[Population], name: str) -> Iterator[Null]:
