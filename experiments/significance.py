@@ -1,6 +1,6 @@
 """How often tests find a difference that is not there, how often one that is there, and what intervals hold.
 
-python experiments/significance.py --data $DATA/wmt22-syscomb --repetitions 2000
+python experiments/significance.py --data $DATA/wmt22-syscomb
 
 The folder has a subfolder for each language pair, with `tune/raw` and `test/raw`: a file `ref.NAME.en` and files
 `sys.NAME.en` of the same length each, and document ids in `tune/docids` and `test/docids`. All segments of a pair are
