@@ -28,20 +28,12 @@ from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric, number_of_references, require_inputs
 from toledo.metrics.score import Score, ScoreInterval
 from toledo.metrics.significance.paired import measure
-from toledo.metrics.significance.testing import (
-    FEW_DOCUMENTS,
-    LIBERAL,
-    QUESTIONS,
-    RUNS,
-    TITLES,
-    Resampling,
-    Test,
-    test_systems,
-)
+from toledo.metrics.significance.testing import LIBERAL, QUESTIONS, RUNS, TITLES, Resampling, Test, test_systems
 from toledo.results import TableResult, plain, table
 from toledo.settings import unknown_name
 
 SEGMENT_METRIC = "chrf"  # BLEU is made for whole texts, and is nearly 0 for many segments
+FEW_DIFFER, FEW_DOCUMENTS = 40, 20
 LEAST_P = 0.0005  # that three digits can show
 MOST_ADVICE = 3  # lines on differences that were not found
 Rows = NDArray[np.float64]
@@ -333,7 +325,7 @@ def compare_systems(
             units = {name: [measure(metric, how.grouped(one)) for one in some] for name, some in runs.items()}
             found = test_systems(key, metric, units, pairs, how)
             tests += found.tests
-            notes |= dict.fromkeys(found.notes if not notes else ())
+            notes |= dict.fromkeys(found.notes)
             intervals = {} if how.level is None else found.intervals
         for name, some in runs.items():
             scores[name][key] = _score(task, metric, some, intervals.get(name), how)
@@ -342,7 +334,7 @@ def compare_systems(
     texts = {system.name: system.runs[0] for system in systems}
     counts = {system.name: len(system.runs) for system in systems}
     unit = "segments" if how.units is None else "documents"
-    listed = (*(_size_notes(how, len(systems[0].runs[0])) if pairs else ()), *notes)
+    listed = (*(_size_notes(texts, tests, how) if tests else ()), *notes)
     return Comparison(evaluations, tuple(tests), unit, counts, how, listed, texts, task, rows)
 
 
@@ -374,12 +366,23 @@ def _evaluation(
     return Evaluation(own, segments, _length_ratio(task, system), size, task.number, footer)
 
 
-def _size_notes(how: Resampling, segments: int) -> Iterator[str]:
+def _size_notes(texts: Mapping[str, Sequence[str]], tests: Sequence[Test], how: Resampling) -> Iterator[str]:
+    """Yield where the data are too few to find much."""
+    segments = len(next(iter(texts.values())))
     number, counted = how.number_of_units(segments), how.counted_units(segments)
     if number == 1:
         yield f"{counted}: there is nothing to estimate the variance from, and p is 1."
-    elif how.units is not None and number < FEW_DOCUMENTS:
-        yield f"{counted}: only large differences can be found."
+        return
+    if how.units is not None:
+        if number < FEW_DOCUMENTS:
+            yield f"{counted}: only large differences can be found."
+        return
+    unsure = (one for one in tests if not one.significant and one.test != RUNS)
+    for name, other in dict.fromkeys((one.system, one.baseline) for one in unsure):
+        differing = sum(said != meant for said, meant in zip(texts[name], texts[other], strict=True))
+        if 0 < differing < FEW_DIFFER:
+            share = f"{differing} of {segments:,}"
+            yield f"Few segments differ between {name!r} and {other!r} ({share}): only large differences can be found."
 
 
 def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:

@@ -37,7 +37,6 @@ TITLES = {
     RUNS: "t test over runs",
 }
 TESTS = [name for name in TITLES if name != RUNS]
-FEW_DIFFER, FEW_DOCUMENTS = 40, 20
 LIBERAL = "Liberal: at 0.05 it rejects in 11 to 12 % of the cases without a difference, so nothing is marked."
 SIGN = "It answers: would other {} of this kind show the same sign?"
 QUESTIONS = {
@@ -169,7 +168,7 @@ def test_systems(
         _record((key, *pair), estimate, variances, p, how, units, [len(systems[name]) for name in pair])
         for pair, (estimate, variances), p in zip(pairs, found, corrected, strict=True)
     ]
-    notes = [note for test in tests for note in _notes(metric, test, systems, how)]
+    notes = [note for pair in pairs for note in _notes(metric, pair, systems, how)]
     return Tested({name: one.interval for name, one in scores.items()}, tests, notes)
 
 
@@ -263,9 +262,10 @@ def _as_sacrebleu(
     return scores, differences
 
 
-def _notes(metric: Metric, test: Test, systems: Mapping[str, Sequence[Measured]], how: Resampling) -> Iterator[str]:
+def _notes(
+    metric: Metric, pair: tuple[str, str], systems: Mapping[str, Sequence[Measured]], how: Resampling
+) -> Iterator[str]:
     """Yield what may mislead in a test of two systems."""
-    pair = (test.system, test.baseline)
     first, second = (systems[name] for name in pair)
     names = f"{pair[0]!r} and {pair[1]!r}"
     if len(first) != len(second) and min(len(first), len(second)) == 1:
@@ -273,11 +273,7 @@ def _notes(metric: Metric, test: Test, systems: Mapping[str, Sequence[Measured]]
         yield f"One run of {alone!r}: its runs are taken to vary as those of {several!r} do."
     if len(first) > 1 or len(second) > 1:
         return
-    one, other = first[0], second[0]
-    differing, units = int(np.any(one.rows != other.rows, axis=1).sum()), len(one.rows)
-    if how.units is None and 0 < differing < FEW_DIFFER and units > 1 and not test.significant:
-        yield f"Few segments differ between {names} ({differing} of {units:,}): only large differences can be found."
     if how.test == "randomization":
-        penalties = [metric.details(one.rows.sum(axis=0)).get("bp", 1.0) for one in (one, other)]
+        penalties = [metric.details(one.rows.sum(axis=0)).get("bp", 1.0) for one in (first[0], second[0])]
         if (penalties[0] < 1.0) != (penalties[1] < 1.0):
             yield f"Only one of {names} has a brevity penalty: randomization then rejects too often."
