@@ -1,7 +1,7 @@
 """The paired bootstrap of sacreBLEU and Moses (after Koehn 2004), for comparison with published p-values.
 
 p is the share of resampled test sets whose difference exceeds the mean of all by more than the observed difference. It
-is liberal: at 0.05 it rejects in 11 to 12 per cent of the cases in which systems do not differ. With the same seed the
+is liberal: at 0.05 it rejects in 10 to 12 per cent of the cases in which systems do not differ. With the same seed the
 draws are those of sacreBLEU.
 """
 

@@ -37,7 +37,7 @@ TITLES = {
     RUNS: "t test over runs",
 }
 TESTS = [name for name in TITLES if name != RUNS]
-LIBERAL = "Liberal: at 0.05 it rejects in 11 to 12 % of the cases without a difference, so nothing is marked."
+LIBERAL = "Liberal: at 0.05 it rejects in 10 to 12 % of the cases without a difference, so nothing is marked."
 SIGN = "It answers: would other {} of this kind show the same sign?"
 QUESTIONS = {
     "bootstrap": SIGN,
