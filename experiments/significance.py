@@ -282,6 +282,7 @@ def run_tests(first: Sequence[Rows], second: Sequence[Rows], seed: int) -> Itera
     drawn = np.subtract(*resampled_scores(metric, means, RESAMPLES, seed))
     difference = float(np.subtract(*(metric.score(rows.sum(axis=0)) for rows in means)))
     yield "averaged runs, sacreBLEU's bootstrap", bootstrap_p(difference, drawn)
+    # multeval also permutes the runs of a segment, by inverse permutations for both sides; this is left out
     stacked = [measure(metric, np.concatenate(runs)) for runs in (first, second)]
     yield "multeval's shuffling", randomization_test(metric, *stacked, shuffles=RESAMPLES, seed=seed).p
     yield "Welch's t of scores of runs", welch([[run.score for run in runs] for runs in measured]).p
