@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "objectives",
     "choosing",
+    "significance",
     "llm",
     "tuning",
     "papers/cobleu",

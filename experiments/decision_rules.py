@@ -4,8 +4,8 @@ python experiments/decision_rules.py ../shared/peers/moses-de-en
 
 The directory has `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system, and val, test2016 and
 test2017 in `.de` and `.en`, tokenized. Scales, and the settings of lattice MBR, are those with the best BLEU on val.
-In brackets are p values of a paired bootstrap against Viterbi. Times are CPU milliseconds per sentence for deciding in
-one thread, without the search.
+In brackets are p values of sacreBLEU's paired bootstrap against Viterbi. Times are CPU milliseconds per sentence for
+deciding in one thread, without the search.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _print_table(
             times[label] = (time.process_time() - start) / len(decisions)
             outputs[label] = _texts(decisions, forests[name])
         single = [[" ".join(words)] for words in references[name]]
-        scored[name] = toledo.compare(outputs, single, tokenize="none", correction="none")
+        scored[name] = toledo.compare(outputs, single, tokenize="none", correction="none", test="sacrebleu")
     head = ["rule", "scale", "val BLEU"] + [f"{name} {metric}" for name in TESTS for metric in ("BLEU", "chrF", "TER")]
     print("| " + " | ".join([*head, "ms"]) + " |\n|" + "---|" * (len(head) + 1))
     for label, row in chosen.items():

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.significance import SEED, paired_bootstrap
+from toledo.metrics.significance.sacrebleu import SEED, bootstrap_p, resampled_scores
 from toledo.model import PhraseModel
 from toledo.runs.history import spread
 from toledo.text.corpus import read_parallel
@@ -92,12 +92,17 @@ def trained_model(folder: Path, language: str, work: Path, threads: int) -> Phra
 
 
 def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:
-    """Whether BLEU is better (+) or worse (−) than that of a baseline, and the p value of a paired bootstrap."""
+    """Whether BLEU is better (+) or worse (−) than that of a baseline, and p of sacreBLEU's paired bootstrap.
+
+    The tables of the pages have its p, which is liberal: see the page on significance.
+    """
     if np.array_equal(rows, base):
         return "–"
-    found = paired_bootstrap(BLEU(smooth_method="none"), rows, base, SAMPLES, SEED)
-    p = "<0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
-    return f"{'+' if found.score > found.baseline else '−'} {p}"
+    metric = BLEU(smooth_method="none")
+    difference = metric.score(rows.sum(axis=0)) - metric.score(base.sum(axis=0))
+    p_value = bootstrap_p(difference, np.subtract(*resampled_scores(metric, [rows, base], SAMPLES, SEED)))
+    p = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    return f"{'+' if difference > 0 else '−'} {p}"
 
 
 def mean_text(values: Sequence[float], digits: int = 2) -> str:

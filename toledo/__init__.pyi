@@ -88,12 +88,12 @@ from toledo.metrics.comet import COMETKiwi as COMETKiwi
 from toledo.metrics.embeddings import Embeddings as Embeddings
 from toledo.metrics.evaluation import Comparison as Comparison
 from toledo.metrics.evaluation import Evaluation as Evaluation
-from toledo.metrics.evaluation import Test as Test
 from toledo.metrics.given import ScoredTexts as ScoredTexts
 from toledo.metrics.metric import Metric as Metric
 from toledo.metrics.score import Score as Score
 from toledo.metrics.score import ScoreInterval as ScoreInterval
 from toledo.metrics.shapes import References as References
+from toledo.metrics.significance.testing import Test as Test
 from toledo.metrics.ter import TER as TER
 from toledo.metrics.utility import utility as utility
 from toledo.metrics.vectors import VectorMetric as VectorMetric

@@ -136,7 +136,7 @@ def test_the_example_of_the_page_that_sacrebleu_misreads():
 
 def test_printing_and_files(tmp_path):
     for name, texts in (("test.out", HYPOTHESES), ("test.trg.0", FIRST), ("test.trg.1", SECOND)):
-        (tmp_path / name).write_text("\n".join(texts) + "\n")
+        (tmp_path / name).write_text("\n".join(texts * 10) + "\n")
     found = toledo.evaluate(
         str(tmp_path / "test.out"), [tmp_path / "test.trg.0", tmp_path / "test.trg.1"], tokenize="none", resamples=100
     )
@@ -144,26 +144,33 @@ def test_printing_and_files(tmp_path):
     assert lines[0].split() == ["BLEU", "chrF2", "TER", "length"]
     assert lines[1].startswith("  ")
     assert lines[1].split()[1] == "±"
-    assert lines[2] == "3 segments, 2 references; ± is half of the 95 % interval (bootstrap, 100 resamples, seed 12345)"
+    assert lines[2] == (
+        "30 segments, 2 references; ± is half of the 95 % interval (studentized bootstrap, 100 resamples, seed 12345)"
+    )
     assert lines[3] == (
-        f"BLEU   nrefs:2|bs:100|seed:12345|case:mixed|eff:no|tok:none|smooth:exp|version:{sacrebleu.__version__}"
+        f"BLEU   nrefs:2|seed:12345|case:mixed|eff:no|tok:none|smooth:exp|bt:100|version:{sacrebleu.__version__}"
     )
     with pytest.raises(toledo.InputError, match="which name files") as error:
-        toledo.evaluate(HYPOTHESES, [str(tmp_path / "test.trg.0"), str(tmp_path / "test.trg.1")])
+        toledo.evaluate(HYPOTHESES * 10, [str(tmp_path / "test.trg.0"), str(tmp_path / "test.trg.1")])
     assert "Path(" in error.value.remedy
     assert repr(found).startswith("Evaluation(BLEU=")
     assert found.to_dict()["scores"]["bleu"]["interval"]["low"] <= found.bleu.score
 
 
-def test_intervals_are_those_of_sacrebleu():
-    found = toledo.evaluate(HYPOTHESES * 5, FIRST * 5, metrics="chrf", resamples=200)
-    theirs = peers.CHRF().corpus_score(HYPOTHESES * 5, [FIRST * 5], n_bootstrap=200)
-    assert found.chrf.interval.half_width == pytest.approx(theirs._ci, rel=1e-3)
-    documents = toledo.evaluate(
-        HYPOTHESES * 5, FIRST * 5, metrics="chrf", resamples=200, document_ids=[f"d{n // 3}" for n in range(15)]
-    )
+def test_intervals_where_units_differ():
+    found = toledo.evaluate(HYPOTHESES * 20, FIRST * 20, metrics="chrf", resamples=200)
+    theirs = peers.CHRF().corpus_score(HYPOTHESES * 20, [FIRST * 20], n_bootstrap=200)
+    assert found.chrf.interval.half_width == pytest.approx(theirs._ci, rel=0.2)  # large samples differ little
+    ids = [f"d{n // 3}" for n in range(60)]
+    documents = toledo.evaluate(HYPOTHESES * 20, FIRST * 20, metrics=["chrf", "bleu"], resamples=200, document_ids=ids)
     assert documents.chrf.score == found.chrf.score
-    assert documents.chrf.interval.half_width == pytest.approx(0)  # the documents are all the same
+    assert documents.chrf.interval is None  # the documents are all the same
+    assert "no interval of any score: too few documents that differ" in str(documents)
+    single = toledo.evaluate(HYPOTHESES[:1], FIRST[:1], metrics="bleu")
+    assert single.bleu.interval is None
+    assert "1 segment, 1 reference; no interval of any score: too few segments that differ" in str(single)
+    few = toledo.evaluate(HYPOTHESES * 20, FIRST * 20, metrics="chrf", resamples=19)
+    assert "no interval of any score: 19 resamples are too few" in str(few)
 
 
 def word_overlap(hypotheses, references, sources):
@@ -194,14 +201,17 @@ def test_compare():
     found = toledo.compare(outputs, references, metrics="bleu", tokenize="none")
     lines = str(found).splitlines()
     assert lines[0].split() == ["System", "BLEU", "Δ", "p", "(Holm)"]
-    assert lines[0].index("Δ") == lines[2].index("+") + len("+12.34") - 1
+    assert lines[0].index("Δ") == lines[2].index("+") + len("+12.34 ± 1.23") - 1
     assert [line.split()[0] for line in lines[1:4]] == ["before", "tuned", "mbr"]
     assert len(lines[1].split()) == 4
+    assert len(lines[2].split()) == 9  # score ± and difference ±, p, star
     assert lines[2].endswith(" *")
     assert lines[4] == (
-        "paired bootstrap against 'before', two-sided, 1000 resamples of 60 segments; "
-        "* p < 0.05 after Holm's correction (2 tests)"
+        "p: studentized paired bootstrap against 'before', two-sided, 1,000 resamples of 60 segments, "
+        "Holm over 2 tests; * p < 0.05"
     )
+    assert lines[5].startswith("It answers: would other segments of this kind show the same sign?")
+    assert lines[7].startswith("Undecided: to find ")
     tuned, mbr = found.tests
     assert (tuned.significant, mbr.significant) == (True, False)
     assert tuned.p_corrected == pytest.approx(2 * tuned.p)
@@ -234,16 +244,50 @@ def test_all_pairs_randomization_documents_and_runs():
     documents = toledo.compare(outputs, references, metrics="bleu", document_ids=ids, baseline="mbr", resamples=100)
     assert documents.units == "documents"
     assert "100 resamples of 10 documents" in str(documents)
-    runs = toledo.compare(
-        {"a": outputs["before"], "b": toledo.Runs(outputs["tuned"], outputs["mbr"])},
-        references,
-        metrics="bleu",
-        resamples=50,
-    )
-    one, two = (BLEU().corpus_score(outputs[name], references).score for name in ("tuned", "mbr"))
-    assert runs["b"].bleu.score == pytest.approx((one + two) / 2)
-    assert runs["b"].bleu.interval.half_width == pytest.approx(abs(one - two) / np.sqrt(2))
-    assert runs.runs == {"a": 1, "b": 2}
+    assert "10 documents: only large differences can be found." in documents.notes
+
+
+def test_several_runs(tmp_path):
+    outputs, references = systems()
+    (tmp_path / "b").mkdir()
+    for name in ("tuned", "mbr"):
+        (tmp_path / "b" / f"{name}.out").write_text("\n".join(outputs[name]) + "\n")
+    for b in (toledo.Runs(outputs["tuned"], outputs["mbr"]), tmp_path / "b"):
+        runs = toledo.compare({"a": outputs["before"], "b": b}, references, metrics="bleu")
+        one, two = (BLEU().corpus_score(outputs[name], references).score for name in ("tuned", "mbr"))
+        assert runs["b"].bleu.score == pytest.approx((one + two) / 2)
+        assert runs["b"].bleu.interval.half_width == pytest.approx(abs(one - two) / np.sqrt(2))
+        assert runs.runs == {"a": 1, "b": 2}
+        assert runs.tests[0].test == "runs"
+        assert runs.tests[0].degrees < 2.0  # nearly all of the variance is that of two runs
+        assert not runs.tests[0].significant
+        assert "One run of 'a': its runs are taken to vary as those of 'b' do." in runs.notes
+        assert "'b': 2 + 1 runs (BLEU: σ " in str(runs)
+    with pytest.raises(toledo.InputError, match="the randomization test cannot compare several runs"):
+        toledo.compare({"a": outputs["before"], "b": b}, references, test="randomization")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(toledo.InputError, match="the directory has no files"):
+        toledo.compare({"a": outputs["before"], "b": tmp_path / "empty"}, references)
+
+
+def test_what_a_test_cannot_tell_is_said():
+    outputs, references = systems()
+    single = toledo.compare({"a": ["the cat sat"], "b": ["a dog ran"]}, ["the cat sat"], metrics="chrf")
+    assert single.tests[0].p == 1.0
+    assert single.tests[0].interval is None
+    assert "1 segment: there is nothing to estimate the variance from, and p is 1." in single.notes
+    same = toledo.compare({"a": references, "b": references}, references, metrics="bleu")
+    assert same.tests[0].p == 1.0
+    few = toledo.compare({"a": references, "b": [*outputs["before"][:5], *references[5:]]}, references)
+    assert any(note.startswith("Few segments differ between 'b' and 'a' (5 of 60)") for note in few.notes)
+    shorter = [line.rpartition(" ")[0] for line in references]
+    swapped = toledo.compare({"a": references, "b": shorter}, references, metrics="bleu", test="randomization")
+    assert any(note.startswith("Only one of 'b' and 'a' has a brevity penalty") for note in swapped.notes)
+    theirs = toledo.compare({"a": references, "b": shorter}, references, metrics="bleu", test="sacrebleu")
+    assert theirs.tests[0].p < 0.01
+    assert not theirs.tests[0].significant
+    assert "Liberal: at 0.05 it rejects in 10 to 12 %" in str(theirs)
+    assert "*" not in str(theirs)
 
 
 def test_systems_without_names(tmp_path):

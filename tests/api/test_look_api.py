@@ -13,10 +13,10 @@ from toledo.refinement.settings import RefineSettings
 
 def test_runs_and_results_on_one_page(tmp_path: Path) -> None:
     write_all(tmp_path / "runs")
-    references = ["a small house", "it is old", "yes"]
-    hypotheses = ["a small house", "it was old", "no"]
-    evaluation = toledo.evaluate(hypotheses, references, resamples=10)
-    comparison = toledo.compare({"one": hypotheses, "two": references}, references, resamples=10)
+    references = ["a small house", "it is old", "yes"] * 10
+    hypotheses = ["a small house", "it was old", "no"] * 10
+    evaluation = toledo.evaluate(hypotheses, references, resamples=50)
+    comparison = toledo.compare({"one": hypotheses, "two": references}, references, resamples=50)
     choice = toledo.choose(["a <b> house", "a house", "the house"])
     page = toledo.report(str(tmp_path / "runs" / "mert"), evaluation, comparison, choice, title="All")
     assert page.headings[:2] == ["Tuning: mert", "Scores: evaluation"]

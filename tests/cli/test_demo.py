@@ -53,7 +53,7 @@ def test_the_report_has_every_part(demo: tuple[Path, str]) -> None:
     assert "forest with" in page
     assert "confusion network of" in page
     assert "alignment error rate" in page
-    assert re.search("p: paired bootstrap.* against “train, default weights”", page)
+    assert re.search("p: studentized paired bootstrap.* against “train, default weights”", page)
     assert re.search(r"Those that are drawn have \d+% of the probability", page)
 
 

@@ -36,7 +36,7 @@ def test_a_directory_with_a_run_of_each_kind(tmp_path: Path) -> None:
     assert "2 runs: min 45.00, max 46.00" in page
     assert "<b>21.50</b>" in page
     assert '<span class="badge better">+1.00 · p = 0.010</span>' in page
-    assert "p: paired bootstrap, Holm&#x27;s correction against “a”" in page
+    assert "p: sacreBLEU&#x27;s paired bootstrap, Holm&#x27;s correction against “a”" in page
     assert page.index("Scores: scores.json") < page.index("Tuning: cobleu")  # files at the top come first
     assert "<td>&lt;b&gt;</td>" in page
     assert '<td>combination</td><td class="number">22.00</td>' in page

@@ -30,6 +30,7 @@ TESTS = {
     "docs/llm.md": "tests/docs/test_new_users_pages.py",
     "docs/quick-start.md": "tests/docs/test_new_users_pages.py",
     "docs/evaluation.md": "tests/metrics/test_evaluation_page.py",
+    "docs/significance.md": "tests/metrics/test_evaluation_page.py",
     "docs/forests.md": "tests/forest/test_forests_page.py",
     "docs/kernels.md": "tests/api/test_warm_up.py",
     "docs/language-models.md": "tests/language_model/test_language_models_page.py",

@@ -120,12 +120,12 @@ def test_segments_by_length_and_by_score(texts):
 
 
 def test_scores_by_length_are_those_of_the_segments_alone():
-    sizes = [3, 12, 35, 19, 70, 12]
+    sizes = [3, 12, 35, 19, 70, 12, 11, 17]
     references = [[[f"w{i}" for i in range(size)]] for size in sizes]
     first = [group[0][:-1] + ["x"] for group in references]
-    second = [group[0][1:] for group in references]
-    found = compare(first, second, references).analyze(metric="ter").by_length
-    assert [(one.label, one.segments) for one in found] == [("<10", 1), ("10–19", 3), ("30–39", 1), ("60+", 1)]
+    second = [group[0][1 + place % 3 :] for place, group in enumerate(references)]
+    found = compare(first, second, references, resamples=100).analyze(metric="ter").by_length
+    assert [(one.label, one.segments) for one in found] == [("<10", 1), ("10–19", 5), ("30–39", 1), ("60+", 1)]
     own = [place for place, size in enumerate(sizes) if 10 <= size < 20]
     for name, some in (("one", first), ("two", second)):
         texts = [" ".join(some[place]) for place in own]
@@ -136,6 +136,7 @@ def test_scores_by_length_are_those_of_the_segments_alone():
     (difference,) = found[1].differences
     assert difference.difference == pytest.approx(found[1].scores["two"] - found[1].scores["one"])
     assert difference.interval.low <= difference.difference <= difference.interval.high
+    assert found[0].differences[0].interval is None  # one segment
     assert LENGTHS[:2] == (10, 20)
 
 

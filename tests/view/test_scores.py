@@ -64,7 +64,7 @@ def test_losses_are_red_and_gains_green_whatever_the_metric() -> None:
     row = next(line for line in found.splitlines() if line.startswith("<tr><td>b"))
     assert '<span class="badge worse">−2.00 · p = 0.002</span>' in row
     assert '<span class="badge better">−2.00 · p = 0.002</span>' in row
-    assert "p: paired bootstrap, Holm&#x27;s correction against “a”" in found
+    assert "p: sacreBLEU&#x27;s paired bootstrap, Holm&#x27;s correction against “a”" in found
     assert found.count("<svg") == 6
 
 

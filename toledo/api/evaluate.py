@@ -21,18 +21,9 @@ from toledo.api.inputs import (
 )
 from toledo.errors import InputError
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.evaluation import (
-    TESTS,
-    Comparison,
-    Evaluation,
-    Resampling,
-    ScoringTask,
-    SystemTexts,
-    TestName,
-    compare_systems,
-    evaluate_system,
-)
+from toledo.metrics.evaluation import Comparison, Evaluation, ScoringTask, SystemTexts, compare_systems, evaluate_system
 from toledo.metrics.metric import Metric
+from toledo.metrics.significance.testing import TESTS, Resampling, TestName
 from toledo.settings import Named, unknown_name
 from toledo.text.tokens import looks_tokenized, raw_word
 
@@ -69,7 +60,7 @@ def evaluate(
     task = make_task(texts, references, sources, made, tokenize, lowercase)
     units = None if document_ids is None else read_ids(document_ids, texts)
     how = Resampling(interval, resamples, seed, units, threads=threads)
-    return evaluate_system(task, system, how)[0]
+    return evaluate_system(task, system, how)
 
 
 def compare(
@@ -93,14 +84,16 @@ def compare(
 ) -> Comparison:
     """Score several systems and test whether they differ, two-sided.
 
-    The baseline is the first system if none is named. Holm's correction covers all tests of a metric. With
-    `document_ids` whole documents are resampled or swapped; `Runs(a, b, c)` are several runs of one system.
+    The baseline is the first system if none is named. `test` is for one run of each system: a studentized bootstrap,
+    approximate randomization, a t test by the jackknife, or sacreBLEU's bootstrap for comparison with its p. With
+    `Runs(a, b, c)`, or a directory with a file for each run, a t test covers other runs, too. With `document_ids` whole
+    documents are drawn or swapped. Holm's correction covers all tests of a metric.
 
     A metric `column:COMET` is the mean of given scores: systems are `ScoredTexts`, or tables with this column; or it
     names a file with the scores of all systems, such as `column:COMET.seg.score` (lines SYSTEM TAB SCORE).
     """
     for name, value, known in (
-        ("test", test, list(TESTS)),
+        ("test", test, TESTS),
         ("correction", correction, ["holm", "none"]),
         ("pairs", pairs, ["baseline", "all"]),
     ):

@@ -248,7 +248,10 @@ def _is_row(item: Any) -> bool:
 
 
 def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) -> dict[str, FileTexts | Runs]:
-    """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run."""
+    """Return the texts of systems that are given as FILE or NAME=FILE; a name given again is another run.
+
+    A directory has a file for each run.
+    """
     files = [path_of_system(one) for one in systems]
     split = [(one.removesuffix(file).removesuffix("="), file) for one, file in zip(systems, files, strict=True)]
     if [*files, *map(str, references)].count(STANDARD_STREAM) > 1:
@@ -258,15 +261,26 @@ def read_system_files(systems: Sequence[str], references: Sequence[str | Path]) 
     names = [_numbered(name, names[:place].count(name) + 1) for place, name in enumerate(names)]
     found: dict[str, list[FileTexts]] = {}
     for (name, file), stem in zip(split, names, strict=True):
-        found.setdefault(name or stem, []).append(FileTexts(file))
-        if not found[name or stem][-1]:
-            raise InputError("the file is empty", file=display_name(file), remedy="give one line for each segment")
+        for path in run_files(file):
+            found.setdefault(name or stem, []).append(FileTexts(path))
+            if not found[name or stem][-1]:
+                raise InputError("the file is empty", file=display_name(path), remedy="give one line for each segment")
     return {name: runs[0] if len(runs) == 1 else Runs(*runs) for name, runs in found.items()}
 
 
 def path_of_system(system: str) -> str:
     """Return the file of a system that is given as FILE or NAME=FILE."""
     return system.partition("=")[2] if "=" in system and not is_file_name(system) else system
+
+
+def run_files(path: str | PathLike[str]) -> list[Path]:
+    """Return the files of a directory, one for each run, in the order of their names; or the file that is named."""
+    if not Path(path).is_dir():
+        return [Path(path)]
+    files = sorted(one for one in Path(path).iterdir() if one.is_file() and not one.name.startswith("."))
+    if not files:
+        raise InputError("the directory has no files", file=str(path), remedy="put one file for each run into it")
+    return files
 
 
 def _numbered(name: str, number: int) -> str:
@@ -377,6 +391,8 @@ def name_systems(systems: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 def _runs(name: str, given: Texts | Runs) -> list[list[str]]:
     argument = f"systems[{name!r}]"
+    if isinstance(given, str | PathLike) and Path(given).is_dir():
+        given = Runs(*run_files(given))
     if not isinstance(given, Runs):
         return [read_texts(given, argument)]
     runs = [read_texts(texts, argument) for texts in given.texts]

@@ -150,11 +150,16 @@ def evaluate(
 
 
 def compare(
-    *systems: Annotated[str, Parameter(help="NAME=FILE or FILE; repeat a name for several runs of a system.")],
+    *systems: Annotated[
+        str, Parameter(help="NAME=FILE or FILE; repeat a name, or name a directory, for several runs.")
+    ],
     scoring: ScoringOptions = SCORING,
     baseline: Annotated[str | None, Parameter(help="System to compare with. [default: the first]")] = None,
     all_pairs: Annotated[bool, flag("Compare all pairs of systems.")] = False,
-    test: Annotated[Literal["bootstrap", "randomization"], Parameter(help="Significance test.")] = "bootstrap",
+    test: Annotated[
+        Literal["bootstrap", "randomization", "jackknife", "sacrebleu"],
+        Parameter(help="Significance test for one run of each system; with several runs it is a t test."),
+    ] = "bootstrap",
     correction: Annotated[Literal["holm", "none"], Parameter(help="Correction for multiple comparisons.")] = "holm",
     alpha: Annotated[float, Parameter(help="Significance level.")] = 0.05,
     view: SegmentOptions = SEGMENTS,
@@ -173,6 +178,7 @@ def compare(
         toledo compare a.tsv b.tsv --metric column:COMET
         toledo compare a.txt b.txt -r test.en --metric chrf --metric column:COMET.seg.score
         toledo compare base=run1.out base=run2.out new=run3.out new=run4.out -r test.en
+        toledo compare base=base-seeds/ new=new-seeds/ -r test.en
     """
     from toledo.api.evaluate import compare as compare_systems
     from toledo.api.inputs import path_of_system, read_system_files

@@ -5,10 +5,10 @@ Statistics are counted once for each system and metric; intervals and tests resa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,51 +27,16 @@ from toledo.metrics.analysis.segment_table import SegmentTable
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric, number_of_references, require_inputs
 from toledo.metrics.score import Score, ScoreInterval
-from toledo.metrics.significance import SEED, approximate_randomization, confidence_interval, holm, paired_bootstrap
-from toledo.results import Result, TableResult, plain, table
+from toledo.metrics.significance.paired import measure
+from toledo.metrics.significance.testing import LIBERAL, QUESTIONS, RUNS, TITLES, Resampling, Test, test_systems
+from toledo.results import TableResult, plain, table
 from toledo.settings import unknown_name
 
-TestName = Literal["bootstrap", "randomization"]
-TESTS = {"bootstrap": (paired_bootstrap, "bs"), "randomization": (approximate_randomization, "ar")}
-TITLES = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
-P_HEADER = " p (Holm) "
 SEGMENT_METRIC = "chrf"  # BLEU is made for whole texts, and is nearly 0 for many segments
+FEW_DIFFER, FEW_DOCUMENTS = 40, 20
+LEAST_P = 0.0005  # that three digits can show
+MOST_ADVICE = 3  # lines on differences that were not found
 Rows = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals and tests are computed: `level` is the share that an interval holds, None for no interval."""
-
-    level: float | None = 0.95
-    resamples: int = 1000
-    seed: int = SEED
-    units: NDArray[np.int64] | None = None  # the document of each segment
-    test: TestName = "bootstrap"
-    correction: Literal["holm", "none"] = "holm"
-    alpha: float = 0.05
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.resamples < 1:
-            raise InputError("resamples must be at least 1", argument="resamples")
-        if self.level is not None and not 0.0 < self.level < 1.0:
-            raise InputError(f"interval is {self.level:g}, expected a share such as 0.95", argument="interval")
-        if not 0.0 < self.alpha < 1.0:
-            raise InputError(f"alpha is {self.alpha:g}, expected a number such as 0.05", argument="alpha")
-
-    def grouped(self, rows: Rows) -> Rows:
-        """Return the statistics of the units that are resampled."""
-        if self.units is None:
-            return rows
-        sums = np.zeros((int(self.units.max()) + 1, rows.shape[1]))
-        np.add.at(sums, self.units, rows)
-        return sums
-
-    @property
-    def unit(self) -> str:
-        """The name of what is resampled."""
-        return "segments" if self.units is None else "documents"
 
 
 class SystemTexts(NamedTuple):
@@ -88,6 +53,11 @@ class ScoringTask(NamedTuple):
     references: Sequence[Sequence[str]] | None
     sources: Sequence[str] | None
     words: BLEU
+
+    @property
+    def number(self) -> int | None:
+        """Number of references of each segment, −1 if it varies; None without references."""
+        return None if self.references is None else number_of_references(self.references)
 
     def rows(self, key: str, texts: Sequence[str], threads: int | None) -> Rows:
         """Return the statistics of one text for each segment."""
@@ -155,30 +125,15 @@ class Evaluation(TableResult):
 
 
 @dataclass(frozen=True)
-class Test(Result):
-    """A test of one system against a baseline with one metric."""
-
-    metric: str
-    system: str
-    baseline: str
-    difference: float
-    interval: ScoreInterval
-    p: float
-    p_corrected: float
-    significant: bool
-
-    __test__ = False  # no test class of pytest
-
-
-@dataclass(frozen=True)
 class Comparison(TableResult):
-    """Scores of several systems and tests of their differences; `units` says what was resampled."""
+    """Scores of several systems and tests of their differences; `notes` say what may mislead."""
 
     systems: dict[str, Evaluation]
     tests: tuple[Test, ...]
     units: str
     runs: dict[str, int]
     resampling: Resampling = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
     texts: dict[str, Sequence[str]] = field(repr=False)
     task: ScoringTask = field(repr=False)
     statistics: dict[str, dict[str, Rows]] = field(repr=False)  # of segments, by system and metric
@@ -253,42 +208,95 @@ class Comparison(TableResult):
     def __str__(self) -> str:
         first = next(iter(self.systems.values()))
         against = {one.baseline for one in self.tests}
-        lines = [["System", *_flat([score.name, "Δ", P_HEADER] for score in first.scores.values())]]
+        p_header = " p (Holm) " if self.resampling.correction == "holm" else " p "
+        lines = [["System", *_flat([score.name, "Δ", p_header] for score in first.scores.values())]]
         if len(against) == 1:
             for name, system in self.systems.items():
                 tests = {test.metric: test for test in self.tests if test.system == name}
-                cells = ([score.cell(), *_test_cells(tests.get(key))] for key, score in system.scores.items())
+                cells = (
+                    [score.cell(), *_test_cells(tests.get(key), score.decimals)] for key, score in system.scores.items()
+                )
                 lines.append([name, *_flat(cells)])
-            return "\n".join([*table(lines, left=[0]), self._footer()])
+            return "\n".join([*table(lines, left=[0]), *self._footer()])
         lines = [["System", *first.headers()], *([name, *system.cells()] for name, system in self.systems.items())]
-        pairs = [["", "", "metric", "Δ", P_HEADER]]
-        pairs += [[one.system, one.baseline, one.metric, *_test_cells(one)] for one in self.tests]
-        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), self._footer()]
+        pairs = [["", "", "metric", "Δ", p_header]]
+        pairs += [
+            [one.system, one.baseline, one.metric, *_test_cells(one, self.systems[one.system][one.metric].decimals)]
+            for one in self.tests
+        ]
+        shown = [] if not self.tests else ["", *table(pairs, left=[0, 1, 2]), *self._footer()]
         return "\n".join([*table(lines, left=[0]), *shown])
 
     @property
     def test_note(self) -> str:
-        """Which test p comes from, and its settings."""
-        how, against = self.resampling, {one.baseline for one in self.tests}
-        number = len(next(iter(self.texts.values()))) if how.units is None else int(how.units.max()) + 1
-        draws = "resamples" if how.test == "bootstrap" else "random swaps"
+        """Which tests p comes from, and their settings."""
+        how, segments = self.resampling, len(next(iter(self.texts.values())))
+        against = {one.baseline for one in self.tests}
         what = f"against {against.pop()!r}" if len(against) == 1 else "of all pairs"
-        return f"{TITLES[how.test]} {what}, two-sided, {how.resamples} {draws} of {number} {how.unit}"
+        units, made = how.counted_units(segments), {one.test for one in self.tests}
+        drawn = "random swaps" if how.test == "randomization" else "resamples"
+        size = units if how.test == "jackknife" else f"{how.resamples:,} {drawn} of {units}"
+        parts = [f"{TITLES[how.test]} {what}, two-sided, {size}"] if how.test in made else []
+        if RUNS in made:
+            parts.append(f"t test {what}, two-sided, with the variance over {units} and runs")
+        return "; ".join(parts)
 
-    def _footer(self) -> str:
+    def _footer(self) -> list[str]:
+        """Return the lines below the table: the tests, what they answer, and what may mislead."""
         how, count = self.resampling, len({(one.system, one.baseline) for one in self.tests})
+        made = {one.test for one in self.tests}
         tests = f"{count} test{'s' if count != 1 else ''}"
-        after = f" after Holm's correction ({tests})" if how.correction == "holm" else f", not corrected ({tests})"
-        runs = ", ".join(f"{name} {one}" for name, one in self.runs.items() if one > 1)
-        below = f"\nmean ± σ of runs: {runs}" if runs else ""
-        return f"{self.test_note}; * p < {how.alpha:g}{after}{below}"
+        after = f", Holm over {tests}" if how.correction == "holm" else f", not corrected ({tests})"
+        stars = "" if how.test == "sacrebleu" else f"; * p < {how.alpha:g}"
+        lines = [f"p: {self.test_note}{after}{stars}"]
+        if made == {"sacrebleu"}:
+            lines.append(LIBERAL)
+        elif how.test in made:
+            lines.append(f"{QUESTIONS[how.test].format(self.units)} One run per system: other seeds are not covered.")
+        if RUNS in made:
+            lines.append(f"The t test covers other {self.units} and other runs. ± after the mean of runs is their σ.")
+            lines += [self._run_note(one) for one in self._first_tests() if one.test == RUNS]
+        lines.append(f"± {'after Δ ' if RUNS in made else ''}is half of the {100 * how.shown_level:g} % interval.")
+        return [*lines, *self.notes, *self._advice()]
+
+    def _first_tests(self) -> list[Test]:
+        """Return the tests of the first metric."""
+        return [one for one in self.tests if one.metric == self.tests[0].metric]
+
+    def _run_note(self, test: Test) -> str:
+        """Return how many runs a test had, and how much they differ."""
+        names, score = (test.system, test.baseline), self.systems[test.system][test.metric]
+        counts = " + ".join(str(self.runs[name]) for name in names)
+        boxes = [self.systems[name][test.metric].interval for name in names if self.runs[name] > 1]
+        spread = ", ".join(f"{box.half_width:.2f}" for box in boxes if box)
+        missed = (
+            ""
+            if test.detectable is None
+            else f"; {score.name} differences under {test.detectable:.1f} are mostly missed."
+        )
+        freedom = "" if test.degrees is None else f", {test.degrees:.1f} degrees of freedom"
+        return f"{test.system!r}: {counts} runs ({score.name}: σ {spread}{freedom}){missed}"
+
+    def _advice(self) -> Iterator[str]:
+        """Yield what it would take to find differences that were not found."""
+        unsure = [one for one in self._first_tests() if not one.significant and one.difference and one.detectable]
+        for one in unsure[:MOST_ADVICE] if self.resampling.test != "sacrebleu" else ():
+            score = self.systems[one.system][one.metric]
+            name, digits = score.name, score.decimals
+            needed = [] if one.units_needed is None else [f"about {one.units_needed:,} {self.units}"]
+            needed += [] if one.runs_needed is None else [f"{one.runs_needed} runs of each"]
+            size = f"{abs(one.difference):.{digits}f} {name} between {one.system!r} and {one.baseline!r}"
+            if needed:
+                yield f"Undecided: to find {size} in 4 of 5 cases takes {' or '.join(needed)}."
+            else:
+                yield f"Undecided: {size} is too little to be found; {one.detectable:.{digits}f} is found in 4 of 5 cases."
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"
 
     def rows_as_dicts(self) -> list[dict[str, Any]]:
         """Return one row for each system and metric, with its test if there is one."""
-        names = ("baseline", "difference", "p", "p_corrected", "significant")
+        names = ("baseline", "difference", "standard_error", "p", "p_corrected", "significant")
         rows: list[dict[str, Any]] = []
         for name, system in self.systems.items():
             for key, score in system.scores.items():
@@ -299,58 +307,88 @@ class Comparison(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores and tests."""
-        names = ("systems", "tests", "units", "runs")
+        names = ("systems", "tests", "units", "runs", "notes")
         return {**{name: plain(getattr(self, name)) for name in names}, "signature": self.signature}
 
 
-def evaluate_system(task: ScoringTask, system: SystemTexts, how: Resampling) -> tuple[Evaluation, dict[str, Rows]]:
-    """Score one system; gives the statistics of its segments by metric too, averaged over its runs."""
-    scores, segments, statistics = {}, {}, {}
-    number = None if task.references is None else number_of_references(task.references)
-    more = {} if how.level is None else {"bs": how.resamples, TESTS[how.test][1]: how.resamples, "seed": how.seed}
-    for key, metric in task.metrics.items():
-        runs = [task.rows(key, texts, how.threads) for texts in system.runs]
-        values = [metric.score(rows.sum(axis=0)) for rows in runs]
-        rows, mean = runs[0], values[0]
-        interval: ScoreInterval | None = None
-        if len(runs) > 1:
-            rows = np.mean(runs, axis=0)
-            mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
-            interval = ScoreInterval(mean, mean - deviation, mean + deviation)
-        elif how.level is not None:
-            interval = confidence_interval(metric, how.grouped(rows), how.resamples, how.seed, how.level)
-        sign, details = metric.get_signature(1 if number is None else number, **more), metric.details(rows.sum(axis=0))
-        scores[key] = Score(metric.name, mean, interval, details, sign, metric.higher_is_better, metric.decimals)
-        segments[key], statistics[key] = metric.scores(rows), rows
-    size = len(system.runs[0])
-    footer = _describe(how, number, size)
-    return Evaluation(scores, segments, _length_ratio(task, system), size, number, footer), statistics
+def evaluate_system(task: ScoringTask, system: SystemTexts, how: Resampling) -> Evaluation:
+    """Score one system."""
+    return compare_systems(task, [system], [], how).systems[system.name]
 
 
 def compare_systems(
     task: ScoringTask, systems: Sequence[SystemTexts], pairs: Sequence[tuple[str, str]], how: Resampling
 ) -> Comparison:
     """Score systems and test pairs of (system, baseline); Holm's correction covers all tests of a metric."""
-    evaluations, rows = {}, {}
-    for system in systems:
-        evaluations[system.name], rows[system.name] = evaluate_system(task, system, how)
-    test, _ = TESTS[how.test]
-    level = 0.95 if how.level is None else how.level
-    found: list[Test] = []
+    scores: dict[str, dict[str, Score]] = {system.name: {} for system in systems}
+    rows: dict[str, dict[str, Rows]] = {system.name: {} for system in systems}  # means of runs
+    tests: list[Test] = []
+    notes: dict[str, None] = {}  # without repetition, in order
     for key, metric in task.metrics.items():
-        results, intervals = [], []
-        for pair in pairs:
-            one, other = (how.grouped(rows[name][key]) for name in pair)
-            results.append(test(metric, one, other, how.resamples, how.seed))
-            intervals.append(confidence_interval(metric, one, how.resamples, how.seed, level, other))
-        p_values = [one.p_value for one in results]
-        corrected = holm(p_values) if how.correction == "holm" else p_values
-        for (name, baseline), result, interval, p in zip(pairs, results, intervals, corrected, strict=True):
-            difference = evaluations[name][key].score - evaluations[baseline][key].score
-            found.append(Test(key, name, baseline, difference, interval, result.p_value, p, p < how.alpha))
+        runs = {system.name: [task.rows(key, texts, how.threads) for texts in system.runs] for system in systems}
+        intervals: Mapping[str, ScoreInterval | None] = {}
+        if how.level is not None or pairs:
+            units = {name: [measure(metric, how.grouped(one)) for one in some] for name, some in runs.items()}
+            found = test_systems(key, metric, units, pairs, how)
+            tests += found.tests
+            notes |= dict.fromkeys(found.notes)
+            intervals = {} if how.level is None else found.intervals
+        for name, some in runs.items():
+            scores[name][key] = _score(task, metric, some, intervals.get(name), how)
+            rows[name][key] = some[0] if len(some) == 1 else np.mean(some, axis=0)
+    evaluations = {system.name: _evaluation(task, system, scores, rows, how) for system in systems}
     texts = {system.name: system.runs[0] for system in systems}
     counts = {system.name: len(system.runs) for system in systems}
-    return Comparison(evaluations, tuple(found), how.unit, counts, how, texts, task, rows)
+    unit = "segments" if how.units is None else "documents"
+    listed = (*(_size_notes(texts, tests, how) if tests else ()), *notes)
+    return Comparison(evaluations, tuple(tests), unit, counts, how, listed, texts, task, rows)
+
+
+def _score(
+    task: ScoringTask, metric: Metric, runs: Sequence[Rows], interval: ScoreInterval | None, how: Resampling
+) -> Score:
+    """Return the score of a system: of several runs, their mean, with σ in place of the interval."""
+    values = [metric.score(rows.sum(axis=0)) for rows in runs]
+    mean = float(np.mean(values))
+    if len(runs) > 1:
+        deviation = float(np.std(values, ddof=1))
+        interval = ScoreInterval(mean, mean - deviation, mean + deviation)
+    sign = metric.get_signature(1 if task.number is None else task.number, **how.signature)
+    details = metric.details(np.mean(runs, axis=0).sum(axis=0))
+    return Score(metric.name, mean, interval, details, sign, metric.higher_is_better, metric.decimals)
+
+
+def _evaluation(
+    task: ScoringTask,
+    system: SystemTexts,
+    scores: Mapping[str, dict[str, Score]],
+    rows: Mapping[str, dict[str, Rows]],
+    how: Resampling,
+) -> Evaluation:
+    own, size = scores[system.name], len(system.runs[0])
+    segments = {key: metric.scores(rows[system.name][key]) for key, metric in task.metrics.items()}
+    without = [one.name for one in own.values() if one.interval is None]
+    footer = _describe(how, task.number, size, without if len(without) < len(own) else ["any score"])
+    return Evaluation(own, segments, _length_ratio(task, system), size, task.number, footer)
+
+
+def _size_notes(texts: Mapping[str, Sequence[str]], tests: Sequence[Test], how: Resampling) -> Iterator[str]:
+    """Yield where the data are too few to find much."""
+    segments = len(next(iter(texts.values())))
+    number, counted = how.number_of_units(segments), how.counted_units(segments)
+    if number == 1:
+        yield f"{counted}: there is nothing to estimate the variance from, and p is 1."
+        return
+    if how.units is not None:
+        if number < FEW_DOCUMENTS:
+            yield f"{counted}: only large differences can be found."
+        return
+    unsure = (one for one in tests if not one.significant and one.test != RUNS)
+    for name, other in dict.fromkeys((one.system, one.baseline) for one in unsure):
+        differing = sum(said != meant for said, meant in zip(texts[name], texts[other], strict=True))
+        if 0 < differing < FEW_DIFFER:
+            share = f"{differing} of {segments:,}"
+            yield f"Few segments differ between {name!r} and {other!r} ({share}): only large differences can be found."
 
 
 def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
@@ -361,20 +399,29 @@ def _length_ratio(task: ScoringTask, system: SystemTexts) -> float | None:
     return float(said / meant) if meant else 0.0
 
 
-def _describe(how: Resampling, number: int | None, segments: int) -> str:
+def _describe(how: Resampling, number: int | None, segments: int, without: Sequence[str]) -> str:
+    """Return what stands below scores; `without` are those that have no interval."""
     references = {None: "no references", 1: "1 reference", -1: "a varying number of references"}
-    text = f"{segments} segments, {references.get(number, f'{number} references')}"
+    text = f"{segments} segment{'' if segments == 1 else 's'}, {references.get(number, f'{number} references')}"
     if how.level is None:
         return text
-    of = "" if how.units is None else f" of {int(how.units.max()) + 1} documents"
-    drawn = f"bootstrap, {how.resamples} resamples{of}, seed {how.seed}"
-    return f"{text}; ± is half of the {100 * how.level:g} % interval ({drawn})"
+    unit = "segments" if how.units is None else "documents"
+    reason = f"{how.resamples} resamples are too few" if how.too_few_resamples else f"too few {unit} that differ"
+    missing = f"no interval of {', '.join(without)}: {reason}"
+    if "any score" in without:
+        return f"{text}; {missing}"
+    of = "" if how.units is None else f" of {how.counted_units(segments)}"
+    drawn = f"studentized bootstrap, {how.resamples} resamples{of}, seed {how.seed}"
+    shown = f"{text}; ± is half of the {100 * how.level:g} % interval ({drawn})"
+    return f"{shown}; {missing}" if without else shown
 
 
-def _test_cells(test: Test | None) -> list[str]:
+def _test_cells(test: Test | None, digits: int) -> list[str]:
     if test is None:
         return ["", ""]
-    return [f"{test.difference:+.2f}", f"{test.p_corrected:.3f} {'*' if test.significant else ' '}"]
+    margin = f" ± {test.interval.half_width:.{digits}f}" if test.interval else ""
+    p = "<0.001" if test.p_corrected < LEAST_P else f"{test.p_corrected:.3f}"
+    return [f"{test.difference:+.{digits}f}{margin}", f"{p} {'*' if test.significant else ' '}"]
 
 
 def _flat(groups: Iterable[list[str]]) -> list[str]:

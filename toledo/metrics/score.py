@@ -13,7 +13,7 @@ HIGHEST = 100.0
 
 @dataclass(frozen=True)
 class ScoreInterval(Result):
-    """Mean of resampled scores and the bounds that hold the chosen share of them."""
+    """Bounds of the true score or difference, and the mean of resampled ones."""
 
     mean: float
     low: float

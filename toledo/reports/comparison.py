@@ -30,6 +30,7 @@ def comparison_page(comparison: Comparison, analysis: SegmentAnalysis, title: st
     page.heading("Scores")
     test = comparison.test_note if comparison.tests else None
     page.add(card("All segments", scores(score_table(comparison.to_dict(), "")), note=test))
+    page.add(*(paragraph(note, class_="note") for note in comparison.notes))
     page.heading("Segments won and lost")
     for number, pair in enumerate(pairs):
         page.add(*_side_by_side([_wins(pair, number, segments), *_lengths(pair, analysis, segments)]))
@@ -127,7 +128,8 @@ def _lengths(pair: PairAnalysis, analysis: SegmentAnalysis, segments: SegmentLis
         for one in bucket.differences:
             if (one.system, one.baseline) == (pair.system, pair.baseline):
                 kind: Kind = "more" if sign * one.difference > 0 else "less" if one.difference else "even"
-                name, ends = f"{bucket.label} words", (one.interval.low, one.interval.high)
+                name, box = f"{bucket.label} words", one.interval
+                ends: tuple[float | None, float | None] = (None, None) if box is None else (box.low, box.high)
                 link = segments.link(f"n:{number}", name)
                 dots.append(Dot(name, one.difference, *ends, f"{bucket.segments:,}", kind, link))
     if dots:

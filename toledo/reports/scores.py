@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from toledo.metrics.evaluation import TITLES
+from toledo.metrics.significance.testing import TITLES
 from toledo.view.markup import Markup, tag
 from toledo.view.page import paragraph
 from toledo.view.plots import Dot
@@ -188,9 +188,13 @@ def _short(name: str) -> str:
 
 
 def _test(tests: Sequence[Mapping[str, Any]], scored: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the name of the test that p values come from, with its correction."""
+    """Return the names of the tests that p values come from, with their correction.
+
+    Files of older versions do not name them: it was sacreBLEU's bootstrap, or randomization.
+    """
     signatures = "|".join(one["signature"] for one in scored.values())
-    title = TITLES["randomization" if "|ar:" in signatures else "bootstrap"]
+    unnamed = "randomization" if "|ar:" in signatures else "sacrebleu"
+    title = ", ".join(dict.fromkeys(TITLES[one.get("test", unnamed)] for one in tests))
     return f"{title}, Holm's correction" if any(one["p"] != one["p_corrected"] for one in tests) else title
 
 

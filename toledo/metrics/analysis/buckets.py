@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from toledo.metrics.analysis.ngrams import NGramsOfOrder, SystemWords, word_counts
 from toledo.metrics.metric import Metric
 from toledo.metrics.score import ScoreInterval
-from toledo.metrics.significance import confidence_interval
+from toledo.metrics.significance.paired import measure, studentized_bootstrap
 from toledo.results import Result
 
 Floats = NDArray[np.float64]
@@ -30,12 +30,12 @@ FREQUENCIES = (1, 2, 3, 4, 5, 10, 100, 1000)
 
 @dataclass(frozen=True)
 class BucketDifference(Result):
-    """By how much a system scores higher than a baseline on some segments."""
+    """By how much a system scores higher than a baseline on some segments; too few of them give no interval."""
 
     system: str
     baseline: str
     difference: float
-    interval: ScoreInterval
+    interval: ScoreInterval | None
 
 
 @dataclass(frozen=True)
@@ -131,24 +131,22 @@ def by_length(
 ) -> list[LengthBucket]:
     """Score systems on segments of similar length; empty buckets are left out.
 
-    `statistics` are those of a metric by system. Intervals hold 95 per cent of the differences of resampled segments,
-    for pairs of (system, baseline).
+    `statistics` are those of a metric by system. Differences of pairs (system, baseline) have 95 % intervals.
     """
     places, found, limits = np.digitize(lengths, LENGTHS), [], (0, *LENGTHS, None)
     for place, label in enumerate(bucket_labels(LENGTHS)):
         own = np.flatnonzero(places == place)
         if not own.size:
             continue
-        rows = {name: all_rows[own] for name, all_rows in statistics.items()}
-        scores = {name: metric.score(some.sum(axis=0)) for name, some in rows.items()}
+        systems = {name: measure(metric, rows[own]) for name, rows in statistics.items()}
+        names = list(systems)
+        places_of_pairs = [(names.index(system), names.index(baseline)) for system, baseline in pairs]
+        estimates = studentized_bootstrap(
+            metric, list(systems.values()), places_of_pairs, resamples=resamples, seed=seed
+        ).differences
+        scores = {name: one.score for name, one in systems.items()}
         differences = (
-            BucketDifference(
-                system,
-                baseline,
-                scores[system] - scores[baseline],
-                confidence_interval(metric, rows[system], resamples, seed, baseline=rows[baseline]),
-            )
-            for system, baseline in pairs
+            BucketDifference(*pair, one.value, one.interval) for pair, one in zip(pairs, estimates, strict=True)
         )
         low, high = limits[place] or 0, limits[place + 1]
         found.append(LengthBucket(label, low, high, own.size, scores, tuple(differences)))

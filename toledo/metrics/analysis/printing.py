@@ -92,7 +92,10 @@ def _length_table(analysis: SegmentAnalysis) -> list[str]:
     tested = [f"{one.system} − {one.baseline}" for one in analysis.by_length[0].differences]
     rows = [[f"{analysis.metric_name} by length of the reference", "segments", *names, *tested]]
     for bucket in analysis.by_length:
-        differences = [f"{one.difference:+.2f} ± {one.interval.half_width:.2f}" for one in bucket.differences]
+        differences = [
+            f"{one.difference:+.2f}" + (f" ± {one.interval.half_width:.2f}" if one.interval else "")
+            for one in bucket.differences
+        ]
         scores = [f"{bucket.scores[name]:.2f}" for name in names]
         rows.append([f"  {bucket.label} words", str(bucket.segments), *scores, *differences])
     return table(rows, left=[0])
