@@ -289,7 +289,8 @@ class Comparison(TableResult):
             if needed:
                 yield f"Undecided: to find {size} in 4 of 5 cases takes {' or '.join(needed)}."
             else:
-                yield f"Undecided: {size} is too little to be found; {one.detectable:.{digits}f} is found in 4 of 5 cases."
+                found = f"{one.detectable:.{digits}f} is found in 4 of 5 cases"
+                yield f"Undecided: {size} is too little to be found; {found}."
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.systems)}; {len(self.tests)} tests)"
