@@ -11,18 +11,13 @@ from functools import wraps
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
-from toledo.forest.forest import Forest
-from toledo.formats.list_files import ListFiles, name_files, read_outputs
-from toledo.formats.records import Reading, lists_of_rows
-from toledo.formats.responses import SHAPES
-from toledo.formats.rows import rows_of_table
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.metric import Metric
 from toledo.metrics.registry import METRICS
@@ -32,6 +27,11 @@ from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named, parse_named
 from toledo.text.corpus import as_text, describe_value
 
+if TYPE_CHECKING:  # formats of lists are imported where lists are read: scoring texts needs none of them
+    from toledo.forest.forest import Forest
+    from toledo.formats.list_files import ListFiles
+    from toledo.formats.records import Reading
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Texts: TypeAlias = Iterable[str] | Path | str
@@ -39,7 +39,7 @@ ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
 )
 Sample: TypeAlias = str | Hypothesis | Mapping[str, Any]
-Lists: TypeAlias = Iterable[Sequence[Sample] | Mapping[str, Any]] | Sequence[Forest] | Path | str
+Lists: TypeAlias = "Iterable[Sequence[Sample] | Mapping[str, Any]] | Sequence[Forest] | Path | str"
 Systems: TypeAlias = "Mapping[str, Texts | Runs] | Sequence[Texts | Runs]"
 
 
@@ -195,6 +195,8 @@ def read_systems(systems: Systems) -> list[SystemTexts]:
 def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
     if isinstance(lists, str | PathLike):
+        from toledo.formats.list_files import ListFiles
+
         path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
         yield from read_list_files([path], ListFiles(size=num_samples))
         return
@@ -226,6 +228,9 @@ def read_lists(lists: Lists, argument: str, num_samples: int | None = None) -> I
 
 def read_rows(table: Iterable[Any], reading: Reading | None = None) -> Iterator[SampleList]:
     """Yield the samples of each segment of a table, or of dictionaries or responses."""
+    from toledo.formats.records import Reading, lists_of_rows
+    from toledo.formats.rows import rows_of_table
+
     rows = enumerate(rows_of_table(table), start=1)
     return (some.samples() for some in lists_of_rows(rows, None, reading or Reading()))
 
@@ -236,6 +241,8 @@ def _is_row(item: Any) -> bool:
         return bool(item) and isinstance(item[0], Mapping) and "text" not in item[0]
     if isinstance(item, str | bytes):
         return False
+    from toledo.formats.responses import SHAPES
+
     return isinstance(item, Mapping) or any(hasattr(item, key) for key in SHAPES)
 
 
@@ -271,6 +278,8 @@ def read_list_files(files: Sequence[str | Path], how: ListFiles) -> Iterator[Sam
 
     Several files of plain text are the outputs of several systems; one has `how.size` lines for each segment.
     """
+    from toledo.formats.list_files import name_files, read_outputs
+
     paths = [path_of_system(str(file)) for file in files]
     named = {str(file).removesuffix(path).removesuffix("="): path for file, path in zip(files, paths, strict=True)}
     systems: Mapping[str, str | Path] = named if "" not in named and len(named) == len(paths) else name_files(paths)
