@@ -124,7 +124,7 @@ class TERLimits(NamedTuple):
 
 
 class EditBeam(NamedTuple):
-    """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`, up to `width` of them; row 0 covers all."""
+    """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`, at most `width`; row 0 covers all."""
 
     low: Int64s
     high: Int64s
