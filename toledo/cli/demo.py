@@ -29,7 +29,7 @@ log = logging.getLogger("toledo.demo")
 
 REPORT = "report.html"
 QUIET = "toledo.language_model"  # its warnings about small texts do not matter here
-FIRST, LATER = ("combine",), ("document", "refine", "sample")  # what is compiled before and after the first model
+FIRST, LATER = ("combine",), ("sample", "document", "refine")  # compiled before and after the first model, as needed
 LAST_LINES = 5
 
 
