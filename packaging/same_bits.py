@@ -25,6 +25,7 @@ import numpy as np
 from environments import unpack_kernels
 
 RECORD = "--record"
+FILLED = {"MALLOC_PERTURB_": "90"}  # the C library fills new memory, so that what nobody fills is the same in all runs
 Calls = dict[str, list[str]]  # digests of the calls of each kernel
 
 
@@ -50,7 +51,10 @@ def main() -> None:
 def calls(**environment: str) -> Calls:
     """Return what another process records."""
     done = subprocess.run(
-        [sys.executable, __file__, RECORD], env={**os.environ, **environment}, check=True, stdout=subprocess.PIPE
+        [sys.executable, __file__, RECORD],
+        env={**os.environ, **FILLED, **environment},
+        check=True,
+        stdout=subprocess.PIPE,
     )
     found: Calls = json.loads(done.stdout)
     return found
