@@ -26,11 +26,12 @@ test-versions: $(READY) ## Run some tests on each Python at hand, with the oldes
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python packaging/test_versions.py $(TESTS)
 
-check-wheel: $(READY) ## Build the wheel and run the README's commands with it on each Python at hand.
+check-wheel: $(READY) ## Run the README's commands on each Python at hand with the wheels in dist/, or one built for it.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/python packaging/check_wheel.py
+	$(BIN)/python packaging/check_wheel.py $(if $(wildcard dist/toledo_mt_kernels-*.whl),--wheels dist)
 
-test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), and list those that were compiled anyway.
+test-shipped: $(READY) ## Run all tests on the kernels in dist/ (see wheels), and compare these with this machine's bit for bit.
+	$(BIN)/python packaging/same_bits.py dist
 	$(BIN)/python packaging/test_shipped.py dist --numprocesses auto --dist loadfile
 
 fuzz: $(READY) ## Run the property tests on new random examples, five times as many.

@@ -3,6 +3,7 @@
     python benchmarks/cold.py
     python benchmarks/cold.py --wheel dist/toledo_mt_kernels-*.whl --json
     python benchmarks/cold.py --before other/venv/bin/python --only choose evaluate
+    python benchmarks/cold.py --wheel dist/toledo_mt_kernels-*.whl --only tune demo --ways shipped
 
 Inputs are those of the README and the quick start, tokenized. Each command runs in a process of its own, once without
 kernels (`cold`), once with those of the wheel and nothing else (`shipped`), and once with what the first run kept
@@ -47,6 +48,7 @@ class Command:
     cold: float | None = None
 
 
+WAYS = ("cold", "shipped", "warm")
 COMMANDS = {
     "choose": Command("choose samples.jsonl", "consensus --gain chrf samples.jsonl", 1.5, 2),
     "evaluate": Command(
@@ -81,6 +83,7 @@ def main() -> None:
     parser.add_argument("--wheel", type=Path, help="a wheel of kernels, as make wheels builds it")
     parser.add_argument("--before", help="a Python with Toledo 0.1")
     parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="warm is full only after cold")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with TemporaryDirectory(prefix="toledo-cold-") as directory:
@@ -143,8 +146,8 @@ def measure_all(folder: Path, arguments: argparse.Namespace) -> Iterator[dict[st
         ways["warm"] = ways["cold"]
         if arguments.before:
             row["before"], _ = measure(folder, command.before, arguments.before, TOLEDO_CACHE=f"{kept}-before")
-        for way, environment in ways.items():
-            row[way], row[f"{way}_compiled"] = measure(folder, command.run, sys.executable, **environment)
+        for way in [one for one in ways if one in arguments.ways]:
+            row[way], row[f"{way}_compiled"] = measure(folder, command.run, sys.executable, **ways[way])
         row |= {"goal_shipped": command.shipped, "goal_cold": command.cold}
         yield row
 

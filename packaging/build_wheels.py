@@ -5,7 +5,8 @@
 The wheel of kernels (`toledo-mt-kernels`) is for one Python and one version of Numba, and for any processor of the
 level x86-64-v3. It has what all commands of the documentation load: the warm-up, the demo, and the tests that run the
 pages. They run twice, first to compile, then to see what is loaded and what is still compiled. Only what is loaded goes
-into the wheel; kernels that are only called by others are part of those. What is missing is printed.
+into the wheel; kernels that are only called by others are part of those. What is missing is printed. Kernels of an
+earlier wheel in the output directory that are still the same are not compiled again.
 
 Names of source files stay in compiled code. So all is built in a copy of the checkout in a directory that says nothing
 about who built it, and no other path may be in the result.
@@ -72,6 +73,7 @@ def main() -> None:
         python = make_environment()
         about = json.loads(run(python, "-c", ABOUT))
         kernels, cache = PLACE / "kernels", PLACE / "cache"
+        unpack_earlier(output, kernels)
         compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
         loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
         files = used_files(kernels, loaded)
@@ -120,6 +122,24 @@ def run(python: Path, *arguments: str, **environment: str) -> str:
     return finished.stdout
 
 
+def unpack_earlier(output: Path, kernels: Path) -> None:
+    """Unpack the newest wheel of kernels for this Python: what has the same content, and Numba, is found there."""
+    wheels = sorted(output.glob(f"{PACKAGE}-*-{python_tag()}-*.whl"), key=lambda path: path.stat().st_mtime)
+    if wheels:
+        print("kernels of", wheels[-1].name, "are used again where they are the same", flush=True)
+        with zipfile.ZipFile(wheels[-1]) as archive:
+            for name in archive.namelist():
+                package, _, rest = name.partition("/")
+                if package == PACKAGE and rest.endswith((".nbi", ".nbc")):
+                    (kernels / rest).parent.mkdir(parents=True, exist_ok=True)
+                    (kernels / rest).write_bytes(archive.read(name))
+
+
+def python_tag() -> str:
+    """Return the tag of this Python, as in the names of wheels."""
+    return f"cp{sys.version_info.major}{sys.version_info.minor}"
+
+
 def run_documentation(python: Path, **environment: str) -> list[list[str]]:
     """Run all that the documentation shows; return where each kernel came from, as `toledo.compiled.cache` logs it."""
     log = PLACE / "log"
@@ -128,7 +148,7 @@ def run_documentation(python: Path, **environment: str) -> list[list[str]]:
     for arguments in (
         ["-m", "toledo", "warm-up"],
         ["-m", "toledo", "demo", "--size", "2000", "--threads", "1"],
-        ["-m", "pytest", "-p", "no:cacheprovider", *tests],
+        ["-m", "pytest", "-p", "no:cacheprovider", "--numprocesses", "2", "--dist", "loadfile", *tests],
     ):
         print("running", *arguments[1:3], flush=True)
         run(python, *arguments, TOLEDO_KERNELS_LOG=str(log), **environment)
@@ -163,7 +183,7 @@ def toledo_version() -> str:
 def write_wheel(output: Path, files: dict[str, Path], about: dict) -> Path:
     """Write the wheel of kernels, with the platform of Numba's own wheel: code needs nothing that Numba does not."""
     version, python = toledo_version(), f"{sys.version_info.major}.{sys.version_info.minor}"
-    information, tag = f"{PACKAGE}-{version}.dist-info", f"cp{python.replace('.', '')}"
+    information, tag = f"{PACKAGE}-{version}.dist-info", python_tag()
     platforms = [tag.split("-")[2] for tag in about["tags"]]
     content = {name: path.read_bytes() for name, path in sorted(files.items())}
     content[f"{PACKAGE}/__init__.py"] = INIT.encode()

@@ -1,4 +1,4 @@
-"""Fresh environments for several Pythons, made by uv."""
+"""What the programs of this directory share: fresh environments for several Pythons, and wheels of kernels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("python3.11", "python3.12", "python3.13")
+KERNELS = "toledo_mt_kernels"
 
 
 def at_hand(pythons: Sequence[str]) -> Iterator[Path]:
@@ -38,3 +40,13 @@ def fresh(folder: Path, python: Path, *options: str) -> Path:
     """Make an environment, in place of an older one, and return its interpreter."""
     uv("venv", "--quiet", "--clear", "--python", python, *options, folder)
     return folder / "bin" / "python"
+
+
+def unpack_kernels(folder: Path, place: Path) -> Path:
+    """Unpack the newest wheel of kernels for this Python, and return the directory that $TOLEDO_KERNELS may name."""
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheels = sorted(folder.glob(f"{KERNELS}-*-{tag}-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        sys.exit(f"no wheel of kernels for this Python in {folder}: make wheels builds one")
+    zipfile.ZipFile(wheels[-1]).extractall(place)
+    return place / KERNELS

@@ -11,25 +11,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PACKAGE = "toledo_mt_kernels"
+from environments import unpack_kernels
 
 
 def main() -> None:
     """Unpack the wheel, run pytest, and count."""
     folder, *arguments = sys.argv[1:]
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    wheels = sorted(Path(folder).glob(f"{PACKAGE}-*-{tag}-*.whl"), key=lambda path: path.stat().st_mtime)
-    if not wheels:
-        sys.exit(f"no wheel of kernels for this Python in {folder}: make wheels builds one")
     with TemporaryDirectory(prefix="toledo-shipped-") as place:
         log = Path(place, "log")
         log.touch()
-        zipfile.ZipFile(wheels[-1]).extractall(place)
-        kernels = {"TOLEDO_KERNELS": f"{place}/{PACKAGE}", "TOLEDO_CACHE": f"{place}/cache"}
+        kernels = {
+            "TOLEDO_KERNELS": str(unpack_kernels(Path(folder), Path(place))), "TOLEDO_CACHE": f"{place}/cache",
+        }  # fmt: skip
         tested = subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
             env={**os.environ, **kernels, "TOLEDO_KERNELS_LOG": str(log)},

@@ -39,6 +39,7 @@ def test_each_step_says_what_and_where_and_ends_in_the_table(demo: tuple[Path, s
     assert [row[0] for row in rows] == list(STEPS)
     assert re.search(r"BLEU ┃ chrF2 ┃ +TER ┃ CPU s ┃", printed)
     assert "processor seconds of all threads, without" in printed
+    assert re.search(r"^In all: \d+ min \d+ s, \d+ CPU s.*\.$", printed, re.MULTILINE)
     assert all(len(row) == 5 and all(float(cell) >= 0.0 for cell in row[1:]) for row in rows)
     for name in ("default", "mert", "rules/mbr", "combination/test", "documents/test", "refined"):
         assert len((output / f"{name}.out").read_text().splitlines()) == 40

@@ -208,7 +208,7 @@ INPUTS: dict[str, Callable[[], Iterator[Arguments]]] = {
     "toledo.compiled.hashing.number_rows": row_inputs,
     "toledo.compiled.ragged.gather_rows": gathering_inputs,
     "toledo.consensus.fast_consensus._count": counting_inputs,
-    "toledo.consensus.fast_consensus._numbers": number_inputs,
+    "toledo.consensus.fast_consensus.ngram_numbers": number_inputs,
     "toledo.consensus.fast_consensus._statistics": consensus_inputs,
     "toledo.metrics.bleu._fill_precisions": precision_inputs,
     "toledo.metrics.bleu._fill_statistics": bleu_inputs,

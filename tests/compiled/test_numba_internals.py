@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import time
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from toledo.compiled import numba_internals
 from toledo.compiled.cache import KernelCache
-from toledo.compiled.kernels import kernel
+from toledo.compiled.kernels import kernel, map_chunks
+from toledo.compiled.numba_internals import _alone_in
 
 ROOT = Path(__file__).parents[2]
 INTERNALS = Path("toledo/compiled/numba_internals.py")
@@ -135,3 +137,18 @@ def test_callees_are_compiled_for_integers_of_64_bits_alone(monkeypatch: pytest.
     monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
     assert sum_of_squares(np.array([2**20, 1], np.int32)) == 9 + 2**40 + 4
     assert [str(one) for one in square.dispatcher.signatures] == ["(int64,)"], REMEDY  # type: ignore[attr-defined]
+
+
+def test_those_who_write_to_a_directory_take_turns(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+
+    def count(begin: int, end: int) -> None:
+        for _ in range(begin, end):
+            with _alone_in(tmp_path):
+                number = int(counter.read_text())
+                time.sleep(0.0005)  # long enough for the others to read the same number
+                counter.write_text(f"{number + 1}")
+
+    map_chunks(count, 60, chunk=20, threads=3)
+    assert counter.read_text() == "60"

@@ -61,7 +61,7 @@ from toledo.weights import Weights
 
 BEST_TEXTS = 100  # that a rule looks at
 
-SystemOutputs: TypeAlias = Mapping[str, Texts | Lists] | Sequence[Texts | Lists]
+SystemOutputs: TypeAlias = "Mapping[str, Texts | Lists] | Sequence[Texts | Lists]"
 
 
 class CombinationArguments(TypedDict, total=False):

@@ -11,19 +11,13 @@ from functools import wraps
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toledo.errors import InputError
 from toledo.files import STANDARD_STREAM, display_name, is_file_name, read_lines, refuse_file_names, system_name
-from toledo.forest.forest import Forest
-from toledo.formats.columns import ONLY, read_scored_texts, read_system_scores
-from toledo.formats.list_files import ListFiles, name_files, read_outputs
-from toledo.formats.records import Reading, lists_of_rows
-from toledo.formats.responses import SHAPES
-from toledo.formats.rows import rows_of_table
 from toledo.metrics.evaluation import SystemTexts
 from toledo.metrics.given import ColumnMetric, ScoredTexts
 from toledo.metrics.metric import Metric
@@ -34,6 +28,11 @@ from toledo.results import Hypothesis, SampleList
 from toledo.settings import Named
 from toledo.text.corpus import as_text, describe_value
 
+if TYPE_CHECKING:  # formats of lists are imported where lists are read: scoring texts needs none of them
+    from toledo.forest.forest import Forest
+    from toledo.formats.list_files import ListFiles
+    from toledo.formats.records import Reading
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Texts: TypeAlias = Iterable[str] | Path | str
@@ -41,7 +40,7 @@ ReferenceTexts: TypeAlias = (
     Texts | GivenReferences | Iterable[Iterable[str | None]] | Sequence[Path] | Iterable[str | None]
 )
 Sample: TypeAlias = str | Hypothesis | Mapping[str, Any]
-Lists: TypeAlias = Iterable[Sequence[Sample] | Mapping[str, Any]] | Sequence[Forest] | Path | str
+Lists: TypeAlias = "Iterable[Sequence[Sample] | Mapping[str, Any]] | Sequence[Forest] | Path | str"
 Systems: TypeAlias = "Mapping[str, Texts | Runs] | Sequence[Texts | Runs]"
 
 
@@ -61,7 +60,11 @@ class FileTexts(ScoredTexts):
     """The lines of a file, which errors name, or the texts of a table with columns of their scores."""
 
     def __init__(self, path: str | PathLike[str], columns: Sequence[str] = ()) -> None:
-        found = read_scored_texts(Path(path), columns) if columns else None
+        found = None
+        if columns:
+            from toledo.formats.columns import read_scored_texts
+
+            found = read_scored_texts(Path(path), columns)
         super().__init__(read_lines(Path(path)) if found is None else found, {} if found is None else found.columns)
         self.has_texts = found is None or found.has_texts
         self.path, self.file = Path(path), display_name(Path(path))
@@ -201,20 +204,22 @@ def read_lists(
     lists: Lists, argument: str, num_samples: int | None = None, reading: Reading | None = None
 ) -> Iterator[Sequence[Any]]:
     """Yield the samples of each segment: from a file, a table, responses of a language model, or lists of texts."""
-    how = reading or Reading()
     if isinstance(lists, str | PathLike):
+        from toledo.formats.list_files import ListFiles
+        from toledo.formats.records import Reading
+
         path = Path(lists) if Path(lists).is_dir() else text_file(lists, argument)
-        yield from read_list_files([path], ListFiles(size=num_samples, reading=how))
+        yield from read_list_files([path], ListFiles(size=num_samples, reading=reading or Reading()))
         return
     if hasattr(lists, "columns"):  # a table, which may yield the names of its columns
-        yield from read_rows(lists, how)
+        yield from read_rows(lists, reading)
         return
     if isinstance(lists, bytes | Mapping) or not isinstance(lists, Iterable):
         raise TypeError(f"{argument} is {describe_value(lists)}, expected a list of samples for each segment")
     given = iter(lists)
     first = list(islice(given, 1))
     if first and _is_row(first[0]):
-        yield from read_rows(chain(first, given), how)
+        yield from read_rows(chain(first, given), reading)
         return
     for segment, samples in enumerate(chain(first, given)):
         if isinstance(samples, str | bytes | Hypothesis):
@@ -234,6 +239,9 @@ def read_lists(
 
 def read_rows(table: Iterable[Any], reading: Reading | None = None) -> Iterator[SampleList]:
     """Yield the samples of each segment of a table, or of dictionaries or responses."""
+    from toledo.formats.records import Reading, lists_of_rows
+    from toledo.formats.rows import rows_of_table
+
     rows = enumerate(rows_of_table(table), start=1)
     return (some.samples() for some in lists_of_rows(rows, None, reading or Reading()))
 
@@ -244,6 +252,8 @@ def _is_row(item: Any) -> bool:
         return bool(item) and isinstance(item[0], Mapping) and "text" not in item[0]
     if isinstance(item, str | bytes):
         return False
+    from toledo.formats.responses import SHAPES
+
     return isinstance(item, Mapping) or any(hasattr(item, key) for key in SHAPES)
 
 
@@ -293,6 +303,8 @@ def read_list_files(files: Sequence[str | Path], how: ListFiles) -> Iterator[Sam
 
     Several files of plain text are the outputs of several systems; one has `how.size` lines for each segment.
     """
+    from toledo.formats.list_files import name_files, read_outputs
+
     paths = [path_of_system(str(file)) for file in files]
     named = {str(file).removesuffix(path).removesuffix("="): path for file, path in zip(files, paths, strict=True)}
     systems: Mapping[str, str | Path] = named if "" not in named and len(named) == len(paths) else name_files(paths)
@@ -327,6 +339,8 @@ def with_columns(systems: Sequence[SystemTexts], metrics: Mapping[str, Metric]) 
     columns = [one.key for one in metrics.values() if isinstance(one, ColumnMetric)]
     if not columns:
         return list(systems)
+    from toledo.formats.columns import read_system_scores
+
     files = {one: read_system_scores(one) for one in columns if is_file_name(one)}
     names = [one for one in columns if one not in files]
     others = [one.name for one in metrics.values() if not isinstance(one, ColumnMetric)]
@@ -356,6 +370,8 @@ def _scores_of(
     run = system.runs[0]
     name = system.name or (system_name(run.path) if isinstance(run, FileTexts) else "")
     if name not in scores:
+        from toledo.formats.columns import ONLY
+
         known = ", ".join(repr(one) for one in scores if one != ONLY) or "one system without a name"
         what = f"no scores of {name!r}" if name else f"scores of {len(scores)} systems for one without a name"
         raise InputError(what, file=display_name(file), argument="metrics", remedy=f"it has those of {known}")

@@ -34,7 +34,7 @@ from toledo.progress import Progress, silent
 
 log = logging.getLogger(__name__)
 
-SECONDS_OF_SILENCE = 5.0
+SECONDS_OF_SILENCE = 5.0  # before the second message about compiling; each wait is twice as long as the one before
 SECONDS_AS_PYTHON = 4.0  # of CPU time, in all: less than compiling takes
 SECONDS_TO_LOAD, TINY = 0.3, 10_000  # what loading Numba takes; elements for which no kernel takes as long
 
@@ -295,10 +295,10 @@ compilation = _Compilation()
 
 
 class _Announcement:
-    """Counts compiled kernels, and logs a message at the first and every few seconds after it."""
+    """Counts compiled kernels, and logs a message at the first and, ever more rarely, after it."""
 
     def __init__(self) -> None:
-        self.compiled, self.last = 0, -math.inf
+        self.compiled, self.last, self.wait = 0, -math.inf, SECONDS_OF_SILENCE
 
     def one_more(self) -> None:
         """A kernel is about to be compiled."""
@@ -306,9 +306,9 @@ class _Announcement:
         if not self.compiled:
             log.warning("compiling kernels for this machine (only the first time; kept in %s)", cache_directory())
             self.last = now
-        elif now - self.last > SECONDS_OF_SILENCE:
+        elif now - self.last > self.wait:
             log.warning("still compiling: %.0f CPU seconds so far", compilation.seconds)
-            self.last = now
+            self.last, self.wait = now, 2.0 * self.wait
         self.compiled += 1
 
 

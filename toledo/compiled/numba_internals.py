@@ -6,8 +6,9 @@ A name here may change with any version of Numba. All hold for VERSIONS; a test 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -114,6 +115,26 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
         return super()._load_data(name)
 
 
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """In a block: no other process is in such a block for this directory, where the system has locks.
+
+    Numba reads an index, chooses the number of a file and writes both. Two processes at once would lose entries, or
+    choose the same number for different types.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        yield
+        return
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
 class CodeCache(FunctionCache):  # type: ignore[misc]
     """Machine code of one kernel in files of Numba's form: an index, and a file for each signature and processor.
 
@@ -142,7 +163,8 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
         if self._impl.check_cachable(result):
             directory.mkdir(parents=True, exist_ok=True)
             key = self._index_key(signature, result.codegen)
-            self._files(directory, stamp).save(key, self._impl.reduce(result))
+            with _alone_in(directory):
+                self._files(directory, stamp).save(key, self._impl.reduce(result))
 
     def forget(self, directory: Path, stamp: str) -> None:
         """Empty the index of a directory."""

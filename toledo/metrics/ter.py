@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.compiled.instructions import listed
-from toledo.compiled.kernels import kernel
+from toledo.compiled.kernels import inner_kernel, kernel
 from toledo.compiled.ragged import Sequences, pair_words
 from toledo.errors import InputError
 from toledo.metrics.score import Score
@@ -63,7 +63,10 @@ def shift_candidates(places: Places, longest: int, most: int) -> Int64s:
     words, width, distance = places.wrong.size, places.unmatched.size, places.matches.shape[1] // 2
     found, count = np.empty((most + longest + 1, 3), np.int64), 0
     for start in range(words):
+        own = listed(places.matches[start])
         for goal in range(max(0, start - distance), min(width, start + distance + 1)):
+            if not own[goal - start + distance]:
+                continue
             any_wrong, any_unmatched = False, False
             for length in range(1, min(longest, words - start, width - goal) + 1):
                 word, place = start + length - 1, goal + length - 1
@@ -108,7 +111,7 @@ def shifted(words: NDArray[Number], start: int, length: int, target: int) -> NDA
 
 
 UNREACHED = 1 << 28
-KEEP, DELETE, INSERT = range(3)  # KEEP stands for substitutions too
+NO_WORD = -1
 
 
 class TERLimits(NamedTuple):
@@ -121,17 +124,18 @@ class TERLimits(NamedTuple):
 
 
 class EditBeam(NamedTuple):
-    """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`; row 0 covers all."""
+    """Row i of the edit matrix covers the columns `low[i]` to `high[i] − 1`, at most `width`; row 0 covers all."""
 
     low: Int64s
     high: Int64s
+    width: int
 
 
 class EditMatrix(NamedTuple):
-    """Costs and operations of the rows 1 and up; column j of row i is at [i, j − low[i]]."""
+    """Costs up to each cell and from it to the end; column j of row i is at [i, j − low[i]]. Row 0 is not kept."""
 
     costs: Int32s
-    operations: NDArray[np.int8]
+    ahead: Int32s
 
 
 @kernel
@@ -140,15 +144,22 @@ def count_edits(hypothesis: Int32s, reference: Int32s, limits: TERLimits) -> int
     if reference.size == 0 or hypothesis.size == 0:
         return hypothesis.size + reference.size
     words = hypothesis.copy()
+    padded = np.full(reference.size + 1, NO_WORD, np.int32)
+    padded[1:] = reference
+    meant = listed(padded)  # the word of column j is at j
     beam = _beam(hypothesis.size, reference.size, limits.beam_width)
-    width = np.max(beam.high[1:] - beam.low[1:])
-    matrix = EditMatrix(np.empty((words.size + 1, width), np.int32), np.empty((words.size + 1, width), np.int8))
-    rows = np.full((2, reference.size + 2), UNREACHED, np.int32)
+    matrix = EditMatrix(
+        np.empty((words.size + 1, beam.width), np.int32), np.empty((words.size + 1, beam.width), np.int32)
+    )
+    unreached = np.full((2, reference.size + 2), UNREACHED, np.int32)
+    rows = listed(unreached[0]), listed(unreached[1])
     shifts = 0
     checked = 0
     while True:
-        distance = _fill(matrix, rows, words, reference, beam)
-        best, checked = _best_shift(matrix, rows, words, reference, beam, distance, limits, checked)
+        distance = _fill(matrix, rows, words, meant, beam)
+        if distance == 0:
+            return shifts
+        best, checked = _best_shift(matrix, rows, words, meant, beam, distance, limits, checked)
         if checked >= limits.candidates or best.gain <= 0:
             return shifts + distance
         words = shifted(words, -best.minus_start, best.length, -best.minus_target)
@@ -166,120 +177,152 @@ def _beam(hypothesis: int, reference: int, beam_width: int) -> EditBeam:
         low[row] = max(0, diagonal - width)
         high[row] = min(reference + 1, diagonal + width)
     low[0], high[0], high[hypothesis] = 0, reference + 1, reference + 1
-    return EditBeam(low, high)
+    return EditBeam(listed(low), listed(high), int(np.max(high[1:] - low[1:])))
 
 
-@kernel
-def _fill(matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam) -> int:
-    """Fill in all costs and operations of the edit matrix, and return the edit distance.
+@inner_kernel
+def _fill(matrix: EditMatrix, rows: tuple[Int32s, Int32s], words: Int32s, meant: Int32s, beam: EditBeam) -> int:
+    """Fill in the costs up to all cells, and return the edit distance.
 
     `rows` is memory for two whole rows, shifted by one column so that column −1 exists.
     """
-    above, here, meant = listed(rows[0]), listed(rows[1]), listed(reference)
+    above, here = rows
     _load(matrix, above, beam, 0)
     for row in range(1, words.size + 1):
         low, high = beam.low[row], beam.high[row]
-        for column in range(1 + beam.high[row - 1], 1 + high):
-            above[column] = UNREACHED
-        here[low] = UNREACHED
-        word = int(words[row - 1])
+        _next_row(above, here, int(words[row - 1]), meant, beam.high[row - 1], low, high)
         for column in range(low, high):
-            cost, operation = UNREACHED, KEEP
-            if column > 0:
-                cost = above[column] + (word != meant[column - 1])
-            if above[column + 1] + 1 < cost:
-                cost, operation = above[column + 1] + 1, DELETE
-            if here[column] + 1 < cost:
-                cost, operation = here[column] + 1, INSERT
-            here[column + 1] = cost
-            matrix.costs[row, column - low] = cost
-            matrix.operations[row, column - low] = operation
+            matrix.costs[row, column - low] = here[column + 1]
         above, here = here, above
-    return int(above[reference.size + 1])
+    return int(above[len(meant)])
 
 
-@kernel
+@inner_kernel
 def _load(matrix: EditMatrix, row: Int32s, beam: EditBeam, number: int) -> None:
     """Write a row of the matrix to a whole row."""
     low, high = beam.low[number], beam.high[number]
     row[low] = UNREACHED
+    costs = listed(matrix.costs[number])
     for column in range(low, high):
-        row[column + 1] = int(matrix.costs[number, column - low]) if number else column
+        row[column + 1] = costs[column - low] if number else column
 
 
-@kernel
-def _distance_after(
-    matrix: EditMatrix, rows: Int32s, words: Int32s, reference: Int32s, beam: EditBeam, unchanged: int
-) -> int:
-    """Return the edit distance of shifted words; the rows of the first `unchanged` words are in the matrix."""
-    above, here, meant = listed(rows[0]), listed(rows[1]), listed(reference)
-    _load(matrix, above, beam, unchanged)
-    for row in range(unchanged + 1, words.size + 1):
+@inner_kernel
+def _next_row(above: Int32s, here: Int32s, word: int, meant: Int32s, end: int, low: int, high: int) -> None:
+    """Fill in the columns `low` to `high − 1` of the row of a word, below a row that ends before column `end`."""
+    for column in range(1 + end, 1 + high):
+        above[column] = UNREACHED
+    here[low] = UNREACHED
+    cost, diagonal = UNREACHED, above[low]
+    for column in range(low, high):
+        kept = diagonal + (word != meant[column])
+        diagonal = above[column + 1]
+        cost = (diagonal if diagonal < cost else cost) + 1
+        if kept < cost:
+            cost = kept
+        here[column + 1] = cost
+
+
+@inner_kernel
+def _fill_ahead(matrix: EditMatrix, rows: tuple[Int32s, Int32s], words: Int32s, meant: Int32s, beam: EditBeam) -> None:
+    """Fill in the costs from all cells to the end, the last row first."""
+    (below, here), last = rows, words.size
+    low, high = beam.low[last], beam.high[last]
+    for column in range(low, high):
+        below[column] = matrix.ahead[last, column - low] = high - 1 - column
+    for row in range(last - 1, 0, -1):
+        for column in range(beam.low[row], low):
+            below[column] = UNREACHED
+        below[high] = UNREACHED
         low, high = beam.low[row], beam.high[row]
-        for column in range(1 + beam.high[row - 1], 1 + high):
-            above[column] = UNREACHED
-        here[low] = UNREACHED
-        word = int(words[row - 1])
-        left = UNREACHED
-        for column in range(low, high):
-            left += 1
-            if above[column + 1] + 1 < left:
-                left = above[column + 1] + 1
-            if column > 0 and above[column] + (word != meant[column - 1]) < left:
-                left = above[column] + (word != meant[column - 1])
-            here[column + 1] = left
+        word, cost = int(words[row]), UNREACHED
+        diagonal = below[high]
+        for column in range(high - 1, low - 1, -1):
+            kept = diagonal + (column + 1 >= len(meant) or word != meant[column + 1])
+            diagonal = below[column]
+            cost = (diagonal if diagonal < cost else cost) + 1
+            if kept < cost:
+                cost = kept
+            here[column] = matrix.ahead[row, column - low] = cost
+        below, here = here, below
+
+
+@inner_kernel
+def _distance_after(
+    matrix: EditMatrix, rows: tuple[Int32s, Int32s], words: Int32s, meant: Int32s, beam: EditBeam, first: int, last: int
+) -> int:
+    """Return the edit distance of shifted words, of which those from `first` to `last − 1` are not as in the matrix."""
+    (above, here), given = rows, listed(words)
+    _load(matrix, above, beam, first)
+    for row in range(first + 1, last + 1):
+        _next_row(above, here, given[row - 1], meant, beam.high[row - 1], beam.low[row], beam.high[row])
         above, here = here, above
-    return int(above[reference.size + 1])
+    low, high = beam.low[last], beam.high[last]
+    ahead, distance = listed(matrix.ahead[last]), UNREACHED
+    for column in range(low, high):
+        distance = min(distance, above[column + 1] + ahead[column - low])
+    return distance
+
+
+@inner_kernel
+def _cost(matrix: EditMatrix, beam: EditBeam, row: int, column: int) -> int:
+    if not beam.low[row] <= column < beam.high[row]:
+        return UNREACHED
+    return int(matrix.costs[row, column - beam.low[row]]) if row else column
 
 
 @kernel
-def _places(matrix: EditMatrix, words: Int32s, reference: Int32s, beam: EditBeam, distance: int) -> Places:
-    """Follow the operations back from the last cell."""
+def _places(matrix: EditMatrix, words: Int32s, meant: Int32s, beam: EditBeam, distance: int) -> Places:
+    """Follow the cheapest edits back from the last cell: of equal ones a word in place, then one too many."""
+    size = len(meant) - 1
     places = Places(
         np.zeros((words.size, 2 * distance + 1), np.bool_),
-        np.empty(reference.size, np.int64),
+        np.empty(size, np.int64),
         np.zeros(words.size, np.bool_),
-        np.zeros(reference.size, np.bool_),
+        np.zeros(size, np.bool_),
     )
-    for word in range(words.size):
-        for place in range(max(0, word - distance), min(reference.size, word + distance + 1)):
-            places.matches[word, place - word + distance] = words[word] == reference[place]
-    row, column = words.size, reference.size
+    for number in range(words.size):
+        word = int(words[number])
+        for place in range(max(0, number - distance), min(size, number + distance + 1)):
+            if word == meant[place + 1]:
+                places.matches[number, place - number + distance] = True
+    row, column = words.size, size
     while row > 0 or column > 0:
-        operation = matrix.operations[row, column - beam.low[row]] if row else INSERT
-        if operation == DELETE:
+        cost, is_wrong = _cost(matrix, beam, row, column), row == 0 or words[row - 1] != meant[column]
+        is_kept = row > 0 and column > 0 and cost == _cost(matrix, beam, row - 1, column - 1) + is_wrong
+        if not is_kept and row > 0 and cost == _cost(matrix, beam, row - 1, column) + 1:
             row -= 1
             places.wrong[row] = True
             continue
         column -= 1
         places.words[column] = row - 1
-        if operation == INSERT:
-            places.unmatched[column] = True
-        else:
+        places.unmatched[column] = is_wrong or not is_kept
+        if is_kept:
             row -= 1
-            places.wrong[row] = places.unmatched[column] = words[row] != reference[column]
+            places.wrong[row] = is_wrong
     return places
 
 
 @kernel
 def _best_shift(
     matrix: EditMatrix,
-    rows: Int32s,
+    rows: tuple[Int32s, Int32s],
     words: Int32s,
-    reference: Int32s,
+    meant: Int32s,
     beam: EditBeam,
     distance: int,
     limits: TERLimits,
     checked: int,
 ) -> tuple[Shift, int]:
     """Return the best shift (gain 0 if there is none) and the number of candidates tried so far."""
-    places = _places(matrix, words, reference, beam, limits.shift_distance)
+    places = _places(matrix, words, meant, beam, limits.shift_distance)
     best = Shift(0, 0, 0, 0)
     candidates = shift_candidates(places, limits.shift_size, limits.candidates - checked)
-    for start, length, target in candidates:
-        after = _distance_after(
-            matrix, rows, shifted(words, start, length, target), reference, beam, min(start, target)
-        )
+    if len(candidates):
+        _fill_ahead(matrix, rows, words, meant, beam)
+    for start, length, target in listed(candidates):
+        first, _, last = shift_bounds(words.size, start, length, target)
+        after = _distance_after(matrix, rows, shifted(words, start, length, target), meant, beam, first, last)
         candidate = Shift(distance - after, length, -start, -target)
         if candidate > best:
             best = candidate
