@@ -73,13 +73,15 @@ def main() -> None:
         python = make_environment()
         about = json.loads(run(python, "-c", ABOUT))
         kernels, cache = PLACE / "kernels", PLACE / "cache"
-        unpack_earlier(output, kernels)
+        is_first = not unpack_earlier(output, kernels)
         compiled = run_documentation(python, TOLEDO_CACHE=str(kernels), TOLEDO_KERNELS="", **FOR_ALL, **COMPILED)
         loaded = run_documentation(python, TOLEDO_CACHE=str(cache), TOLEDO_KERNELS=str(kernels), **COMPILED)
         files = used_files(kernels, loaded)
         refuse_other_paths(files)
         wheel = write_wheel(output, files, about)
-        print_summary(wheel, files, about, compiled, loaded)
+        print_summary(wheel, files, loaded)
+        if is_first:  # kernels that are only called by others are not seen where those are not compiled
+            print_unused(about, compiled)
         build_toledo(python, output)
 
 
@@ -122,8 +124,8 @@ def run(python: Path, *arguments: str, **environment: str) -> str:
     return finished.stdout
 
 
-def unpack_earlier(output: Path, kernels: Path) -> None:
-    """Unpack the newest wheel of kernels for this Python: what has the same content, and Numba, is found there."""
+def unpack_earlier(output: Path, kernels: Path) -> bool:
+    """Unpack the newest wheel of kernels for this Python, if any: what is still the same is found there."""
     wheels = sorted(output.glob(f"{PACKAGE}-*-{python_tag()}-*.whl"), key=lambda path: path.stat().st_mtime)
     if wheels:
         print("kernels of", wheels[-1].name, "are used again where they are the same", flush=True)
@@ -133,6 +135,7 @@ def unpack_earlier(output: Path, kernels: Path) -> None:
                 if package == PACKAGE and rest.endswith((".nbi", ".nbc")):
                     (kernels / rest).parent.mkdir(parents=True, exist_ok=True)
                     (kernels / rest).write_bytes(archive.read(name))
+    return bool(wheels)
 
 
 def python_tag() -> str:
@@ -211,16 +214,18 @@ def digest(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def print_summary(
-    wheel: Path, files: dict[str, Path], about: dict, compiled: list[list[str]], loaded: list[list[str]]
-) -> None:
-    """Say what the wheel has and lacks."""
-    known, tried = set(about["kernels"]), {f"{module}.{name}" for _, module, name, _, _ in compiled}
+def print_summary(wheel: Path, files: dict[str, Path], loaded: list[list[str]]) -> None:
+    """Say what the wheel has, and what it lacks although it is used."""
     again = sorted({f"{module}.{name}{types}" for how, module, name, types, _ in loaded if how == "compiled"})
     versions = sum(name.endswith(".nbc") for name in files)
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {versions} versions of {len(files) - versions} kernels")
-    print(f"{len(known & tried)} of {len(known)} kernels are used by the documentation, some of them only by others")
     print(f"{len(again)} are missing although the documentation uses them:", *again, sep="\n  ")
+
+
+def print_unused(about: dict, compiled: list[list[str]]) -> None:
+    """Say which kernels the wheel lacks because nothing uses them."""
+    known, tried = set(about["kernels"]), {f"{module}.{name}" for _, module, name, _, _ in compiled}
+    print(f"{len(known & tried)} of {len(known)} kernels are used by the documentation, some of them only by others")
     unused = sorted(known - tried)
     print(f"{len(unused)} are missing because the documentation does not use them:", *unused, sep="\n  ")
 

@@ -23,13 +23,13 @@ def build() -> Any:
 
 def test_kernels_of_the_wheel_before_are_used_again(build: Any, tmp_path: Path) -> None:
     kernels = tmp_path / "kernels"
-    build.unpack_earlier(tmp_path, kernels)
+    assert not build.unpack_earlier(tmp_path, kernels)
     assert not kernels.exists()
     for tag in (build.python_tag(), "cp399"):
         with zipfile.ZipFile(tmp_path / f"{build.PACKAGE}-1-{tag}-{tag}-any.whl", "w") as wheel:
             for name in (f"{build.PACKAGE}/toledo.a/{tag}.nbc", f"{build.PACKAGE}/__init__.py", "other/x.nbc"):
                 wheel.writestr(name, "content")
-    build.unpack_earlier(tmp_path, kernels)
+    assert build.unpack_earlier(tmp_path, kernels)
     assert [path.name for path in kernels.rglob("*.*c")] == [f"{build.python_tag()}.nbc"]
     assert len([*kernels.rglob("*")]) == 2
 
