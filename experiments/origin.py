@@ -20,7 +20,8 @@ import toledo
 ROOT = Path(__file__).resolve().parents[1]
 DIGITS = 12  # of a hash in hexadecimal
 NO_RESULT = (  # modules and packages that cannot change a result
-    "experiments/origin.py", "experiments/stored.py", "experiments/differences.py", "toledo/__init__.py", "toledo/cli", "toledo/reports", "toledo/view",
+    "experiments/origin.py", "experiments/stored.py", "experiments/differences.py",
+    "toledo/__init__.py", "toledo/cli", "toledo/reports", "toledo/view",
     "toledo/errors.py", "toledo/progress.py", "toledo/metrics/significance", "toledo/metrics/evaluation.py",
     *(f"toledo/compiled/{name}.py" for name in (
         "cache", "compiler", "instructions", "kernels", "machine_instructions", "numba_internals", "stamps",
@@ -100,7 +101,7 @@ def commit() -> str:
     """The commit that the sources come from, with + if some of them have changed since; nothing outside a checkout."""
 
     def git(*words: str) -> str:
-        found = subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        found = subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S607
         return found.stdout.strip()
 
     changed = git("status", "--porcelain", "--", "toledo", "experiments/*.py", "benchmarks")

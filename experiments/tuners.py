@@ -76,9 +76,10 @@ def main() -> None:
     names = [name.strip() for name in options.tuners.split(";" if ";" in options.tuners else ",")]
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in names:
-            if (name in RANDOM or seed == 1) and not all(
-                [stored.done(tuner=name, seed=seed, rule=one) for one in RULES]
-            ):
+            done = {
+                rule: stored.done(tuner=name, seed=seed, rule=rule) for rule in RULES if name in RANDOM or seed == 1
+            }
+            if not all(done.values()):
                 bench.run(name, seed)
     if not options.stale:
         print("\n".join(tables(stored).values()))
