@@ -2,7 +2,8 @@
 
 The code of an experiment is its script and every module that the script can import, at its top or later, directly or
 through others, by `import`, by `toledo.NAME` or by a reference such as "toledo.tuning.tuners.mert:MERT". Comments and
-docstrings do not count, nor do modules that draw, report, compile or test: they cannot change a translation.
+docstrings do not count, nor do modules that draw, report, compile or test, nor functions of experiments whose names
+begin with `table` or `draw`: these show what is stored, and cannot change a translation.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def code_hash(script: Path) -> str:
     """The hash of all code that can change the results of a script."""
     digest = hashlib.sha256()
     for path, tree in sorted(code_of(script).items()):
+        if path.parent == Path(__file__).resolve().parent:
+            tree.body = [node for node in tree.body if not _shows(node)]
         digest.update(f"{path.relative_to(ROOT).as_posix()}\n{ast.unparse(_without_docstrings(tree))}\n".encode())
     return digest.hexdigest()[:DIGITS]
 
@@ -76,6 +79,13 @@ def _file_of(name: str, beside: Path) -> Path | None:
 @cache
 def _exports() -> dict[str, str]:
     return {name: module for module, names in toledo._MODULES.items() for name in names.split()}
+
+
+def _shows(node: ast.stmt) -> bool:
+    """Whether a statement of an experiment only shows what is stored."""
+    if isinstance(node, ast.ImportFrom):
+        return f"experiments/{node.module}.py" in NO_RESULT
+    return isinstance(node, ast.FunctionDef) and node.name.startswith(("table", "draw"))
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

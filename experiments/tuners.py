@@ -170,13 +170,13 @@ def tables(stored: Stored) -> dict[str, str]:
     found = {}
     for rule in RULES:
         groups = {name: stored.find(tuner=name, rule=rule) for name in OBJECTIVES}
-        found[rule] = _table("tuner", {name: runs for name, runs in groups.items() if runs}, "mert")
+        found[rule] = table("tuner", {name: runs for name, runs in groups.items() if runs}, "mert")
     rules = {rule: stored.find(tuner="mert", rule=rule) for rule in RULES}
-    found["rules"] = _table("rule after mert", {rule: runs for rule, runs in rules.items() if runs}, "viterbi")
+    found["rules"] = table("rule after mert", {rule: runs for rule, runs in rules.items() if runs}, "viterbi")
     return found
 
 
-def _table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
+def table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
     cells = differences(groups, base, TESTS)
     rows = []
     for name, runs in groups.items():
