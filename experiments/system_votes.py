@@ -3,9 +3,10 @@
     python experiments/system_votes.py ../shared/data/wmt22-syscomb
 
 Each pair of languages has two halves, `tune` and `test`, with the raw texts of its systems. Numbers are BLEU of the
-choice, and differences (BLEU/chrF): to the best system of the half by BLEU, known only with hindsight; with one of the systems four
-times (the worst of all choices of that one; equal votes: the weakest system); with four equal files of word salad (the
-broken system of ja-en). With references, votes are learned on 50 and 200 segments of the other half, in six draws.
+choice, and differences of BLEU/chrF: to the best system of the half by BLEU, known only with hindsight; with one of the
+systems four times (the worst of all choices of that one; equal votes: the weakest system); with four equal files of
+word salad (the broken system of ja-en). With references, votes are learned on 50 and 200 segments of the other half, in
+six draws.
 """
 
 from __future__ import annotations

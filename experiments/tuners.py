@@ -177,6 +177,7 @@ def tables(stored: Stored) -> dict[str, str]:
 
 
 def table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
+    """A row for each group of runs."""
     cells = differences(groups, base, TESTS)
     rows = []
     for name, runs in groups.items():
