@@ -47,8 +47,10 @@ RULES: dict[str, list[Rule]] = {
     "lattice-mbr": [LatticeMBR(precision=0.6, ratio=0.8), LatticeMBR(precision=0.8, ratio=0.6)],
 }
 SHARPNESS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # scale × L1 norm of the tuned weights: the same grid whatever their norm
+MOSES = "Moses' MERT"
 OBJECTIVES = {  # those of the table, and variants
     **{name: name for name in TUNERS.names() if name not in ("gradient", "expected")},
+    MOSES: "one run of Moses: the weights of weights.mert.ini",
     "mert, lattices": "mert:on=forests",
     "mira, lattices": "mira:on=forests",
     "xbleu, annealed": "xbleu:annealing=true",
@@ -118,6 +120,12 @@ class Bench:
     def run(self, name: str, seed: int) -> None:
         """Tune, then decide by all rules."""
         logging.info("%s, seed %d", name, seed)
+        weights, seconds = (self.model.weights, {}) if name == MOSES else self._tune(name, seed)
+        found = {one: self.search(one, weights) for one in ("val", *TESTS)}
+        for rule in RULES:
+            self._decide(rule, {"tuner": name, "seed": seed, "rule": rule}, weights, found, seconds)
+
+    def _tune(self, name: str, seed: int) -> tuple[Weights, dict[str, float]]:
         start = default_weights(self.model.feature_names)
         folder = self.stored.work(self.work) / "checkpoints" / f"{file_name(name)}-{seed}"
         tuned = tune(
@@ -128,14 +136,9 @@ class Bench:
             checkpoint=Checkpoint(folder, {"rounds": ROUNDS}, True),
         )
         rounds = tuned.history.rounds
-        seconds = {
-            "tuning": sum(one.tuning_seconds for one in rounds),
-            "search": sum(one.search_seconds for one in rounds),
-        }
-        weights = Weights(dict(tuned.weights), frozen=start.frozen)
-        found = {one: self.search(one, weights) for one in ("val", *TESTS)}
-        for rule in RULES:
-            self._decide(rule, {"tuner": name, "seed": seed, "rule": rule}, weights, found, seconds)
+        seconds = {"tuning": sum(one.tuning_seconds for one in rounds)}
+        seconds["search"] = sum(one.search_seconds for one in rounds)
+        return Weights(dict(tuned.weights), frozen=start.frozen), seconds
 
     def _decide(
         self, label: str, key: Mapping[str, object], weights: Weights, found: Mapping[str, list[Forest]],
@@ -173,6 +176,14 @@ def tables(stored: Stored) -> dict[str, str]:
         found[rule] = table("tuner", {name: runs for name, runs in groups.items() if runs}, "mert")
     rules = {rule: stored.find(tuner="mert", rule=rule) for rule in RULES}
     found["rules"] = table("rule after mert", {rule: runs for rule, runs in rules.items() if runs}, "viterbi")
+    rows = []
+    for name in OBJECTIVES:
+        runs = {rule: stored.find(tuner=name, rule=rule) for rule in RULES}
+        if all(runs.values()):
+            scales = [mean_text([run["scores"]["scale"] for run in runs[rule]]) for rule in RULES if rule != "viterbi"]
+            norm = mean_text([run["scores"]["norm"] for run in runs["viterbi"]], 1)
+            rows.append([name, len(runs["viterbi"]), norm, *scales])
+    found["scales"] = markdown(["tuner", "runs", "L1 norm", *(rule for rule in RULES if rule != "viterbi")], rows)
     return found
 
 
@@ -182,7 +193,8 @@ def table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
     rows = []
     for name, runs in groups.items():
         scores = [mean_text([run["scores"][text] for run in runs]) for text in ("val", *TESTS)]
-        seconds = np.mean([run["seconds"]["tuning"] + run["seconds"]["search"] for run in runs])
+        parts = [[run["seconds"].get(part, 0.0) for part in ("tuning", "search")] for run in runs]
+        seconds = np.sum(parts) / len(runs)
         rows.append([name, len(runs), *scores, cells[name], f"{seconds:.0f}"])
     return markdown([title, "runs", "val", *TESTS, f"minus {base}, both tests", "p", "CPU s"], rows)
 
