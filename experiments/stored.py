@@ -199,6 +199,6 @@ def markdown(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def made_by(runs: Sequence[Run]) -> str:
-    """A line under a table: how many runs, and of which commits."""
-    commits = sorted({run["commit"] for run in runs})
-    return f"{len(runs)} runs, made at {', '.join(f'`{one}`' for one in commits)}.\n"
+    """A line under a table: how many runs the experiment has, and of which commits."""
+    commits = sorted({f"`{run['commit']}`" for run in runs})
+    return f"Stored runs of this experiment: {len(runs)}, made at {', '.join(commits)}.\n" if runs else ""
