@@ -1,10 +1,10 @@
 """What each decision rule makes of the same lattices: BLEU, and CPU time for a decision.
 
-    python experiments/decision_rules.py ../shared/peers/moses-de-en
+    python experiments/decision_rules.py ../shared/peers/moses-de-en ../shared/data/multi30k-de-en
 
-The directory has `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system, and val, test2016 and
-test2017 in `.de` and `.en`, tokenized. Scales, and the settings of lattice MBR, are those with the best BLEU on val.
-Times are for deciding in one thread, without the search. Nothing is random.
+The directories have `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system with val, test2016 and
+test2017, and test2017coco. Scales, and the settings of lattice MBR, are those with the best BLEU on val. Times are for
+deciding in one thread, without the search. Nothing is random.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from runs import Text
-from stored import CORPUS_BLEU, Stored, add_options, differences, markdown
+from moses_set import TESTS, MosesSet, table_cells, table_titles
+from stored import CORPUS_BLEU, Stored, add_options, markdown
 
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
@@ -22,12 +22,9 @@ from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule
-from toledo.formats.moses_model import import_model
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 
-MODEL = ("phrase-table.gz", "lm.3.arpa.gz", "weights.mert.ini")
-TESTS = ("test2016", "test2017")
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 POP_LIMIT, SIZE = 400, 200
 PRECISIONS, RATIOS = (0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8)
@@ -36,13 +33,14 @@ PRECISIONS, RATIOS = (0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8)
 def main() -> None:
     """Translate, choose on val, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("moses", type=Path)
+    parser.add_argument("multi30k", type=Path)
     add_options(parser)
     options = parser.parse_args()
     stored = Stored.of(__file__, options)
     todo = [label for label in candidates() if not stored.done(rule=label)]
     if todo:
-        bench = Bench(options.directory, stored)
+        bench = Bench(MosesSet(options.moses, options.multi30k), stored)
         for label in todo:
             bench.run(label)
     if not options.stale:
@@ -52,17 +50,8 @@ def main() -> None:
 class Bench:
     """The lattices of all texts."""
 
-    def __init__(self, folder: Path, stored: Stored) -> None:
-        names = ("val", *TESTS)
-        self.stored, table, lm, weights = stored, *(folder / name for name in MODEL)
-        self.data = [
-            table,
-            lm,
-            weights,
-            *(folder / f"{name}.{language}" for name in names for language in ("de", "en")),
-        ]
-        self.model = import_model(table, [lm], moses_ini=weights)
-        self.texts = {name: Text.read(folder / f"{name}.de", [folder / f"{name}.en"]) for name in names}
+    def __init__(self, data: MosesSet, stored: Stored) -> None:
+        self.data, self.texts, self.stored, self.model = data, data.texts, stored, data.model()
         search = BeamSearch(self.model, Beam(POP_LIMIT))
         self.forests = {name: search.forests(text.source, threads=1) for name, text in self.texts.items()}
 
@@ -82,7 +71,7 @@ class Bench:
         scores["milliseconds"] = 1000 * seconds / sum(map(len, statistics.values()))
         self.stored.add(
             {"rule": label},
-            data=self.data,
+            data=self.data.files,
             options={"pop_limit": POP_LIMIT, "size": SIZE},
             seconds={"deciding": seconds},
             scores=scores,
@@ -93,22 +82,12 @@ class Bench:
 def tables(stored: Stored) -> dict[str, str]:
     """All rules against Viterbi."""
     groups = {label: runs for label in candidates() if (runs := stored.find(rule=label))}
-    cells = differences(groups, "viterbi", TESTS)
-    rows = []
+    cells, rows = table_cells(groups, "viterbi"), []
     for label, (run,) in groups.items():
         scores = run["scores"]
-        numbers = [f"{scores[text]:.2f}" for text in ("val", *TESTS)]
-        rows.append(
-            [
-                label + scores["settings"],
-                f"{scores['scale']:g}",
-                *numbers,
-                cells[label],
-                f"{scores['milliseconds']:.1f}",
-            ]
-        )
-    titles = ["rule", "scale", "val", *TESTS, "minus viterbi, both tests", "p", "CPU ms"]
-    return {"rules": markdown(titles, rows)}
+        name, time = label + scores["settings"], f"{scores['milliseconds']:.1f}"
+        rows.append([name, f"{scores['scale']:g}", *cells[label], time])
+    return {"rules": markdown(["rule", "scale", *table_titles("viterbi"), "CPU ms"], rows)}
 
 
 def candidates() -> dict[str, list[Candidate]]:

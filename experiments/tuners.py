@@ -1,7 +1,7 @@
-"""All tuners and decision rules on real data: tune on val, translate both tests.
+"""All tuners and decision rules on real data: tune on val, translate three tests.
 
-    python experiments/tuners.py ../shared/peers/moses-de-en --seeds 5
-    python experiments/tuners.py ../shared/peers/moses-de-en --table
+    python experiments/tuners.py ../shared/peers/moses-de-en ../shared/data/multi30k-de-en --seeds 5
+    python experiments/tuners.py ../shared/peers/moses-de-en ../shared/data/multi30k-de-en --table
 
 Each rule after each tuning is a line of experiments/results/tuners.jsonl; what is there is not done again, so the
 command may be stopped and started at will. Tuning starts from Moses' default weights and sees val alone. The scales of
@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-from runs import Text, file_name
-from stored import CORPUS_BLEU, Run, Stored, add_options, differences, markdown, mean_text
+from moses_set import TESTS, MosesSet, table_cells, table_titles
+from runs import file_name
+from stored import CORPUS_BLEU, Run, Stored, add_options, markdown, mean_text
 
 from toledo.compiled.kernels import working_seconds
 from toledo.consensus.decide import Viterbi, decide
@@ -29,7 +29,6 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
-from toledo.formats.moses_model import import_model
 from toledo.model import PhraseModel, default_weights
 from toledo.runs.checkpoint import Checkpoint
 from toledo.search.beam.search import BeamSearch
@@ -38,8 +37,6 @@ from toledo.tuning.loop import LoopSettings, TuningSet, tune
 from toledo.tuning.settings import TUNERS
 from toledo.weights import Weights
 
-MODEL = ("phrase-table.gz", "lm.3.arpa.gz", "weights.mert.ini")
-TESTS = ("test2016", "test2017")
 RULES: dict[str, list[Rule]] = {
     "viterbi": [Viterbi()],
     "mbr": [MBR("bleu", 100, 100)],
@@ -63,7 +60,8 @@ ROUNDS, POP_LIMIT = 10, 200
 def main() -> None:
     """Do what is not there yet, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("moses", type=Path)
+    parser.add_argument("multi30k", type=Path)
     parser.add_argument("--work", type=Path, default=Path("tuners"))
     parser.add_argument(
         "--tuners", default=",".join(name for name in OBJECTIVES if ", " not in name), help="use ; or ,"
@@ -74,7 +72,7 @@ def main() -> None:
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     stored = Stored.of(__file__, options)
-    bench = Bench(options.directory, options.work, stored)
+    bench = Bench(MosesSet(options.moses, options.multi30k), options.work, stored)
     names = [name.strip() for name in options.tuners.split(";" if ";" in options.tuners else ",")]
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in names:
@@ -90,32 +88,22 @@ def main() -> None:
 class Bench:
     """The model and the texts."""
 
-    def __init__(self, folder: Path, work: Path, stored: Stored) -> None:
-        self.folder, self.work, self.stored = folder, work, stored
+    def __init__(self, data: MosesSet, work: Path, stored: Stored) -> None:
+        self.data, self.work, self.stored = data, work, stored
 
     @cached_property
     def model(self) -> PhraseModel:
         """The model, imported once."""
         place = self.stored.work(self.work) / "model"
         if not place.exists():
-            table, model, weights = (self.folder / name for name in MODEL)
-            import_model(table, [model], moses_ini=weights).save(place)
+            self.data.model().save(place)
         return PhraseModel.load(place)
-
-    @cached_property
-    def texts(self) -> dict[str, Text]:
-        """The tuning set and the tests."""
-        return {name: Text.read(self.folder / f"{name}.de", [self.folder / f"{name}.en"]) for name in ("val", *TESTS)}
-
-    @property
-    def data(self) -> list[Path]:
-        """The files that results depend on."""
-        texts = [self.folder / f"{name}.{language}" for name in ("val", *TESTS) for language in ("de", "en")]
-        return [*texts, *(self.folder / name for name in MODEL)]
 
     def search(self, name: str, weights: Weights) -> list[Forest]:
         """The lattices of a text."""
-        return BeamSearch(self.model.with_weights(weights), Beam(POP_LIMIT)).forests(self.texts[name].source, threads=1)
+        return BeamSearch(self.model.with_weights(weights), Beam(POP_LIMIT)).forests(
+            self.data.texts[name].source, threads=1
+        )
 
     def run(self, name: str, seed: int) -> None:
         """Tune, then decide by all rules."""
@@ -131,7 +119,7 @@ class Bench:
         tuned = tune(
             TUNERS.make(OBJECTIVES[name]),
             start,
-            TuningSet(lambda weights: self.search("val", weights), self.texts["val"].references),
+            TuningSet(lambda weights: self.search("val", weights), self.data.texts["val"].references),
             LoopSettings(rounds=ROUNDS, seed=seed, threads=1),
             checkpoint=Checkpoint(folder, {"rounds": ROUNDS}, True),
         )
@@ -149,18 +137,18 @@ class Bench:
         scales = (1.0,) if label == "viterbi" else tuple(one / norm for one in SHARPNESS)
         candidates = [Candidate(one, scale) for one in RULES[label] for scale in scales]
         began = working_seconds()
-        best = choose_rule(candidates, found["val"], weights, self.texts["val"].references, threads=1).best
+        best = choose_rule(candidates, found["val"], weights, self.data.texts["val"].references, threads=1).best
         statistics = {}
         for test in TESTS:
             decisions = decide(best.rule, found[test], weights, best.scale, threads=1)
             words = [self.model.target_vocabulary.words(one.words.tolist()) for one in decisions]
-            statistics[test] = self.texts[test].statistics(words)
+            statistics[test] = self.data.texts[test].statistics(words)
         scores = {test: CORPUS_BLEU.score(rows.sum(axis=0)) for test, rows in statistics.items()}
         scores |= {"val": best.score, "scale": best.scale, "norm": norm}
         logging.info("  %s: %s", label, ", ".join(f"{one} {value:.2f}" for one, value in scores.items()))
         self.stored.add(
             key,
-            data=self.data,
+            data=self.data.files,
             options={"rounds": ROUNDS, "pop_limit": POP_LIMIT, "objective": OBJECTIVES[str(key["tuner"])]},
             seconds={**seconds, "deciding": working_seconds() - began},
             scores=scores,
@@ -189,14 +177,11 @@ def tables(stored: Stored) -> dict[str, str]:
 
 def table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
     """A row for each group of runs."""
-    cells = differences(groups, base, TESTS)
-    rows = []
+    cells, rows = table_cells(groups, base), []
     for name, runs in groups.items():
-        scores = [mean_text([run["scores"][text] for run in runs]) for text in ("val", *TESTS)]
-        parts = [[run["seconds"].get(part, 0.0) for part in ("tuning", "search")] for run in runs]
-        seconds = np.sum(parts) / len(runs)
-        rows.append([name, len(runs), *scores, cells[name], f"{seconds:.0f}"])
-    return markdown([title, "runs", "val", *TESTS, f"minus {base}, both tests", "p", "CPU s"], rows)
+        seconds = sum(run["seconds"].get(part, 0.0) for run in runs for part in ("tuning", "search")) / len(runs)
+        rows.append([name, len(runs), *cells[name], f"{seconds:.0f}"])
+    return markdown([title, "runs", *table_titles(base), "CPU s"], rows)
 
 
 if __name__ == "__main__":
