@@ -207,7 +207,7 @@ class Bench:
 
 def tables(stored: Stored) -> dict[str, str]:
     """One for each pair: BLEU and TER of both halves, novel bigrams, and two comparisons on the test."""
-    found = {}
+    found = dict.fromkeys(REFERENCES, "")
     for pair in REFERENCES:
         runs = {run["key"]["condition"]: [run] for run in stored.find(pair=pair)}
         bleu = {half: {name: run["scores"][half] for name, (run,) in runs.items()} for half in HALVES}

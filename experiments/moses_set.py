@@ -1,4 +1,4 @@
-"""Multi30k German–English with a model that Moses trained: val to choose on, two tests that were seen, one to claim on."""
+"""Multi30k German–English with a model of Moses: val to choose on, two tests that were seen, one to claim on."""
 
 from __future__ import annotations
 
