@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
 MADE = re.compile(r"<!-- results: .*?<!-- end -->", re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|(?:^    .*\n?)+|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"\b[Qq]uoted from \S")
@@ -55,10 +55,10 @@ def cells(lines: list[str]) -> list[str]:
     return [f"{title}: {cell}" for title, cell in pairs if is_figure(cell) or (measured and FIGURE.fullmatch(cell))]
 
 
-PAGES = sorted(DOCS.rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_figure_has_an_origin(page: Path) -> None:
     assert figures(page.read_text(encoding="utf-8")) == []
 

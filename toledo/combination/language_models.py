@@ -5,8 +5,8 @@ set; a *biased* model, estimated from the systems' outputs on the set to be comb
 
     p(w | h) = (1 − β) p_general(w | h) + β p_biased(w | h),
 
-with β chosen by perplexity on the tuning set, where the paper takes the best BLEU. A mixture is a back-off model, too, so
-a lattice is scored in one pass (`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for three million
+with β chosen by perplexity on the tuning set, where the paper takes the best BLEU. A mixture is a back-off model, too,
+so a lattice is scored in one pass (`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for three million
 n-grams. The biased model has every word of the outputs, so that no word of a lattice is unknown to the mixture.
 
 All models share the vocabulary of the lattices. Texts are lower-cased and tokenized as the outputs are.
