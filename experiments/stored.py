@@ -7,11 +7,11 @@ significance can be made without a new run. A later line of the same key replace
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import os
 import zlib
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ Run = dict[str, Any]
 Rows = NDArray[np.float64]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: ArgumentParser) -> None:
     """Where results are stored, and what to do with what is there."""
     parser.add_argument("--results", type=Path, default=FOLDER, help="folder of results; another one for a quick look")
     parser.add_argument("--stale", action="store_true", help="run nothing; list what is missing or made by other code")
@@ -50,7 +50,7 @@ class Stored:
         self.file = folder / f"{self.script.stem}.jsonl"
 
     @classmethod
-    def of(cls, script: str | Path, options: argparse.Namespace, quick: Iterable[str] = ()) -> Stored:
+    def of(cls, script: str | Path, options: Namespace, quick: Iterable[str] = ()) -> Stored:
         """By options; results of a quick look, with one of `quick` set, are not stored among the others."""
         used = [f"--{name.replace('_', '-')}" for name in quick if getattr(options, name) is not None]
         if used and options.results == FOLDER:
