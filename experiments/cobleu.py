@@ -160,7 +160,9 @@ class Bench:
     @cached_property
     def work(self) -> Path:
         """Where files on the way are kept."""
-        return self.stored.work(self.given_work) / self.name
+        place = self.stored.work(self.given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
 
     @cached_property
     def runs(self) -> Runs:

@@ -58,7 +58,9 @@ class DocumentSet:
     @cached_property
     def whole_model(self) -> PhraseModel:
         """Trained on the training part, which is the same for any number of documents."""
-        return trained_model(self.folder, LANGUAGES[self.pair], self.work.parent / self.pair, self.threads)
+        place = self.work.parent / self.pair
+        place.mkdir(parents=True, exist_ok=True)
+        return trained_model(self.folder, LANGUAGES[self.pair], place, self.threads)
 
     @cached_property
     def training_text(self) -> ParallelCorpus:
