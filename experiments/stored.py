@@ -2,7 +2,8 @@
 
 A line has what identifies the run (`key`), its origin (version, commit, hash of the code, options, hashes of data
 files), CPU seconds without compilation, scores, and for each test the statistics of all segments, so that any test of
-significance can be made without a new run. A later line of the same key replaces an earlier one.
+significance can be made without a new run. A later line of the same key replaces an earlier one; two processes should
+not store runs of the same experiment at the same time.
 """
 
 from __future__ import annotations
