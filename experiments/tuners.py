@@ -180,7 +180,7 @@ def table(title: str, groups: Mapping[str, Sequence[Run]], base: str) -> str:
     cells, rows = table_cells(groups, base), []
     for name, runs in groups.items():
         seconds = sum(run["seconds"].get(part, 0.0) for run in runs for part in ("tuning", "search")) / len(runs)
-        rows.append([name, len(runs), *cells[name], f"{seconds:.0f}"])
+        rows.append([name, len(runs), *cells[name], f"{seconds:.0f}" if seconds else ""])
     return markdown([title, "runs", *table_titles(base), "CPU s"], rows)
 
 
