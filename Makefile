@@ -47,7 +47,7 @@ format: $(READY) ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(READY) ## Make the picture in the README and the results from other pages, and run the notebooks.
+docs: $(READY) ## Write stored results into the pages, make the picture of the README, and run the notebooks.
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_results.py
 	$(BIN)/python docs/make_notebooks.py
@@ -60,7 +60,7 @@ bench: $(READY) ## Measure speed and memory; takes some minutes.
 
 experiments: export DATA ?= ../shared/data
 experiments: export MOSES ?= ../shared/peers/moses-de-en
-experiments: $(READY) ## Run all experiments of the pages into work/; takes many hours, and continues where it stopped.
+experiments: $(READY) ## Run the experiments that are missing or were made by other code; takes many hours, and continues where it stopped.
 	$(BIN)/python docs/run_experiments.py --work work
 
 wheels: ## Build the package and its kernels for one Python into dist/; PYTHON=python3.12 chooses it.

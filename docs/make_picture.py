@@ -2,12 +2,12 @@
 
     python docs/make_picture.py
 
-Numbers are read from the tables of docs/papers/system-combination.md, so picture and page cannot disagree.
+Numbers are those of the stored runs of experiments/combination.py.
 """
 
 from __future__ import annotations
 
-import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,12 @@ from toledo.view.plots import Bar, Bars
 from toledo.view.svg import svg_file
 
 DOCS = Path(__file__).resolve().parent
-PAGE = DOCS / "papers" / "system-combination.md"
+sys.path.insert(0, str(DOCS.parent / "experiments"))
 PICTURE = DOCS / "figures" / "gains.svg"
 
+LANGUAGES = {"de-en": "German", "cs-en": "Czech", "ru-en": "Russian", "ja-en": "Japanese"}
 LEGEND = ("choice by toledo choose", "combination by toledo combine")
-BEST, CHOICE, COMBINED = "best on test, ", "MBR choice, ", "latExpBLEU + biased LM "
+SYSTEM, CHOICE, COMBINED = "system ", "MBR choice, ", "latExpBLEU + biased LM"
 WIDTH = 400  # pixels; shown larger, so that letters are legible on a phone as well
 
 
@@ -35,18 +36,24 @@ class Gains:
 
 
 def main() -> None:
-    """Write the picture."""
-    PICTURE.write_text(picture(read_gains(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
+    """Write the picture, if there are runs for it."""
+    if gains := stored_gains():
+        PICTURE.write_text(picture(gains), encoding="utf-8")
 
 
-def read_gains(page: str) -> list[Gains]:
-    """Read the gains from the tables of the page, taking the better of the two MBR choices."""
-    gains = []
-    for language, systems, table in re.findall(r"^(\w+), (\d+) systems:\n\n((?:\|.*\n)+)", page, re.MULTILINE):
-        rows = {line.split("|")[1].strip() + " ": float(line.split("|")[4]) for line in table.splitlines()[2:]}
-        best = max(value for name, value in rows.items() if name.startswith(BEST))
-        choice = max(value for name, value in rows.items() if name.startswith(CHOICE))
-        gains.append(Gains(language, int(systems), best, choice - best, rows[COMBINED] - best))
+def stored_gains() -> list[Gains]:
+    """The gains on each test, with the choice by MBR that is better on the tuning half."""
+    from stored import Stored
+
+    gains, runs = [], Stored(DOCS.parent / "experiments" / "combination.py").all()
+    for pair, language in LANGUAGES.items():
+        scores = {run["key"]["condition"]: run["scores"] for run in runs if run["key"]["pair"] == pair}
+        systems = [one["test"] for name, one in scores.items() if name.startswith(SYSTEM)]
+        choices = [one for name, one in scores.items() if name.startswith(CHOICE)]
+        if systems and choices and COMBINED in scores:
+            choice, best = max(choices, key=lambda one: one["tune"]), max(systems)
+            combined = scores[COMBINED]["test"] - best
+            gains.append(Gains(language, len(systems), best, choice["test"] - best, combined))
     return gains
 
 

@@ -1,133 +1,90 @@
-"""Write the papers' part of docs/results.md from their pages: the main rows of their tables, theirs and ours.
+"""Write the tables of stored results into the pages.
 
-    python docs/make_results.py
+    python docs/make_results.py            # all pages
+    python docs/make_results.py --check    # only say which pages are not up to date
 
-Rows and captions are copied, so they cannot differ from the pages.
+Between `<!-- results: SCRIPT TABLE -->` and `<!-- end -->` stands the table of that name which `experiments/SCRIPT.py`
+makes of `experiments/results/SCRIPT.jsonl`, with the number of its runs and their commits. `| rows: A; B` after the
+name keeps rows that begin so. `printed COMMAND` shows what a benchmark last printed (experiments/printed.py).
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import re
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-BEGIN, END = "<!-- papers: made by make docs -->\n", "<!-- end of papers -->"
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """Rows of one table: its section, the start of its caption, and the starts of the rows (none: all)."""
-
-    section: str
-    caption: str
-    rows: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A page, its title, one line on how it was run, and what to show of it."""
-
-    page: str
-    title: str
-    how: str
-    excerpts: tuple[Excerpt, ...]
-
-
-COBLEU_ROWS = ("MERT |", "CoBLEU |", "CoBLEU, L-BFGS |")
-RISK_ROWS = ("corpus, annealed, whole | n-best", "corpus, annealed, whole | lattice")
-BEST_RULES = {"German": "lattice", "French": "lattice", "Japanese": "n-best"}  # of MERT on the test
-COMBINATION_ROWS = ("best on test", "latExpBLEU + biased LM |")
-DOCUMENT_ROWS = ("default", "MERT |", "refined on chains |")
-
-PAPERS = (
-    Paper(
-        "papers/cobleu",
-        "Pauls, DeNero and Klein 2009: CoBLEU",
-        "MERT with four seeds (mean ± σ), CoBLEU without random numbers.",
-        (
-            *(
-                Excerpt("Tables 1 and 2", f"{language}, consensus decoding", COBLEU_ROWS)
-                for language in ("French", "German", "Spanish")
-            ),
-            Excerpt("Tables 1 and 2", "The paper", ("Spanish", "French")),
-        ),
-    ),
-    Paper(
-        "papers/minimum-risk",
-        "Arun, Haddow and Koehn 2010: minimum risk by sampling",
-        "Mean ± σ over seeds; p against MERT with the rule that is best on that test.",
-        (
-            *(
-                Excerpt("Tables 1 to 3", f"{language}:", (f"MERT | {rule}", *RISK_ROWS))
-                for language, rule in BEST_RULES.items()
-            ),
-            Excerpt("Tables 1 to 3", "The paper"),
-        ),
-    ),
-    Paper(
-        "papers/system-combination",
-        "Rosti, Zhang, Matsoukas and Schwartz 2011: system combination",
-        "One run, nothing is random; CPU s is tuning + translating both halves.",
-        (
-            *(
-                Excerpt("Tables 1 and 2", f"{language}, ", COMBINATION_ROWS)
-                for language in ("German", "Czech", "Russian", "Japanese")
-            ),
-            Excerpt("Tables 1 and 2", "The paper", ("best", "latExpBLEU")),
-        ),
-    ),
-    Paper(
-        "papers/max-expected-bleu",
-        "He and Deng 2012: maximum expected BLEU",
-        "No random numbers in training; a final MERT with several seeds.",
-        (Excerpt("Against weights", "Mean"),),
-    ),
-    Paper(
-        "papers/documents",
-        "Smith 2015: documents",
-        "MERT with three seeds, refinement with two; p from a bootstrap over documents.",
-        (
-            Excerpt("Chapter 3", "Means", ("from beam search |", "from random |", "within reach |")),
-            Excerpt("Chapter 3", "The thesis"),
-            Excerpt("Chapter 4", "German, hill climbing", DOCUMENT_ROWS),
-            Excerpt("Chapter 4", "Spanish, hill climbing", DOCUMENT_ROWS),
-        ),
-    ),
-)
+sys.path.insert(0, str(DOCS.parent / "experiments"))
+MARKED = re.compile(r"<!-- results: (\w+) (.*?)(?: \| rows: (.*?))? -->\n(.*?)<!-- end -->", re.DOTALL)
+PRINTED = "printed"
+NO_RUNS = "No runs are stored yet.\n"
 
 
 def main() -> None:
-    """Update the page."""
-    file = DOCS / "results.md"
-    file.write_text(with_papers(file.read_text(encoding="utf-8")), encoding="utf-8")
+    """Update all pages, or tell which are not up to date."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not up to date")
+    check = parser.parse_args().check
+    old = []
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        new = filled(text)
+        if new != text:
+            old.append(page.relative_to(DOCS).as_posix())
+            if not check:
+                page.write_text(new, encoding="utf-8")
+    if check and old:
+        raise SystemExit(f"not up to date, run `make docs`: {', '.join(old)}")
 
 
-def with_papers(page: str) -> str:
-    """Return the page with a new part on papers."""
-    before, _, rest = page.partition(BEGIN)
-    return before + BEGIN + "".join(map(part, PAPERS)) + "\n" + END + rest.partition(END)[2]
+def pages() -> Iterator[Path]:
+    """All pages with results."""
+    for page in sorted(DOCS.rglob("*.md")):
+        if MARKED.search(page.read_text(encoding="utf-8")):
+            yield page
 
 
-def part(paper: Paper) -> str:
-    """Return title, link and tables of one paper."""
-    text = (DOCS / f"{paper.page}.md").read_text(encoding="utf-8")
-    tables = "".join(table(text, excerpt) for excerpt in paper.excerpts)
-    return f"\n### {paper.title}\n\n{paper.how} [All tables and commands]({paper.page}.md).\n{tables}"
+def filled(page: str, tables_of: Callable[[str], dict[str, str]] | None = None) -> str:
+    """The page with what is stored between its marks."""
+    tables_of = tables_of or stored_tables
+
+    def fill(mark: re.Match[str]) -> str:
+        script, name, rows, _ = mark.groups()
+        tables = tables_of(script)
+        if name not in tables and script != PRINTED:
+            raise ValueError(f"{script} has no table {name!r}, only {', '.join(map(repr, tables))}")
+        chosen = f" | rows: {rows}" if rows else ""
+        content = shown(tables.get(name, ""), tuple(rows.split("; ")) if rows else ())
+        return f"<!-- results: {script} {name}{chosen} -->\n\n{content}\n<!-- end -->"
+
+    return MARKED.sub(fill, page)
 
 
-def table(page: str, excerpt: Excerpt) -> str:
-    """Return the caption and some rows of a table."""
-    sections = re.split(r"^## ", page, flags=re.MULTILINE)
-    (section,) = [one for one in sections if one.startswith(excerpt.section)]
-    for caption, lines in re.findall(r"^(.*)\n\n((?:\|.*\n)+)", section, re.MULTILINE):
-        if caption.startswith(excerpt.caption):
-            head, line, *rows = lines.splitlines()
-            kept = [row for row in rows if not excerpt.rows or row.removeprefix("| ").startswith(excerpt.rows)]
-            if not kept:
-                raise ValueError(f"no rows {excerpt.rows} under {caption!r}")
-            return "\n".join(["", caption, "", head, line, *kept, ""])
-    raise ValueError(f"no table {excerpt.caption!r} in {excerpt.section!r}")
+def shown(content: str, starts: tuple[str, ...]) -> str:
+    """A table with some of its rows, other text as it is, or a remark if there is nothing."""
+    lines = content.rstrip().splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    if not table:
+        return f"```text\n{content.rstrip()}\n```\n" if lines else NO_RUNS
+    kept = [row for row in table[2:] if row.removeprefix("| ").startswith(starts or "")]
+    below = [line for line in lines if not line.startswith("|")]
+    return "\n".join([*table[:2], *kept, *below, ""]) if kept else NO_RUNS
+
+
+@cache
+def stored_tables(script: str) -> dict[str, str]:
+    """The tables that an experiment makes of its stored runs."""
+    from stored import Stored, made_by
+
+    module = importlib.import_module(script)
+    stored = Stored(str(module.__file__))
+    under = "" if script == PRINTED else "\n" + made_by(stored.all())
+    return {name: table + under for name, table in module.tables(stored).items()}
 
 
 if __name__ == "__main__":

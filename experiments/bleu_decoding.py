@@ -1,29 +1,30 @@
 """Chapter 3 of Smith (2015) on real data: search for BLEU itself, from beam search, from random, and within reach.
 
-    python experiments/bleu_decoding.py ../shared/data --work documents
-    python experiments/bleu_decoding.py ../shared/data --work documents --figure docs/figures/bleu-decoding.svg
+    python experiments/bleu_decoding.py ../shared/data --work documents --documents 30
+    python experiments/bleu_decoding.py ../shared/data --figure docs/figures/bleu-decoding.svg
 
 All weights are 0 but that of BLEU, so operations that ask the sentence model what is likely are left out. Searches are
 hill climbing, or annealing with as many steps. *Guided* searches have the weights of the sentence model and 1,000 for
 BLEU, at temperature 1, with all operations: the model proposes, and BLEU decides. Documents are those of the test part,
 with two references; *within reach* the reference is a random translation that the phrase table allows. States are
-recorded at steps 0, 2^8, 2^9, …; each finished run is a line of WORK/PAIR/bleu/runs.jsonl (with --documents 5,
-WORK/PAIR-5/bleu/runs.jsonl), and what is there is not done again.
+recorded at steps 0, 2^8, 2^9, …; each finished run is a line of experiments/results/bleu_decoding.jsonl, and what is
+there is not done again.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from document_sets import DocumentSet
-from runs import Run, Runs, save_figure
+from runs import Run, save_figure
+from stored import Stored, add_options, markdown
 
+from toledo.compiled.kernels import working_seconds
 from toledo.metrics.bleu import BLEU
 from toledo.search.document.models.bleu import BLEUModel, bleu_weights
 from toledo.search.document.search import DocumentSearch
@@ -43,29 +44,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("documents"))
-    parser.add_argument("--pairs", default="de-en")
+    parser.add_argument("--pair", default="de-en")
     parser.add_argument("--names", default=";".join(RUNS), help="of searches, with ; between them")
     parser.add_argument("--steps", type=int, default=1 << 20, help="for each document")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--documents", type=int, help="only the first ones, for a quick look")
+    parser.add_argument("--documents", type=int, default=30, help="so many of the first ones")
     parser.add_argument("--figure", type=Path, help="only draw the figure to this file")
+    add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    for pair in options.pairs.split(","):
-        one = DocumentSet.of(pair, options.data, options.work, options.threads, options.documents)
-        runs = Runs(one.work / "bleu", ("name", "steps"))
-        for name in options.names.split(";"):
-            if options.figure is None and (name, options.steps) not in runs.all():
-                runs.add(_run(one, name, options.steps))
-        found = [runs.all()[name, options.steps] for name in RUNS if (name, options.steps) in runs.all()]
-        _print_table(pair, found)
-        if options.figure is not None:
-            _draw(options.figure, [run for run in found if run["name"] in STARTS])
+    stored = Stored.of(__file__, options)
+    if options.figure is not None:
+        draw(options.figure, stored)
+        return
+    one = None
+    for name in options.names.split(";"):
+        key = {"pair": options.pair, "name": name, "steps": options.steps, "documents": options.documents}
+        if not stored.done(**key):
+            place = stored.work(options.work)
+            one = one or DocumentSet.of(options.pair, options.data, place, options.threads, options.documents)
+            began = working_seconds()
+            courses = _run(one, name, options.steps)
+            stored.add(
+                key, data=one.files, scores={"courses": courses}, seconds={"searching": working_seconds() - began}
+            )
+    if not options.stale:
+        print("\n".join(tables(stored).values()))
 
 
-def _run(one: DocumentSet, name: str, steps: int) -> Run:
+def _run(one: DocumentSet, name: str, steps: int) -> list[Run]:
     """Search; the course of each document is kept."""
-    documents, before = one.documents("test"), time.process_time()
+    documents = one.documents("test")
     start, _, way = name.partition(", ")
     if start == "within reach":
         documents = [_within_reach(one, document) for document in documents]
@@ -76,9 +85,7 @@ def _run(one: DocumentSet, name: str, steps: int) -> Run:
     if way == "annealed":
         settings = replace(settings, accept=COOLING)
     results = DocumentSearch(one.model, settings, [BLEUModel()], weights).search(documents, threads=one.threads)
-    seconds = time.process_time() - before
-    logging.info("%s, %s: %.0f CPU s", one.pair, name, seconds)
-    return {"name": name, "steps": steps, "seconds": seconds, "courses": [_course(result) for result in results]}
+    return [_course(result) for result in results]
 
 
 def _course(result: DocumentResult) -> Run:
@@ -104,29 +111,38 @@ def _within_reach(one: DocumentSet, document: Document) -> Document:
     return replace(document, segments=tuple(replace(part, references=(tuple(words),)) for part, words in parts))
 
 
-def _print_table(pair: str, runs: Sequence[Run]) -> None:
-    print(f"\n{pair}\n\n| search | steps | BLEU before | after | LM score before | after |\n|---|---|---|---|---|---|")
-    for run in runs:
-        courses = run["courses"]
-        bleu = [_range([course["bleu"][place] for course in courses]) for place in (0, -1)]
-        lm = [f"{np.mean([course['lm'][place] for course in courses]):.0f}" for place in (0, -1)]
-        print(f"| {run['name']} | {run['steps']:,} | {' | '.join(bleu)} | {' | '.join(lm)} |")
+def tables(stored: Stored) -> dict[str, str]:
+    """Means over documents (smallest to largest), before and after."""
+    rows = []
+    for run in table_runs(stored, RUNS):
+        courses = run["scores"]["courses"]
+        bleu = [table_range([course["bleu"][place] for course in courses]) for place in (0, -1)]
+        lm = [f"{np.mean([course['lm'][place] for course in courses]):.0f}".replace("-", "−") for place in (0, -1)]
+        rows.append([run["key"]["name"], len(courses), *bleu, *lm])
+    titles = ["search", "documents", "BLEU before", "after", "LM score before", "after"]
+    return {"searches": markdown(titles, rows)}
 
 
-def _range(values: Sequence[float]) -> str:
+def table_runs(stored: Stored, names: Iterable[str]) -> list[Run]:
+    """Those of the page."""
+    return [run for name in names for run in stored.find(pair="de-en", name=name, steps=1 << 20, documents=30)]
+
+
+def table_range(values: Sequence[float]) -> str:
+    """The mean, the smallest and the largest."""
     return f"{np.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 
-def _draw(path: Path, runs: Sequence[Run]) -> None:
+def draw(path: Path, stored: Stored) -> None:
     """The language model's score against BLEU: min, mean and max over documents, step by step."""
     row = []
-    for run in runs:
-        bleu, lm = (np.array([course[name] for course in run["courses"]]) for name in ("bleu", "lm"))
+    for run in table_runs(stored, STARTS):
+        bleu, lm = (np.array([course[name] for course in run["scores"]["courses"]]) for name in ("bleu", "lm"))
         curves = [
             Series(name, list(zip(of(bleu, axis=0).tolist(), of(lm, axis=0).tolist(), strict=True)))
             for name, of in (("min", np.min), ("mean", np.mean), ("max", np.max))
         ]
-        row.append((run["name"], Lines(curves, "BLEU", "language model score")))
+        row.append((run["key"]["name"], Lines(curves, "BLEU", "language model score")))
     save_figure([row], path, 380)
 
 

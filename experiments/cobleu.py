@@ -1,37 +1,36 @@
 """Tables 1 and 2 and Figure 6 of Pauls, DeNero and Klein (2009) on real data: MERT, CoBLEU and both, two decoders.
 
     python experiments/cobleu.py ../shared/data --work cobleu --seeds 5
-    python experiments/cobleu.py ../shared/data --work cobleu --table
-    python experiments/cobleu.py ../shared/data --work cobleu --figure docs/figures/cobleu-figure6.svg
+    python experiments/cobleu.py ../shared/data --table
+    python experiments/cobleu.py ../shared/data --figure docs/figures/cobleu-figure6.svg
 
 The directory has the sets of PAIRS. A model is trained for each, with a trigram language model of its English side. All
 conditions search with the phrasal ITG. Of the long segments of the Bible those up to 25 words are tuned on, as in the
-paper, and all are translated. Each finished run is a line of WORK/runs.jsonl beside its translations; what is
+paper, and all are translated. Each finished run is a line of experiments/results/cobleu.jsonl for each decoder; what is
 there is not done again. Tuning sees the tuning set alone. There, too, the scale of consensus decoding is chosen, from
-the same ones for all. p is that of a paired bootstrap over the segments of all tests (10,000 samples) against MERT with
-the same decoder; the statistics of a segment are means over seeds.
+the same ones for all. CoBLEU has no random numbers and runs once, except after MERT.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from differences import signed
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
+from runs import Run, Runs, Text, file_name, save_figure, trained_model
+from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 from toledo.consensus.decide import Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
-from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
@@ -131,32 +130,52 @@ def main() -> None:
     parser.add_argument("--conditions", default=";".join(TABLE), help="names with ; between them")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--figure", type=Path, help="only draw Figure 6 to this file")
+    add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    benches = [Bench(name, options.directory, options.work, options.threads) for name in options.pairs.split(",")]
+    stored = Stored.of(__file__, options)
     if options.figure:
-        draw_trajectories(benches, options.figure)
+        draw_trajectories(stored, options.figure)
         return
-    if not options.table:
-        for seed in range(1, options.seeds + 1):
-            for name in options.conditions.split(";"):
-                for bench in benches:
-                    if seed == 1 or CONDITIONS[name].seeds:
-                        bench.run(name, seed)
-    for bench in benches:
-        print_tables(bench, options.conditions.split(";"))
-        print_searches(bench)
+    benches = [
+        Bench(name, options.directory, options.work, options.threads, stored) for name in options.pairs.split(",")
+    ]
+    for seed in range(1, options.seeds + 1):
+        for name in options.conditions.split(";"):
+            for bench in benches:
+                if seed == 1 or CONDITIONS[name].seeds:
+                    bench.run(name, seed)
+    if not options.stale:
+        print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
 class Bench:
     """One pair: its model and its texts."""
 
-    def __init__(self, name: str, data: Path, work: Path, threads: int) -> None:
-        self.name, self.pair, self.work, self.threads = name, PAIRS[name], work / name, threads
-        self.folder = data / self.pair.folder
-        self.runs = Runs(self.work, ("condition", "seed"))
+    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
+        self.name, self.pair, self.threads, self.stored = name, PAIRS[name], threads, stored
+        self.folder, self.given_work = data / self.pair.folder, work
+
+    @cached_property
+    def work(self) -> Path:
+        """Where files on the way are kept."""
+        place = self.stored.work(self.given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Weights that were found."""
+        return Runs(self.work, ("condition", "seed"))
+
+    @property
+    def files(self) -> list[Path]:
+        """What results depend on."""
+        sides = (self.pair.source, *self.pair.references)
+        names = (self.pair.tune, *self.pair.tests)
+        texts = [self.folder / f"{name}.{side}" for name in names for side in sides]
+        return [self.folder / f"train.{self.pair.source}", self.folder / "train.en", *texts]
 
     @cached_property
     def model(self) -> PhraseModel:
@@ -192,23 +211,31 @@ class Bench:
             return ITGSearch(model, ITG(self.pair.beam)).forests(self.texts[name].source, self.threads)
         return BeamSearch(model, Beam(200)).forests(self.texts[name].source, self.threads)
 
-    def run(self, name: str, seed: int) -> Run:
-        """One condition with one seed, unless it is there."""
+    def run(self, name: str, seed: int) -> None:
+        """One condition with one seed and both decoders, unless it is there."""
+        keys = [{"pair": self.name, "condition": name, "seed": seed, "decoder": label} for label in DECODERS]
+        missing = [key for key in keys if not self.stored.done(**key)]
+        if missing:
+            run = self.tuned(name, seed)
+            self._decide(run, missing)
+
+    def tuned(self, name: str, seed: int) -> Run:
+        """The weights of a condition and how they were found."""
         done = self.runs.all().get((name, seed))
         if done is not None:
             return done
         logging.info("%s, %s, seed %d", self.name, name, seed)
-        began = time.process_time()
         tuned = self._tune(self.condition(name), seed, self.work / "checkpoints" / f"{file_name(name)}-{seed}")
+        history = tuned.history
+        mert = isinstance(CONDITIONS[name].tuner, MERT)
+        course = [history.start.score, *(one.score for one in history.rounds)] if mert else []
         run: Run = {
             "condition": name,
             "seed": seed,
             "weights": dict(tuned.weights),
-            "history": tuned.history.to_json()["rounds"],
-            "start": tuned.history.start.score,
-            "seconds": time.process_time() - began,
+            "course": course or np.exp([value for one in history.rounds for value in one.path]).tolist(),
+            "seconds": sum(one.seconds for one in history.rounds),
         }
-        run["decoders"] = self._decide(name, seed, tuned.weights)
         self.runs.add(run)
         return run
 
@@ -239,34 +266,35 @@ class Bench:
                 values_by_name={name: value if name in weights.frozen else 0.0 for name, value in weights.items()},
             )
         if condition.start == "MERT":
-            return replace(weights, values_by_name=self.run("MERT", seed)["weights"])
+            return replace(weights, values_by_name=self.tuned("MERT", seed)["weights"])
         return weights
 
-    def _decide(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
-        """Choose scales on the tuning set, then translate the tests; BLEU and brevity penalties."""
+    def _decide(self, run: Run, keys: Sequence[Mapping[str, object]]) -> None:
+        """Choose scales on the tuning set, then translate all texts."""
+        name, weights = run["condition"], Weights(run["weights"])
         found = {one: self.search(self.condition(name), one, weights) for one in self.texts}
         norm = norm_of(weights, (*self.model.feature_names, *ITG_FEATURES))
-        results = {}
-        for label, rule in DECODERS.items():
-            scales = (1.0,) if label == "viterbi" else tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
-            tuning = found[self.pair.tune]
+        for key in keys:
+            rule = DECODERS[str(key["decoder"])]
+            scales = (1.0,) if key["decoder"] == "viterbi" else tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
             best = choose_rule(
                 [Candidate(rule, scale) for scale in scales],
-                tuning,
+                found[self.pair.tune],
                 weights,
                 self.texts[self.pair.tune].references,
                 threads=self.threads,
             ).best
-            result = {"scale": best.scale}
+            scores: dict[str, object] = {"scale": best.scale, "course": run["course"]}
+            statistics = {}
             for text in self.texts:
                 chosen = decide(rule, found[text], weights, best.scale, threads=self.threads)
                 words = [self.model.target_vocabulary.words(one.words.tolist()) for one in chosen]
-                sums = self.texts[text].statistics(words).sum(axis=0)
-                result |= {text: BLEU(smooth_method="none").score(sums), f"{text} brevity": brevity(sums)}
-                self.runs.write_text(f"{name}-{seed}-{label}.{text}", words)
-            results[label] = result
-            logging.info("  %s: %s", label, ", ".join(f"{key} {value:.3f}" for key, value in result.items()))
-        return results
+                statistics[text] = self.texts[text].statistics(words)
+                sums = statistics[text].sum(axis=0)
+                scores |= {text: CORPUS_BLEU.score(sums), f"{text} brevity": brevity(sums)}
+            del statistics[self.pair.tune]  # nothing is claimed there
+            seconds = {"tuning": run["seconds"]}
+            self.stored.add(key, data=self.files, seconds=seconds, scores=scores, statistics=statistics)
 
 
 def brevity(statistics: NDArray[np.float64]) -> float:
@@ -274,63 +302,50 @@ def brevity(statistics: NDArray[np.float64]) -> float:
     return float(np.exp(min(0.0, 1.0 - statistics[1] / statistics[0])))
 
 
-def print_tables(bench: Bench, conditions: Sequence[str]) -> None:
-    """One table for each decoder."""
-    runs = bench.runs.all()
-    tests = bench.pair.tests
-    for decoder in DECODERS:
-        print(f"\n{bench.name}, {decoder}\n")
-        print(f"| condition | seeds | tune | {' | '.join(tests)} | Δ | brevity | p | CPU s |")
-        print("|" + "---|" * (len(tests) + 7))
-        base = _statistics(bench, "MERT", decoder, runs)
-        for name in conditions:
-            own = [run for (condition, _), run in runs.items() if condition == name]
-            if not own:
-                continue
-            rows = [run["decoders"][decoder] for run in own]
-            cells = [mean_text([row[text] for row in rows]) for text in (bench.pair.tune, *tests)]
-            drop = np.mean([row[tests[0]] - row[bench.pair.tune] for row in rows])
-            short = np.mean([[row[f"{test} brevity"] for test in tests] for row in rows], axis=0)
-            found = _statistics(bench, name, decoder, runs)
-            p = "–" if base is None or found is None else compare(found, base)
-            seconds = np.mean([run["seconds"] for run in own])
-            lengths = " ".join(f"{one:.3f}" for one in short)
-            print(f"| {name} | {len(own)} | {' | '.join(cells)} | {drop:+.2f} | {lengths} | {p} | {seconds:.0f} |")
+def tables(stored: Stored) -> dict[str, str]:
+    """One for each pair and decoder, and one of searches."""
+    found, searches = {}, []
+    for name, pair in PAIRS.items():
+        for decoder in DECODERS:
+            groups = table_groups(stored, name, decoder, TABLE)
+            cells, rows = differences(groups, "MERT", pair.tests), []
+            for condition, runs in groups.items():
+                scores = [run["scores"] for run in runs]
+                numbers = [mean_text([one[text] for one in scores]) for text in (pair.tune, *pair.tests)]
+                drop = np.mean([one[pair.tests[0]] - one[pair.tune] for one in scores])
+                short = " ".join(f"{np.mean([one[f'{test} brevity'] for one in scores]):.3f}" for test in pair.tests)
+                seconds = f"{np.mean([run['seconds']['tuning'] for run in runs]):.0f}"
+                rows.append([condition, len(runs), *numbers, signed(float(drop)), short, cells[condition], seconds])
+            titles = ["condition", "runs", pair.tune, *pair.tests, "Δ", "brevity", "minus MERT, tests", "p", "CPU s"]
+            found[f"{name}, {decoder}"] = markdown(titles, rows)
+        groups = table_groups(stored, name, "viterbi", SEARCHES)
+        cells = differences(groups, SEARCHES[0], pair.tests)
+        for condition, runs in groups.items():
+            numbers = ", ".join(mean_text([run["scores"][test] for run in runs]) for test in pair.tests)
+            searches.append([name, condition, len(runs), numbers, cells[condition]])
+    found["searches"] = markdown(["pair", "search", "runs", "tests", "minus beam search", "p"], searches)
+    return found
 
 
-def print_searches(bench: Bench) -> None:
-    """Viterbi decoding with each search, and p of the second against the first, if both are there."""
-    runs = bench.runs.all()
-    found = [_statistics(bench, name, "viterbi", runs) for name in SEARCHES]
-    if found[0] is None or found[1] is None:
-        return
-    print(f"\n{bench.name}, searches\n\n| search | seeds | {' | '.join(bench.pair.tests)} | p |")
-    print("|" + "---|" * (len(bench.pair.tests) + 3))
-    for name, p in zip(SEARCHES, ("–", compare(found[1], found[0])), strict=True):
-        rows = [run["decoders"]["viterbi"] for (condition, _), run in runs.items() if condition == name]
-        cells = [mean_text([row[test] for row in rows]) for test in bench.pair.tests]
-        print(f"| {name} | {len(rows)} | {' | '.join(cells)} | {p} |")
+def table_groups(stored: Stored, pair: str, decoder: str, names: Iterable[str]) -> dict[str, list[Run]]:
+    """The runs of each condition that has some."""
+    groups = {name: stored.find(pair=pair, condition=name, decoder=decoder) for name in names}
+    return {name: runs for name, runs in groups.items() if runs}
 
 
-def _statistics(bench: Bench, name: str, decoder: str, runs: dict[tuple[str, int], Run]) -> NDArray[np.float64] | None:
-    files = [
-        {test: f"{name}-{seed}-{decoder}.{test}" for test in bench.pair.tests} for one, seed in runs if one == name
-    ]
-    return bench.runs.mean_statistics(files, bench.tests) if files else None
-
-
-def draw_trajectories(benches: Sequence[Bench], path: Path) -> None:
+def draw_trajectories(stored: Stored, path: Path) -> None:
     """Figure 6: the objective on the way, divided by its final value: rounds of MERT, steps of CoBLEU."""
     row = []
-    for bench in benches:
-        mert, gradient = (bench.runs.all()[name, 1] for name in ("MERT", "CoBLEU"))
-        scores = [mert["start"], *(one["after"] for one in mert["history"])]
-        values = np.exp([value for one in gradient["history"] for value in one["path"]]).tolist()
+    for pair in PAIRS:
+        runs = [stored.find(pair=pair, condition=name, decoder="viterbi", seed=1) for name in ("MERT", "CoBLEU")]
+        if not all(runs):
+            continue
+        courses = [run["scores"]["course"] for (run,) in runs]
         curves = [
-            Series("BLEU of MERT", [(place, score / scores[-1]) for place, score in enumerate(scores)]),
-            Series("CoBLEU", [(place, value / values[-1]) for place, value in enumerate(values)]),
+            Series(label, [(place, value / course[-1]) for place, value in enumerate(course)])
+            for label, course in zip(("BLEU of MERT", "CoBLEU"), courses, strict=True)
         ]
-        row.append((bench.name, Lines(curves, "round of MERT, step of CoBLEU", "share of the final value", whole=True)))
+        row.append((pair, Lines(curves, "round of MERT, step of CoBLEU", "share of the final value", whole=True)))
     save_figure([row], path)
 
 

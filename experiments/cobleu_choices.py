@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from cobleu import Bench, Condition, cobleu
+from stored import Stored, add_options, markdown
 
 from toledo.consensus.decide import decide
 from toledo.consensus.fast_consensus import Consensus
@@ -27,6 +28,7 @@ from toledo.weights import Weights
 
 METRIC = BLEU(smooth_method="none")
 SHARPNESS = (5.0, 10.0)
+OPTIMIZERS, STEEPNESS = ("ascent", "lbfgs"), (None, 1000.0, 100.0, 30.0)
 SETTINGS = [(0, 1e-5), (0, 1e-4), (0, 3e-4), (0, 1e-3), (300, 1e-3), (300, 3e-3)]
 
 
@@ -38,31 +40,38 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--ridge", default="", metavar="PAIRS", help="with , between them")
     parser.add_argument("--words", default="", metavar="PAIRS", help="with , between them")
+    add_options(parser)
     options = parser.parse_args()
-    for names, show in ((options.ridge, show_ridge), (options.words, cross_validate)):
+    stored = Stored.of(__file__, options)
+    for names, measure in ((options.ridge, show_ridge), (options.words, cross_validate)):
         for name in filter(None, names.split(",")):
-            print(f"\n{name}\n")
-            show(Bench(name, options.directory, options.work, options.threads))
+            measure(Bench(name, options.directory, options.work, options.threads, stored), stored)
+    if not options.stale:
+        print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
-def show_ridge(bench: Bench) -> None:
+def show_ridge(bench: Bench, stored: Stored) -> None:
     """The log objective that each method ends with."""
+    keys = [{"pair": bench.name, "optimizer": one, "gentle": gentle} for one in OPTIMIZERS for gentle in STEEPNESS]
+    todo = [key for key in keys if not stored.done(**key)]
+    if not todo:
+        return
     condition = Condition(cobleu(), "default")
     start = bench.start(condition, 1)
     examples = _examples(bench, bench.search(condition, bench.pair.tune, start))
-    print("| optimizer | penalty | CoBLEU minus L2, logarithm | evaluations |\n|---|---|---|---|")
-    for optimizer in ("ascent", "lbfgs"):
-        for gentle in (None, 1000.0, 100.0, 30.0):
-            tuned = cobleu(optimizer=optimizer, gentle=gentle).tune(examples, start, threads=bench.threads)
-            penalty = "as it is" if gentle is None else f"steepness {gentle:g} first"
-            row = (optimizer, penalty, f"{tuned.objective:.4f}", f"{tuned.details['evaluations']:.0f}")
-            print(f"| {' | '.join(row)} |", flush=True)
+    for key in todo:
+        tuner = cobleu(optimizer=key["optimizer"], gentle=key["gentle"])
+        tuned = tuner.tune(examples, start, threads=bench.threads)
+        scores = {"objective": tuned.objective, "evaluations": tuned.details["evaluations"]}
+        stored.add(key, data=bench.files, scores=scores)
 
 
-def cross_validate(bench: Bench) -> None:
+def cross_validate(bench: Bench, stored: Stored) -> None:
     """BLEU of each half with the weights of the other, by consensus decoding at some scales."""
-    print(f"| words | L2 | {' | '.join(f'sharpness {one:g}' for one in SHARPNESS)} |\n|{'---|' * (2 + len(SHARPNESS))}")
     for words, l2 in SETTINGS:
+        key = {"pair": bench.name, "words": words, "l2": l2}
+        if stored.done(**key):
+            continue
         condition = Condition(cobleu(l2=l2), "default", words=words)
         start = bench.start(condition, 1)
         first = _examples(bench, bench.search(condition, bench.pair.tune, start))
@@ -75,7 +84,25 @@ def cross_validate(bench: Bench) -> None:
             weights = cobleu(l2=l2).tune(examples.only(seen), dense, threads=bench.threads).weights
             for number, sharpness in enumerate(SHARPNESS):
                 sums[number] += _decoded(bench, examples.only(unseen), weights, sharpness, set(start))
-        print(f"| {words} | {l2:g} | {' | '.join(f'{METRIC.score(one):.2f}' for one in sums)} |", flush=True)
+        scores = {f"sharpness {one:g}": METRIC.score(total) for one, total in zip(SHARPNESS, sums, strict=True)}
+        stored.add(key, data=bench.files, scores=scores)
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """One for the ridge, one for words."""
+    ridge, words = [], []
+    for run in stored.all():
+        key, scores = run["key"], run["scores"]
+        if "optimizer" in key:
+            penalty = "as it is" if key["gentle"] is None else f"steepness {key['gentle']:g} first"
+            value = f"{scores['objective']:.4f}".replace("-", "−")
+            ridge.append([key["pair"], key["optimizer"], penalty, value, f"{scores['evaluations']:.0f}"])
+        else:
+            words.append([key["pair"], key["words"], f"{key['l2']:g}", *(f"{one:.2f}" for one in scores.values())])
+    return {
+        "ridge": markdown(["pair", "optimizer", "penalty", "CoBLEU minus L2, logarithm", "evaluations"], ridge),
+        "words": markdown(["pair", "words", "L2", *(f"BLEU, sharpness {one:g}" for one in SHARPNESS)], words),
+    }
 
 
 def _decoded(

@@ -1,68 +1,98 @@
-"""What each decision rule makes of the same lattices: BLEU, chrF, TER, significance and time.
+"""What each decision rule makes of the same lattices: BLEU, and CPU time for a decision.
 
-python experiments/decision_rules.py ../shared/peers/moses-de-en
+    python experiments/decision_rules.py ../shared/peers/moses-de-en ../shared/data/multi30k-de-en
 
-The directory has `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system, and val, test2016 and
-test2017 in `.de` and `.en`, tokenized. Scales, and the settings of lattice MBR, are those with the best BLEU on val.
-In brackets are p values of sacreBLEU's paired bootstrap against Viterbi. Times are CPU milliseconds per sentence for
-deciding in one thread, without the search.
+The directories have `phrase-table.gz`, `lm.3.arpa.gz` and `weights.mert.ini` of a Moses system with val, test2016 and
+test2017, and test2017coco. Scales, and the settings of lattice MBR, are those with the best BLEU on val. Times are for
+deciding in one thread, without the search. Nothing is random.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
-import toledo
+from moses_set import TESTS, MosesSet, table_cells, table_titles
+from stored import CORPUS_BLEU, Stored, add_options, markdown
+
+from toledo.compiled.kernels import working_seconds
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.fast_consensus import Consensus
 from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
-from toledo.consensus.rule import Decision, Rule
-from toledo.consensus.scale import Candidate, Row, choose_rule
-from toledo.forest.forest import Forest
-from toledo.formats.moses_model import import_model
-from toledo.metrics.evaluation import Comparison
-from toledo.model import PhraseModel
+from toledo.consensus.rule import Rule
+from toledo.consensus.scale import Candidate, choose_rule
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 
-TESTS = ("test2016", "test2017")
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+POP_LIMIT, SIZE = 400, 200
 PRECISIONS, RATIOS = (0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8)
 
 
 def main() -> None:
     """Translate, choose on val, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--pop-limit", type=int, default=400)
-    parser.add_argument("--size", type=int, default=200, help="texts in a list")
-    parser.add_argument("--sentences", type=int, default=None, help="only the first ones, for a quick look")
+    parser.add_argument("moses", type=Path)
+    parser.add_argument("multi30k", type=Path)
+    add_options(parser)
     options = parser.parse_args()
-    folder = options.directory
-    model = import_model(folder / "phrase-table.gz", [folder / "lm.3.arpa.gz"], moses_ini=folder / "weights.mert.ini")
-    search = BeamSearch(model, Beam(options.pop_limit))
-    search.forests([["ein"]], threads=1)  # compiles
-    lines = {name: _lines(folder / f"{name}.de", options.sentences) for name in ("val", *TESTS)}
-    references = {name: _lines(folder / f"{name}.en", options.sentences) for name in ("val", *TESTS)}
-    start = time.process_time()
-    forests = {name: search.forests(lines[name], threads=1) for name in lines}
-    each = (time.process_time() - start) / sum(map(len, lines.values()))
-    print(f"Beam search with pop limit {options.pop_limit}: {1000 * each:.1f} CPU ms per sentence.")
-    print(f"Lists have {options.size} texts.\n")
-    chosen = {
-        label: choose_rule(
-            candidates, forests["val"], model.weights, [[words] for words in references["val"]], threads=1
-        ).best
-        for label, candidates in _candidates(options.size).items()
-    }
-    _print_table(chosen, model, forests, references)
+    stored = Stored.of(__file__, options)
+    todo = [label for label in candidates() if not stored.done(rule=label)]
+    if todo:
+        bench = Bench(MosesSet(options.moses, options.multi30k), stored)
+        for label in todo:
+            bench.run(label)
+    if not options.stale:
+        print("\n".join(tables(stored).values()))
 
 
-def _candidates(size: int) -> dict[str, list[Candidate]]:
+class Bench:
+    """The lattices of all texts."""
+
+    def __init__(self, data: MosesSet, stored: Stored) -> None:
+        self.data, self.texts, self.stored, self.model = data, data.texts, stored, data.model()
+        search = BeamSearch(self.model, Beam(POP_LIMIT))
+        self.forests = {name: search.forests(text.source, threads=1) for name, text in self.texts.items()}
+
+    def run(self, label: str) -> None:
+        """Choose the scale on val, and decide on the tests."""
+        some, weights = candidates()[label], self.model.weights
+        best = choose_rule(some, self.forests["val"], weights, self.texts["val"].references, threads=1).best
+        scores, seconds = {"val": best.score, "scale": best.scale, "settings": _settings(best.rule)}, 0.0
+        statistics = {}
+        for test in TESTS:
+            began = working_seconds()
+            found = decide(best.rule, self.forests[test], weights, best.scale, threads=1)
+            seconds += working_seconds() - began
+            words = [self.model.target_vocabulary.words(one.words.tolist()) for one in found]
+            statistics[test] = self.texts[test].statistics(words)
+            scores[test] = CORPUS_BLEU.score(statistics[test].sum(axis=0))
+        scores["milliseconds"] = 1000 * seconds / sum(map(len, statistics.values()))
+        self.stored.add(
+            {"rule": label},
+            data=self.data.files,
+            options={"pop_limit": POP_LIMIT, "size": SIZE},
+            seconds={"deciding": seconds},
+            scores=scores,
+            statistics=statistics,
+        )
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """All rules against Viterbi."""
+    groups = {label: runs for label in candidates() if (runs := stored.find(rule=label))}
+    cells, rows = table_cells(groups, "viterbi"), []
+    for label, (run,) in groups.items():
+        scores = run["scores"]
+        name, time = label + scores["settings"], f"{scores['milliseconds']:.1f}"
+        rows.append([name, f"{scores['scale']:g}", *cells[label], time])
+    return {"rules": markdown(["rule", "scale", *table_titles("viterbi"), "CPU ms"], rows)}
+
+
+def candidates() -> dict[str, list[Candidate]]:
+    """The rules of the table, and what is to choose for each."""
+    size = SIZE
     rules: dict[str, list[Rule]] = {
         "viterbi": [Viterbi()],
         "max-translation": [MaxTranslation(size)],
@@ -80,48 +110,8 @@ def _candidates(size: int) -> dict[str, list[Candidate]]:
     }
 
 
-def _print_table(
-    chosen: dict[str, Row], model: PhraseModel, forests: dict[str, list[Forest]], references: dict[str, list[list[str]]]
-) -> None:
-    scored: dict[str, Comparison] = {}
-    times: dict[str, float] = {}
-    for name in TESTS:
-        outputs = {}
-        for label, row in chosen.items():
-            decide(row.rule, forests[name][:1], model.weights, row.scale, threads=1)  # compiles
-            start = time.process_time()
-            decisions = decide(row.rule, forests[name], model.weights, row.scale, threads=1)
-            times[label] = (time.process_time() - start) / len(decisions)
-            outputs[label] = _texts(decisions, forests[name])
-        single = [[" ".join(words)] for words in references[name]]
-        scored[name] = toledo.compare(outputs, single, tokenize="none", correction="none", test="sacrebleu")
-    head = ["rule", "scale", "val BLEU"] + [f"{name} {metric}" for name in TESTS for metric in ("BLEU", "chrF", "TER")]
-    print("| " + " | ".join([*head, "ms"]) + " |\n|" + "---|" * (len(head) + 1))
-    for label, row in chosen.items():
-        cells = [label + _settings(row.rule), f"{row.scale:g}", f"{row.score:.2f}"]
-        for name in TESTS:
-            cells += [_cell(scored[name], label, metric) for metric in ("bleu", "chrf", "ter")]
-        print("| " + " | ".join([*cells, f"{1000 * times[label]:.1f}"]) + " |", flush=True)
-
-
-def _cell(found: Comparison, label: str, metric: str) -> str:
-    p_values = [test.p for test in found.tests if (test.system, test.metric) == (label, metric)]
-    return f"{found[label][metric].score:.2f}" + "".join(f" ({p:.3f})" for p in p_values)
-
-
 def _settings(rule: Rule) -> str:
     return f" (p {rule.precision:g}, r {rule.ratio:g})" if isinstance(rule, LatticeMBR) else ""
-
-
-def _texts(decisions: Sequence[Decision], forests: Sequence[Forest]) -> list[str]:
-    return [
-        " ".join(forest.vocabulary.words(decision.words.tolist()))
-        for decision, forest in zip(decisions, forests, strict=True)
-    ]
-
-
-def _lines(file: Path, count: int | None) -> list[list[str]]:
-    return [line.split() for line in file.read_text(encoding="utf-8").splitlines()[:count]]
 
 
 if __name__ == "__main__":

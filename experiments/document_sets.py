@@ -48,10 +48,19 @@ class DocumentSet:
         text = read_documents(str(folder / f"{part}.{language}"), references, folder / f"{part}.docids")
         return list(text.documents)[: self.most]
 
+    @property
+    def files(self) -> list[Path]:
+        """What results depend on."""
+        ends = ("en", "refB.en", "docids", LANGUAGES[self.pair])
+        texts = [self.folder / f"{part}.{end}" for part in ("tune", "test") for end in ends]
+        return [*texts, self.folder / f"train.{LANGUAGES[self.pair]}", self.folder / "train.en"]
+
     @cached_property
     def whole_model(self) -> PhraseModel:
         """Trained on the training part, which is the same for any number of documents."""
-        return trained_model(self.folder, LANGUAGES[self.pair], self.work.parent / self.pair, self.threads)
+        place = self.work.parent / self.pair
+        place.mkdir(parents=True, exist_ok=True)
+        return trained_model(self.folder, LANGUAGES[self.pair], place, self.threads)
 
     @cached_property
     def training_text(self) -> ParallelCorpus:

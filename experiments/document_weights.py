@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from document_sets import DocumentSet, document_statistics, search_documents
 from numpy.typing import NDArray
 from runs import Run, Runs, file_name
 
+from toledo.compiled.kernels import working_seconds
 from toledo.model import PhraseModel, default_weights
 from toledo.refinement.distributions import with_word_sums
 from toledo.refinement.procedure import Procedure
@@ -45,7 +45,6 @@ SHARPER = 3.0  # default weights times this to begin with: at 1 the distribution
 CHAINS = ChainSettings(states=20, every=1.0, first=30.0, again=5.0)
 TO_MATCH = 30  # documents
 FINER = replace(DOCUMENT_RISK, steps=8, l2=1e-4, adaptation=GainAdaptation(step=0.03))
-KEY = ("condition", "seed", "start")
 _STATES: dict[str, RecordedStates] = {}
 
 
@@ -135,11 +134,21 @@ CONDITIONS: dict[str, How | None] = {
 
 
 def tuned(one: DocumentSet, name: str, seed: int) -> Run:
-    """Weights by a condition."""
-    how, model = CONDITIONS[name], one.model
-    before = time.process_time()
-    logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
-    weights = default_weights(model.feature_names)
+    """Weights by a condition, kept in the working directory."""
+    runs = Runs(one.work, ("condition", "seed"))
+    if (name, seed) not in runs.all():
+        logging.info("%s, %s, seed %d: tuning", one.pair, name, seed)
+        began = working_seconds()
+        weights, seconds = _found(one, name, seed)
+        seconds = working_seconds() - began if seconds is None else seconds
+        runs.add({"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds})
+    return runs.all()[name, seed]
+
+
+def _found(one: DocumentSet, name: str, seed: int) -> tuple[Weights, float | None]:
+    """The weights and, if an interruption is to be counted, the time that they took."""
+    how = CONDITIONS[name]
+    weights = default_weights(one.model.feature_names)
     if isinstance(how, Mert):
         weights = _mert(one, model_of(one, name, seed), how.rounds, seed, weights)
     elif isinstance(how, Finished):
@@ -151,16 +160,12 @@ def tuned(one: DocumentSet, name: str, seed: int) -> Run:
         weights = _ranked(one, replace(how, seed=seed), weights)
     elif isinstance(how, Expected):
         found = _expected(one, name, how, seed, weights)
-        weights, before = (
-            found.weights,
-            time.process_time() - found.history.seconds,
-        )  # with those before an interruption
+        return found.weights, found.history.seconds
     elif isinstance(how, Pooled):
         weights = _pooled(one, how, seed, weights)
     elif isinstance(how, Matched):
         weights = _matched(one, how.after, seed)
-    seconds = time.process_time() - before
-    return {"condition": name, "seed": seed, "weights": dict(weights), "tuning_seconds": seconds}
+    return weights, None
 
 
 def _ranked(one: DocumentSet, how: DocumentPRO, weights: Weights) -> Weights:
@@ -255,8 +260,8 @@ def at_sharpness(model: PhraseModel, weights: Weights, sharpness: float) -> Weig
 
 
 def known_weights(one: DocumentSet, name: str, seed: int) -> Weights:
-    """The weights of a condition that has been tuned."""
-    return Weights(next(run["weights"] for key, run in Runs(one.work, KEY).all().items() if key[:2] == (name, seed)))
+    """The weights of another condition, which is tuned if need be."""
+    return Weights(tuned(one, name, seed)["weights"])
 
 
 def _matched(one: DocumentSet, name: str, seed: int) -> Weights:

@@ -2,32 +2,31 @@
 
     python experiments/documents.py ../shared/data --work documents
     python experiments/documents.py ../shared/data --work documents --part models
-    python experiments/documents.py ../shared/data --work documents --table
+    python experiments/documents.py ../shared/data --table
 
 The data are chapters of the Bible with two references. All weights are tuned on the 60 chapters of the tuning part and
 translate the 60 unseen ones of the test part in the same way: hill climbing from what beam search finds with these
 weights, or from a random translation; or (MBR) the text of each sentence that agrees most with samples of the document
 chain, at a sharpness chosen for each weights on 20 chapters of the tuning part. Each finished run is a line of
-WORK/PAIR/runs.jsonl (with --documents 5, WORK/PAIR-5/runs.jsonl) beside its translations, and what is there is not done
-again. p is that of a paired bootstrap over documents (10,000 samples).
+experiments/results/documents.jsonl, and what is there is not done again. The units of all tests are documents.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from document_sets import STEPS, DocumentSet, document_statistics, search_documents
-from document_weights import CONDITIONS, KEY, at_sharpness, model_of, tuned
-from numpy.typing import NDArray
-from runs import Run, Runs, compare, file_name, mean_text, read_lines
+from document_sets import LANGUAGES, STEPS, DocumentSet, document_statistics, search_documents
+from document_weights import CONDITIONS, at_sharpness, model_of, tuned
+from runs import Run, read_lines
+from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text, statistics_of
 
+from toledo.compiled.kernels import working_seconds
 from toledo.errors import InputError
-from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.search.document.models.consistency import LexicalConsistency
 from toledo.search.document.models.readability import LengthParity
@@ -60,55 +59,50 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--documents", type=int, help="only the first ones of each part, for a quick look")
-    parser.add_argument("--table", action="store_true", help="only print the tables")
+    add_options(parser)
     options = parser.parse_args()
+    stored = Stored.of(__file__, options, quick=["documents"])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     for pair in options.pairs.split(","):
-        one = DocumentSet.of(pair, options.data, options.work, options.threads, options.documents)
+        one = DocumentSet.of(pair, options.data, stored.work(options.work), options.threads, options.documents)
         if options.part == "models":
-            if not options.table:
-                _run_models(one)
-            _print_models(one)
-            continue
-        if not options.table:
-            _run_conditions(one, options)
-        _print_conditions(one)
+            _run_models(one, stored)
+        else:
+            _run_conditions(one, options, stored)
+    if not options.stale:
+        print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
-def _run_conditions(one: DocumentSet, options: argparse.Namespace) -> None:
-    runs = Runs(one.work, KEY)
+def _run_conditions(one: DocumentSet, options: argparse.Namespace, stored: Stored) -> None:
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         for name in options.conditions.split(";"):
             for start in options.starts.split(","):
-                if (name, seed, start) in runs.all() or (CONDITIONS[name] is None and seed > 1):
+                key = {"pair": one.pair, "condition": name, "seed": seed, "start": start}
+                if (CONDITIONS[name] is None and seed > 1) or stored.done(**key):
                     continue
-                known = [run for key, run in runs.all().items() if key[:2] == (name, seed)]
                 try:
-                    found = known[0] if known else tuned(one, name, seed)
+                    run = tuned(one, name, seed)
                 except InputError as error:  # such as: no round is better than the start
                     logging.warning("%s, %s, seed %d: %s", one.pair, name, seed, error.message)
                     continue
-                runs.add(_translated(one, runs, {**found, "start": start}))
+                _translate(one, stored, key, run)
 
 
-def _translated(one: DocumentSet, runs: Runs, run: Run) -> Run:
-    """BLEU on the test documents; their translations are kept."""
+def _translate(one: DocumentSet, stored: Stored, key: Mapping[str, Any], run: Run) -> None:
+    """BLEU on the test documents."""
     model = model_of(one, run["condition"], run["seed"])
-    documents, before = one.documents("test"), time.process_time()
+    documents, began = one.documents("test"), working_seconds()
     weights = Weights(run["weights"])
-    if run["start"] == MBR:
-        lines = iter(read_lines(runs.work / file_name(f"{run['condition']}-{run['seed']}-beam.test")))
-        found = [[tuple(next(lines)) for _ in document.segments] for document in documents]
-        run = {**run, "sharpness": _sharpness(one, model, weights)}
-        found = _decided(model, weights, documents, found, run["sharpness"], one.threads)
-    else:
-        found = search_documents(model, weights, documents, run["start"], one.threads)
-    lines = [words for translations in found for words in translations]
-    name = f"{run['condition']}-{run['seed']}-{run['start']}.test"
-    runs.write_text(name, lines)
-    score = BLEU(smooth_method="none").score(document_statistics(documents, found).sum(axis=0))
-    logging.info("%s, %s: BLEU %.2f", one.pair, name, score)
-    return {**run, "BLEU": score, "file": name, "seconds": time.process_time() - before}
+    found = search_documents(model, weights, documents, "beam" if key["start"] == MBR else key["start"], one.threads)
+    scores: dict[str, object] = {}
+    if key["start"] == MBR:
+        scores["sharpness"] = sharpness = _sharpness(one, model, weights)
+        found = _decided(model, weights, documents, found, sharpness, one.threads)
+    rows = document_statistics(documents, found)
+    scores["test"] = CORPUS_BLEU.score(rows.sum(axis=0))
+    logging.info("%s: BLEU %.2f", key, scores["test"])
+    seconds = {"tuning": run["tuning_seconds"], "translating": working_seconds() - began}
+    stored.add(key, data=one.files, scores=scores, statistics={"test": rows}, seconds=seconds)
 
 
 def _decided(
@@ -132,67 +126,65 @@ def _sharpness(one: DocumentSet, model: PhraseModel, weights: Weights) -> float:
     others = search_documents(model, weights, documents, "beam", one.threads)
     for sharpness in SHARPNESS:
         found = _decided(model, weights, documents, others, sharpness, one.threads)
-        scores.append(BLEU(smooth_method="none").score(document_statistics(documents, found).sum(axis=0)))
+        scores.append(CORPUS_BLEU.score(document_statistics(documents, found).sum(axis=0)))
     logging.info("sharpness: %s", ", ".join(f"{a:g} {b:.2f}" for a, b in zip(SHARPNESS, scores, strict=True)))
     return SHARPNESS[int(np.argmax(scores))]
 
 
-def _rows(one: DocumentSet, runs: Runs, some: Sequence[Run]) -> NDArray[np.float64]:
-    """The statistics of documents, as means over runs."""
-    documents, found = one.documents("test"), []
-    for run in some:
-        lines = iter(read_lines(runs.work / file_name(run["file"])))
-        texts = [[next(lines) for _ in document.segments] for document in documents]
-        found.append(document_statistics(documents, texts))
-    return np.mean(found, axis=0)
+def tables(stored: Stored) -> dict[str, str]:
+    """One for each pair and start, and one of document models."""
+    found = {}
+    for pair in LANGUAGES:
+        for start in (*STEPS, MBR):
+            groups = {name: stored.find(pair=pair, condition=name, start=start) for name in CONDITIONS}
+            found[f"{pair}, {start}"] = table({name: runs for name, runs in groups.items() if runs})
+    runs = {f"{run['key']['model']} {run['key']['weight']:g}": [run] for run in stored.all() if "model" in run["key"]}
+    cells, names, rows = differences(runs, f"{NO_MODEL} 0", ["test"]), list(MODEL_WEIGHTS), []
+    for label, (run,) in runs.items():
+        values = [f"{run['scores']['values'][own]:.3f}".replace("-", "−") for own in names]
+        rows.append([label, *values, f"{run['scores']['test']:.2f}", cells[label]])
+    found["models"] = markdown(["model, weight", *names, "BLEU", "minus none", "p"], rows)
+    return found
 
 
-def _print_conditions(one: DocumentSet) -> None:
-    """BLEU of each condition, and p against default and MERT weights with the same start."""
-    runs = Runs(one.work, KEY)
-    everything = runs.all()
-    for start in (*STEPS, MBR):
-        groups = {
-            name: [run for key, run in everything.items() if key[0] == name and key[2] == start] for name in CONDITIONS
-        }
-        groups = {name: some for name, some in groups.items() if some}
-        if not groups:
-            continue
-        rows = {name: _rows(one, runs, some) for name, some in groups.items()}
-        print(f"\n{one.pair}, {start}\n")
-        titles = ("weights", "seeds", "test", "brevity", *(f"p, {base}" for base in BASES), "CPU s")
-        print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
-        for name, some in groups.items():
-            total = rows[name].sum(axis=0)
-            against = [compare(rows[name], rows[base]) if base in rows else "" for base in BASES]
-            brevity = min(1.0, float(np.exp(1.0 - total[1] / total[0])))
-            score = mean_text([run["BLEU"] for run in some])
-            seconds = np.mean([run["tuning_seconds"] for run in some])
-            print(f"| {name} | {len(some)} | {score} | {brevity:.3f} | {' | '.join(against)} | {seconds:.0f} |")
+def table(groups: Mapping[str, Sequence[Run]]) -> str:
+    """BLEU of each condition, and differences to default and MERT weights with the same start."""
+    cells, rows = [differences(groups, base, ["test"]) for base in BASES], []
+    for name, runs in groups.items():
+        totals = np.sum([statistics_of(runs, ["test"])], axis=(0, 1, 2))
+        brevity = min(1.0, float(np.exp(1.0 - totals[1] / totals[0])))
+        seconds = np.mean([run["seconds"]["tuning"] for run in runs])
+        score = mean_text([run["scores"]["test"] for run in runs])
+        rows.append([name, len(runs), score, f"{brevity:.3f}", *(own[name] for own in cells), f"{seconds:.0f}"])
+    bases = [cell for base in BASES for cell in (f"minus {base}", "p")]
+    return markdown(["weights", "runs", "test", "brevity", *bases, "CPU s"], rows)
 
 
-def _run_models(one: DocumentSet) -> None:
+def _run_models(one: DocumentSet, stored: Stored) -> None:
     """What each document model does to its own value and to BLEU, with MERT weights and hill climbing."""
-    runs = Runs(one.work / "models", ("model", "weight"))
-    tuned = Runs(one.work, KEY).all()[("MERT", 1, "beam")]["weights"]
-    documents = one.documents("test")
+    plans = [(NO_MODEL, 0.0), *((own, weight) for own, some in MODEL_WEIGHTS.items() for weight in some)]
+    todo = [plan for plan in plans if not stored.done(pair=one.pair, model=plan[0], weight=plan[1])]
+    if not todo:
+        return
+    weights_of_mert, documents = tuned(one, "MERT", 1)["weights"], one.documents("test")
     models = [LengthParity(), LexicalConsistency(), SemanticModel(_space(one))]
     names = [model.name for model in models]
-    plans = [(NO_MODEL, 0.0), *((own, weight) for own in names for weight in MODEL_WEIGHTS[own])]
-    for name, weight in plans:
-        if (name, weight) in runs.all():
-            continue
-        settings = DocumentSettings(HillClimbing(), steps=STEPS["beam"])
-        weights = Weights({**tuned, **dict.fromkeys(names, 0.0), **({} if name == NO_MODEL else {name: weight})})
+    for name, weight in todo:
+        settings, began = DocumentSettings(HillClimbing(), steps=STEPS["beam"]), working_seconds()
+        own = {} if name == NO_MODEL else {name: weight}
+        weights = Weights({**weights_of_mert, **dict.fromkeys(names, 0.0), **own})
         search = DocumentSearch(one.model.with_weights(weights), settings, models)
         results = search.search(documents, threads=one.threads)
         texts = [[translation.words for translation in result.translations] for result in results]
-        file = f"{name}-{weight}.test"
-        runs.write_text(file, [words for document in texts for words in document])
         values = {own: float(np.mean([result.features[own] for result in results])) for own in names}
-        score = BLEU(smooth_method="none").score(document_statistics(documents, texts).sum(axis=0))
-        logging.info("%s, %s = %g: %s, BLEU %.2f", one.pair, name, weight, values, score)
-        runs.add({"model": name, "weight": weight, "values": values, "BLEU": score, "file": file})
+        rows = document_statistics(documents, texts)
+        stored.add(
+            {"pair": one.pair, "model": name, "weight": weight},
+            data=one.files,
+            scores={"values": values, "test": CORPUS_BLEU.score(rows.sum(axis=0))},
+            statistics={"test": rows},
+            seconds={"searching": working_seconds() - began},
+        )
 
 
 def _space(one: DocumentSet) -> SemanticSpace:
@@ -205,20 +197,6 @@ def _space(one: DocumentSet) -> SemanticSpace:
             texts.setdefault(name, []).append(words)
         SemanticSpace.from_documents(list(texts.values())).save(place)
     return SemanticSpace.load(place)
-
-
-def _print_models(one: DocumentSet) -> None:
-    runs = Runs(one.work / "models", ("model", "weight"))
-    everything = runs.all()
-    base = _rows(one, runs, [everything[NO_MODEL, 0.0]])
-    names = list(MODEL_WEIGHTS)
-    print(
-        f"\n{one.pair}\n\n| model | weight | {' | '.join(names)} | BLEU | p |\n|---|---|{'---|' * len(names)}---|---|"
-    )
-    for (name, weight), run in everything.items():
-        values = " | ".join(f"{run['values'][own]:.3f}" for own in names)
-        p = compare(_rows(one, runs, [run]), base)
-        print(f"| {name} | {weight:g} | {values} | {run['BLEU']:.2f} | {p} |")
 
 
 if __name__ == "__main__":

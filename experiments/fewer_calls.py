@@ -1,6 +1,6 @@
 """How many calls of an expensive metric each approximation of MBR needs, and what it loses.
 
-python experiments/fewer_calls.py $MOSES/out/test2016.100best.gz
+    python experiments/fewer_calls.py $MOSES/out/test2016.100best.gz --seeds 3
 
 The lists are n-best lists of Moses. Exact chrF stands in for the expensive metric, BLEU+1 for the cheap one. Texts
 count as often as they occur in a list. Settings were chosen on val.100best.gz. A choice is the same if its text, or
@@ -17,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from stored import Stored, add_options, markdown
 
 import toledo
+from toledo.compiled.kernels import working_seconds
 from toledo.consensus.fewer_calls import BudgetMBR, EliminationMBR, ProxyMBR
 from toledo.consensus.gains import make_gain
 from toledo.consensus.registry import make_rule
@@ -27,7 +29,6 @@ from toledo.metrics.metric import Metric
 
 CHEAP = "bleu+1:tokenize=none"
 ROUNDING = 1e-6
-HEAD = ("method", "calls saved", "same choice, %", "lost chrF")
 Rows = NDArray[np.float64]
 
 
@@ -69,18 +70,33 @@ def main() -> None:
     """Compare all methods on the lists of a file, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path)
-    parser.add_argument("--every", type=int, default=1, help="take each n-th list only, for a quick look")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="file for the table, with tabs")
+    parser.add_argument("--every", type=int, help="take each n-th list only, for a quick look")
+    parser.add_argument("--seeds", type=int, default=1)
+    add_options(parser)
     options = parser.parse_args()
-    lists = read(options.lists, options.every)
-    rows = [HEAD]
-    for label, rule in methods(CHEAP).items():
-        rows.append((label, *measured(lists, rule, make_gain("chrf"), options.seed)))
-        print("| " + " | ".join(rows[-1]) + " |", flush=True)
-    print(f"{len(lists)} lists, {np.mean([len(one.texts) for one in lists]):.1f} distinct texts each")
-    if options.output:
-        options.output.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    stored = Stored.of(__file__, options, quick=["every"])
+    named, metric = methods(CHEAP), make_gain("chrf")
+    plan = [(label, seed) for label in named for seed in range(1, options.seeds + 1)]
+    todo = [(label, seed) for label, seed in plan if not stored.done(method=label, seed=seed)]
+    lists = read(options.lists, options.every or 1) if todo else []
+    for label, seed in todo:
+        began = working_seconds()
+        scores = measured(lists, named[label], metric, seed)
+        scores |= {"lists": len(lists), "texts": float(np.mean([len(one.texts) for one in lists]))}
+        key = {"method": label, "seed": seed}
+        stored.add(key, data=[options.lists], scores=scores, seconds={"choosing": working_seconds() - began})
+    if not options.stale:
+        print("\n".join(tables(stored).values()))
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """Means over seeds."""
+    rows = []
+    for label in dict.fromkeys(run["key"]["method"] for run in stored.all()):
+        scores = [run["scores"] for run in stored.find(method=label)]
+        saved, same, lost = (float(np.mean([one[name] for one in scores])) for name in ("saved", "same", "lost"))
+        rows.append([f"`{label}`", len(scores), f"{saved:.1f}×", f"{100 * same:.1f}", f"{lost:.3f}"])
+    return {"methods": markdown(["rule", "runs", "calls saved", "same choice, %", "lost"], rows)}
 
 
 def read(file: Path, every: int) -> list[List]:
@@ -126,7 +142,7 @@ def methods(cheap: str) -> dict[str, Rule]:
     return named
 
 
-def measured(lists: Sequence[List], rule: Rule, metric: Metric, seed: int) -> tuple[str, str, str]:
+def measured(lists: Sequence[List], rule: Rule, metric: Metric, seed: int) -> dict[str, float]:
     """Return how many calls a method saves, how often it makes the same choice, and what it loses."""
     samples = [
         [toledo.Hypothesis(text, count=n) for text, n in zip(one.texts, one.counts, strict=True)] for one in lists
@@ -135,13 +151,13 @@ def measured(lists: Sequence[List], rule: Rule, metric: Metric, seed: int) -> tu
     matrices = None if averaged else [one.matrix for one in lists]
     found = toledo.choose_many(samples, rule=rule, matrices=matrices, metric=metric if averaged else None, seed=seed)
     pairs = sum(one.matrix.size for one in lists)
-    return f"{pairs / found.num_calls:.1f}×", *agreement(lists, found.indices)
+    return {"saved": pairs / found.num_calls, **agreement(lists, found.indices)}
 
 
-def agreement(lists: Sequence[List], chosen: Sequence[int]) -> tuple[str, str]:
+def agreement(lists: Sequence[List], chosen: Sequence[int | None]) -> dict[str, float]:
     """Return how often the chosen texts are as good as the best, and what they lose."""
     lost = [one.expected.max() - one.expected[index] for one, index in zip(lists, chosen, strict=True)]
-    return f"{100 * np.mean(np.array(lost) < ROUNDING):.1f}", f"{np.mean(lost):.3f}"
+    return {"same": float(np.mean(np.array(lost) < ROUNDING)), "lost": float(np.mean(lost))}
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python experiments/max_expected_bleu.py ../shared/data --work refine
     python experiments/max_expected_bleu.py ../shared/data --work refine --final 'baseline;two-stage'
     python experiments/max_expected_bleu.py ../shared/data --work refine --carried
-    python experiments/max_expected_bleu.py ../shared/data --work refine --table
-    python experiments/max_expected_bleu.py ../shared/data --work refine --figures docs/figures
+    python experiments/max_expected_bleu.py ../shared/data --table
+    python experiments/max_expected_bleu.py ../shared/data --figures docs/figures
 
 The directory has the sets of PAIRS. As in the paper, weights are tuned on the first half of the German development
 set; the other half is for validation, together with the last 1,000 lines of the training text, which are held out. The
@@ -13,24 +13,26 @@ validation and 2,000 are a further test. The baseline is as in the paper: HMM al
 lexicalized reordering, IBM Model 1 sums as lexicon features, a 3-gram language model. The training text is translated
 once, in ten folds, each by a model trained without it. Weights are tuned for BLEU of expected statistics, without
 random numbers, and again after each iteration. τ, the scale, the schedule and the iteration are chosen by the
-validation set. Each finished run is a line of WORK/PAIR/runs.jsonl beside its translations; what is there is not done
-again. p is that of a paired bootstrap over the segments of all tests (10,000 samples). What training has to stay near,
-and how, is compared beforehand on lists alone: trained on eight folds, what is carried over to the other two?
+validation set. Each finished run is a line of experiments/results/max_expected_bleu.jsonl; what is there is not done
+again. What training has to stay near, and how, is compared beforehand on lists alone: trained on eight folds, what is
+carried over to the other two?
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from runs import Run, Runs, Text, compare, mean_text, read_lines, save_figure
+import numpy as np
+from runs import Text, read_lines, save_figure
+from stored import CORPUS_BLEU, Run, Stored, add_options, differences, markdown, mean_text
 
+from toledo.compiled.kernels import working_seconds
 from toledo.forest.forest import Forest
-from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel
 from toledo.phrases.training import PhraseTraining
 from toledo.refinement.distributions import prior_values
@@ -40,7 +42,7 @@ from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import PhraseLists, used_pairs
 from toledo.refinement.procedure import Procedure
 from toledo.refinement.settings import RefineSettings
-from toledo.runs.history import History
+from toledo.runs.history import History, Round
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 from toledo.text.corpus import ParallelCorpus, Segment, read_parallel
@@ -130,6 +132,7 @@ CARRIED = {
     "L-BFGS, ratios, τ=0.2, phrase": RefineSettings("phrase"),
     "L-BFGS, ratios, τ=0.2, lexicon": RefineSettings("lexicon"),
 }
+PARTS = ("trained on", "held out")
 HELD_OUT = 2  # of ten folds
 
 FIGURE2 = {"phrase, figure 2": Condition(settings("phrase", tune_every=0, iterations=10, patience=10))}
@@ -146,38 +149,48 @@ def main() -> None:
     parser.add_argument("--final", default="", help="names whose models MERT tunes at last, with ; between them")
     parser.add_argument("--seeds", default="1,2,3", help="of MERT at last")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--carried", action="store_true", help="only compare on lists of held-out folds")
     parser.add_argument("--figures", type=Path, help="only draw Figures 2 and 3 into this directory")
+    add_options(parser)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    benches = [Bench(name, options.directory, options.work, options.threads) for name in options.pairs.split(",")]
+    stored = Stored.of(__file__, options)
     if options.figures:
-        draw_figures(benches, options.figures)
+        draw_figures(stored, options.figures)
         return
-    if options.carried:
-        for bench in benches:
-            print_carried(bench)
-        return
-    for bench in benches:
-        if not options.table:
-            bench.run("baseline")
-            for name in filter(None, options.conditions.split(";")):
-                bench.run(name)
-            for name in filter(None, options.final.split(";")):
-                for seed in options.seeds.split(","):
-                    bench.run_last(name, int(seed))
-        print_tables(bench)
-        print_last(bench)
+    for name in options.pairs.split(","):
+        bench = Bench(name, options.directory, options.work, options.threads, stored)
+        if options.carried:
+            compare_carried(bench)
+            continue
+        for condition in ("baseline", *filter(None, options.conditions.split(";"))):
+            bench.run(condition)
+        for condition in filter(None, options.final.split(";")):
+            for seed in options.seeds.split(","):
+                bench.run_last(condition, int(seed))
+    if not options.stale:
+        print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
 class Bench:
     """One pair: its texts, its baseline, and its runs."""
 
-    def __init__(self, name: str, data: Path, work: Path, threads: int) -> None:
-        self.name, self.pair, self.work, self.threads = name, PAIRS[name], work / name, threads
-        self.folder = data / self.pair.folder
-        self.runs = Runs(self.work, ("condition",))
+    def __init__(self, name: str, data: Path, work: Path, threads: int, stored: Stored) -> None:
+        self.name, self.pair, self.threads, self.stored = name, PAIRS[name], threads, stored
+        self.folder, self.given_work = data / self.pair.folder, work
+
+    @cached_property
+    def work(self) -> Path:
+        """Where files on the way are kept."""
+        place = self.stored.work(self.given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
+
+    @property
+    def files(self) -> list[Path]:
+        """What results depend on."""
+        names = ("train", self.pair.tune, *self.pair.tests)
+        return [self.folder / f"{name}.{side}" for name in names for side in (self.pair.source, "en")]
 
     @cached_property
     def lines(self) -> tuple[list[list[str]], list[list[str]]]:
@@ -247,36 +260,35 @@ class Bench:
 
     def run(self, name: str) -> None:
         """One condition, unless it is there."""
-        if (name,) in self.runs.all():
+        key = {"pair": self.name, "condition": name, "mert": 0}
+        if self.stored.done(**key):
             return
         logging.info("%s, %s", self.name, name)
-        began = time.process_time()
-        run: Run = {"condition": name}
+        began = working_seconds()
         model, history = self._refined(name)
-        if history is not None:
-            run.update(history.to_json())
-        run["seconds"] = time.process_time() - began
-        run["weights"] = dict(model.weights)
-        run["scores"] = self._translate(name, model)
-        self.runs.add(run)
+        course = [] if history is None else [_note(one) for one in history.all_rounds]
+        best = 0 if history is None else history.best
+        self._store(key, model, {"rounds": course, "best": best}, working_seconds() - began)
 
     def run_last(self, name: str, seed: int) -> None:
         """The model of a condition, tuned once more, by MERT on the whole tuning set."""
-        last = f"{name}, MERT {seed}"
-        if (last,) in self.runs.all():
+        key = {"pair": self.name, "condition": name, "mert": 1, "seed": seed}
+        if self.stored.done(**key):
             return
-        logging.info("%s, %s", self.name, last)
-        began = time.process_time()
+        logging.info("%s, %s, MERT %d", self.name, name, seed)
+        began = working_seconds()
+        model = self.tuned_last(name, seed)
+        self._store(key, model, {}, working_seconds() - began)
+
+    def tuned_last(self, name: str, seed: int) -> PhraseModel:
+        """With weights by MERT."""
         model, text = self._refined(name)[0], self._text(self.pair.tune)
 
         def search(weights: Weights) -> list[Forest]:
             return BeamSearch(model.with_weights(weights), Beam(POP_LIMIT)).forests(text.source, self.threads)
 
         rounds = LoopSettings(rounds=8, seed=seed, threads=self.threads)
-        model = model.with_weights(tune(MERT(), model.weights, TuningSet(search, text.references), rounds).weights)
-        run: Run = {"condition": last, "seconds": time.process_time() - began, "weights": dict(model.weights)}
-        run["scores"] = self._translate(last, model)
-        self.runs.add(run)
+        return model.with_weights(tune(MERT(), model.weights, TuningSet(search, text.references), rounds).weights)
 
     def _refined(self, name: str) -> tuple[PhraseModel, History | None]:
         """The model of a condition and how it came about; from disk, if it was there."""
@@ -286,19 +298,21 @@ class Bench:
         refined = self.procedure(condition.settings).run(condition.settings)
         return refined.model, refined.history
 
-    def _translate(self, name: str, model: PhraseModel) -> dict[str, float]:
-        scores = {}
-        search = BeamSearch(model, Beam(POP_LIMIT))
+    def _store(self, key: Mapping[str, object], model: PhraseModel, scores: dict[str, object], seconds: float) -> None:
+        search, statistics = BeamSearch(model, Beam(POP_LIMIT)), {}
         for part, text in self.texts.items():
-            found = [one.words for one in search.translate(text.source, self.threads)]
-            self.runs.write_text(f"{name}.{part}", found)
-            scores[part] = BLEU(smooth_method="none").score(text.statistics(found).sum(axis=0))
-        return scores
+            rows = text.statistics([one.words for one in search.translate(text.source, self.threads)])
+            scores[part] = CORPUS_BLEU.score(rows.sum(axis=0))
+            scores[f"{part} length"] = float(rows[:, 0].sum() / rows[:, 1].sum())
+            if part != "validation":
+                statistics[part] = rows
+        self.stored.add(key, data=self.files, scores=scores, statistics=statistics, seconds={"training": seconds})
 
 
-def folder(name: str) -> str:
-    """Where a run is kept."""
-    return name.replace(", ", "-")
+def _note(one: Round) -> dict[str, object]:
+    """What figures need of a round."""
+    details = {name: one.details[name] for name in ("expected", "best_of_lists") if name in one.details}
+    return {"number": one.number, "stage": one.stage, "score": one.score, **details}
 
 
 def _segments(text: Text) -> list[Segment]:
@@ -308,49 +322,44 @@ def _segments(text: Text) -> list[Segment]:
     ]
 
 
-def print_tables(bench: Bench) -> None:
-    """A row for each run: BLEU on the validation set and the tests, and what it took."""
-    done, tests = bench.runs.all(), bench.tests
-    if ("baseline",) not in done:
-        return
-    base = bench.runs.mean_statistics([{test: f"baseline.{test}" for test in tests}], tests)
-    print(f"\n{bench.name}\n")
-    print(
-        f"| condition | {' | '.join(bench.texts)} | p | iterations (best) | CPU s |\n|{'---|' * (4 + len(bench.texts))}"
-    )
-    for name in ("baseline", *CONDITIONS):
-        run = done.get((name,))
-        if run is None:
-            continue
-        rows = bench.runs.mean_statistics([{test: f"{name}.{test}" for test in tests}], tests)
-        scores = " | ".join(f"{run['scores'][part]:.2f}" for part in bench.texts)
-        iterations = f"{len(run['rounds'])} ({run['best']})" if "rounds" in run else "–"
-        print(f"| {name} | {scores} | {compare(rows, base)} | {iterations} | {run['seconds']:.0f} |")
+def tables(stored: Stored) -> dict[str, str]:
+    """For each pair all conditions; those that MERT tuned at last; and what was carried over."""
+    found = {}
+    for name, pair in PAIRS.items():
+        tests = (*(["further"] if pair.further else []), *pair.tests)
+        for last, title in ((0, name), (1, f"{name}, MERT")):
+            groups = {one: stored.find(pair=name, condition=one, mert=last) for one in ("baseline", *CONDITIONS)}
+            found[title] = table({one: runs for one, runs in groups.items() if runs}, tests)
+    carried: dict[str, dict[str, str]] = {}
+    for run in stored.all():
+        if "settings" in run["key"]:
+            for part, (before, gain) in run["scores"].items():
+                title = f"{run['key']['pair']}: {part}"
+                carried.setdefault(run["key"]["settings"], {})[title] = f"{before:.2f} + {gain:.2f}"
+    titles = [f"{pair}: {part}" for pair in PAIRS for part in PARTS]
+    rows = [[label, *(own.get(title, "") for title in titles)] for label, own in carried.items()]
+    found["carried"] = markdown(["settings", *titles], rows)
+    return found
 
 
-def print_last(bench: Bench) -> None:
-    """Models tuned by MERT at last: means over seeds, and p of their mean statistics."""
-    done, tests, rows = bench.runs.all(), bench.tests, {}
-    for (name,) in done:
-        if ", MERT " in name:
-            rows.setdefault(name.rpartition(", MERT ")[0], []).append(name)
-    if "baseline" not in rows:
-        return
-    print(f"\n{bench.name}, MERT at last\n\n| model | seeds | {' | '.join(tests)} | p |\n|{'---|' * (3 + len(tests))}")
-    for name, runs in rows.items():
-        each, base = (
-            bench.runs.mean_statistics([{test: f"{one}.{test}" for test in tests} for one in some], tests)
-            for some in (runs, rows["baseline"])
-        )
-        scores = " | ".join(mean_text([done[(one,)]["scores"][test] for one in runs]) for test in tests)
-        print(f"| {name} | {len(runs)} | {scores} | {compare(each, base)} |")
+def table(groups: Mapping[str, Sequence[Run]], tests: Sequence[str]) -> str:
+    """BLEU on the validation set and the tests, and differences to the baseline."""
+    cells, rows = differences(groups, "baseline", tests), []
+    for name, runs in groups.items():
+        numbers = [mean_text([run["scores"][part] for run in runs]) for part in ("validation", *tests)]
+        length = " ".join(f"{np.mean([run['scores'][f'{test} length'] for run in runs]):.3f}" for test in tests)
+        seconds = np.mean([run["seconds"]["training"] for run in runs])
+        rows.append([name, len(runs), *numbers, length, cells[name], f"{seconds:.0f}"])
+    return markdown(["trained", "runs", "validation", *tests, "length", "minus baseline, tests", "p", "CPU s"], rows)
 
 
-def print_carried(bench: Bench) -> None:
+def compare_carried(bench: Bench) -> None:
     """Train on the lists of some folds and score those of the others; the weights of MERT stay as they are."""
-    bench.run("baseline")
-    bench.run_last("baseline", 1)
-    weights = Weights(bench.runs.all()[("baseline, MERT 1",)]["weights"], frozenset({"oov"}))
+    keys = {name: {"pair": bench.name, "settings": name} for name in CARRIED}
+    todo = [name for name, key in keys.items() if not bench.stored.done(**key)]
+    if not todo:
+        return
+    weights = replace(bench.tuned_last("baseline", 1).weights, frozen=frozenset({"oov"}))
     procedure = bench.procedure()
     model = procedure.baseline(settings("both"))
     parts = procedure.translate(model, OURS)
@@ -358,11 +367,8 @@ def print_carried(bench: Bench) -> None:
     held = [any(part.directory.name.startswith(one) for one in last) for part in parts]
     lists = [PhraseLists.load(part.directory) for part in parts]
     some = [[one for one, out in zip(lists, held, strict=True) if out == wanted] for wanted in (False, True)]
-    print(f"\n{bench.name}, BLEU of the best hypotheses of lists: + what training gained\n")
-    print("| settings | trained on | held out | CPU s |\n|---|---|---|---|")
-    for name, given in CARRIED.items():
-        how = given.resolved()
-        began = time.process_time()
+    for name in todo:
+        how, began = CARRIED[name].resolved(), working_seconds()
         own, other = (ListSpace(each, how.level) for each in some)
         parameters = TrainedParameters(model, families_of(how), used_pairs(lists), bench.threads)
         exponents = normalized(weights, model.feature_names, how.sharpness)
@@ -373,36 +379,33 @@ def print_carried(bench: Bench) -> None:
             for _ in range(how.iterations):
                 values = method_of(how).step(objective, values, objective.at(values)).values
         after = [each.expect(exponents, parameters.changes(values, exponents)).best for each in (own, other)]
-        cells = " | ".join(f"{old:.2f} + {new - old:.2f}" for old, new in zip(before, after, strict=True))
-        print(f"| {name} | {cells} | {time.process_time() - began:.0f} |", flush=True)
+        scores = {part: [old, new - old] for part, old, new in zip(PARTS, before, after, strict=True)}
+        bench.stored.add(keys[name], data=bench.files, scores=scores, seconds={"training": working_seconds() - began})
 
 
-def draw_figures(benches: list[Bench], directory: Path) -> None:
+def draw_figures(stored: Stored, directory: Path) -> None:
     """Figure 2: expected BLEU and BLEU of the best hypotheses; Figure 3: validation scores of both stages."""
-    for bench in benches:
-        done = bench.runs.all()
-        steps = done[("phrase, figure 2",)]["rounds"]
-        expected = [(one["number"], 100 * one["details"]["expected"]) for one in steps]
-        best = [(one["number"], one["details"]["best_of_lists"]) for one in steps]
-        two = done[("two-stage",)]
-        stages = [two["start"], *two["rounds"]]
+    for pair in PAIRS:
+        found = [stored.find(pair=pair, condition=name, mert=0) for name in ("phrase, figure 2", "two-stage")]
+        if not all(found):
+            continue
+        one, two = (runs[0]["scores"]["rounds"] for runs in found)
+        expected = [(note["number"], 100 * note["expected"]) for note in one if "expected" in note]
+        best = [(note["number"], note["best_of_lists"]) for note in one if "best_of_lists" in note]
         scores = [
-            Series(name, [(one["number"], one["score"]) for one in stages if one["stage"] == stage or one is first])
-            for stage, name, first in ((0, "phrase models", two["start"]), (1, "lexicon models", None))
+            Series(name, [(note["number"], note["score"]) for note in two if note["stage"] == stage])
+            for stage, name in enumerate(("phrase models", "lexicon models"))
         ]
-        training, validation = f"{bench.name}, training text", f"{bench.name}, validation set"
+        training, axis = f"{pair}, training text", "expected sentence BLEU"
         row = [
-            (
-                training,
-                Lines([Series("expected", expected)], "iteration", "expected sentence BLEU", named=False, whole=True),
-            ),
+            (training, Lines([Series("expected", expected)], "iteration", axis, named=False, whole=True)),
             (
                 training,
                 Lines([Series("best", best)], "iteration", "BLEU of the best hypotheses", named=False, whole=True),
             ),
-            (validation, Lines(scores, "iteration", "BLEU", whole=True)),
+            (f"{pair}, validation set", Lines(scores, "iteration", "BLEU", whole=True)),
         ]
-        save_figure([row], directory / f"max-expected-bleu-{bench.name}.svg", 340)
+        save_figure([row], directory / f"max-expected-bleu-{pair}.svg", 340)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,16 @@
 
     python experiments/minimum_risk.py ../shared/data --work minimum-risk --conditions MERT --seeds 10
     python experiments/minimum_risk.py ../shared/data --work minimum-risk --seeds 5
-    python experiments/minimum_risk.py ../shared/data --work minimum-risk --table
-    python experiments/minimum_risk.py ../shared/data --work minimum-risk --figure docs/figures/minimum-risk.svg
+    python experiments/minimum_risk.py ../shared/data --table
+    python experiments/minimum_risk.py ../shared/data --figure docs/figures/minimum-risk.svg
 
 The directory has the sets of PAIRS. A model is trained for each, with a trigram language model of its English side.
 MERT tunes on all of the tuning set, with beam search from default weights. Sampling trains on three quarters of it from
 zero; the others, each fourth segment, are held out: there a round is scored, and the best one chosen. Scales of the
 rules for lattices are chosen on the tuning set, from the same ones for all weights. The sampler works at scale 1, and
-once more at a scale chosen for MBR on the tuning set. Each finished run is a line of WORK/PAIR/runs.jsonl beside its
-translations, and what is there is not done again; an interrupted one goes on. p is that of a paired bootstrap (10,000
-samples) against the pipeline of MERT with the best mean on that very test; the statistics of a segment are means over
-seeds.
+once more at a scale chosen for MBR on the tuning set. Each rule after each training is a line of
+experiments/results/minimum_risk.jsonl, and what is there is not done again; an interrupted training goes on.
+Differences are to MERT with the rule that is best on the *tuning set* for MERT.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from runs import Run, Runs, Text, compare, file_name, mean_text, save_figure, trained_model
+from runs import Run, Runs, Text, file_name, save_figure, trained_model
+from stored import CORPUS_BLEU, Stored, add_options, differences, markdown, mean_text
 
 from toledo.consensus.decide import MaxTranslation, Viterbi, decide
 from toledo.consensus.lattice_mbr import LatticeMBR
@@ -36,11 +35,9 @@ from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule, norm_of
 from toledo.forest.forest import Forest
-from toledo.metrics.bleu import BLEU
 from toledo.model import PhraseModel, default_weights
 from toledo.phrases.sparse import sparse_features, target_words
 from toledo.runs.checkpoint import Checkpoint
-from toledo.runs.history import spread
 from toledo.search.beam.search import BeamSearch
 from toledo.search.gibbs.search import GibbsSearch
 from toledo.search.settings import Beam, Gibbs
@@ -60,6 +57,7 @@ SAMPLED: dict[str, Rule] = {
     "MBR": MBR("bleu+0.01", 1000, EVERYTHING, likeliest=True),
 }
 SCALED = "MBR, scaled"
+TRAINING = "training"  # stands for a rule in the key of a curve
 OF_LATTICES: dict[str, Rule] = {
     "Viterbi": Viterbi(),
     "n-best MBR": MBR("bleu+0.01", 1000, 1000),
@@ -136,43 +134,54 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--training-iterations", type=int, default=Effort.training)
-    parser.add_argument("--judging-iterations", type=int, default=Effort.judging)
-    parser.add_argument("--decoding-iterations", type=int, default=Effort.decoding)
-    parser.add_argument("--rounds", type=int, default=Effort.rounds, help="of 20 steps, without annealing")
     parser.add_argument("--sentences", type=int, help="only the first ones of each text, for a quick look")
     parser.add_argument("--train-only", action="store_true", help="translate nothing yet; curves need no more")
-    parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--figure", type=Path, help="only draw the figures to this file")
+    add_options(parser)
     options = parser.parse_args()
+    stored = Stored.of(__file__, options, quick=["sentences"])
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    effort = Effort(
-        options.training_iterations, options.judging_iterations, options.decoding_iterations, options.rounds,
-        options.sentences,
-    )  # fmt: skip
-    benches = [
-        Bench(name, options.directory, options.work, effort, options.threads) for name in options.pairs.split(",")
-    ]
+    effort = Effort(sentences=options.sentences)
     if options.figure:
-        draw_curves(benches, options.figure)
+        draw_curves(stored, options.figure)
         return
-    if not options.table:
-        for seed in range(options.first_seed, options.first_seed + options.seeds):
-            for name in options.conditions.split(";"):
-                for bench in benches:
-                    bench.run(name, seed, options.train_only)
-    for bench in benches:
-        print_tables(bench)
+    benches = [
+        Bench(name, options.directory, options.work, effort, options.threads, stored)
+        for name in options.pairs.split(",")
+    ]
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for name in options.conditions.split(";"):
+            for bench in benches:
+                bench.run(name, seed, options.train_only)
+    if not options.stale:
+        print("\n".join(f"{name}\n\n{table}" for name, table in tables(stored).items()))
 
 
 class Bench:
     """One pair: its model, its texts and its runs."""
 
-    def __init__(self, name: str, data: Path, work: Path, effort: Effort, threads: int) -> None:
-        self.name, self.work, self.effort, self.threads = name, work / name, effort, threads
-        self.pair = PAIRS[name]
+    def __init__(self, name: str, data: Path, work: Path, effort: Effort, threads: int, stored: Stored) -> None:
+        self.name, self.given_work, self.effort, self.threads = name, work, effort, threads
+        self.pair, self.stored = PAIRS[name], stored
         self.folder = data / self.pair.folder
-        self.runs = Runs(self.work, ("condition", "seed"))
+
+    @cached_property
+    def work(self) -> Path:
+        """Where files on the way are kept."""
+        place = self.stored.work(self.given_work) / self.name
+        place.mkdir(exist_ok=True)
+        return place
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Weights that were found."""
+        return Runs(self.work, ("condition", "seed"))
+
+    @property
+    def files(self) -> list[Path]:
+        """What results depend on."""
+        names = ("train", self.pair.tune, *self.pair.tests)
+        return [self.folder / f"{name}.{side}" for name in names for side in (self.pair.language, "en")]
 
     @cached_property
     def model(self) -> PhraseModel:
@@ -223,36 +232,45 @@ class Bench:
         """The lattices of beam search."""
         return BeamSearch(self.with_weights(weights), Beam(200)).forests(source, self.threads)
 
-    def run(self, name: str, seed: int, train_only: bool = False) -> Run:
-        """One condition with one seed; what is not there yet is added, and each part is kept when it is done."""
+    def run(self, name: str, seed: int, train_only: bool = False) -> None:
+        """One condition with one seed and all rules; what is not there yet is added."""
+        key = {"pair": self.name, "condition": name, "seed": seed}
+        sampled = CONDITIONS[name].trainer is not None
+        parts = [((TRAINING,), self._store_training)] if sampled and not CONDITIONS[name].whole else []
+        if not train_only:
+            parts.append((tuple(OF_LATTICES), self._decide_lattices))
+            if sampled:
+                parts += [(tuple(SAMPLED), self._decide_samples), ((SCALED,), self._decide_scaled)]
+        for rules, work in parts:
+            done = {rule: self.stored.done(**key, rule=rule) for rule in rules}
+            if not all(done.values()):
+                work(self.trained(name, seed), key)
+
+    def trained(self, name: str, seed: int) -> Run:
+        """The weights of a condition and how they were found."""
         run = self.runs.all().get((name, seed))
         if run is None:
             logging.info("%s, %s, seed %d", self.name, name, seed)
-            began = time.process_time()
             tuned = self._tune(name, seed)
             run = {
                 "condition": name,
                 "seed": seed,
-                "effort": asdict(self.effort),
                 "weights": dict(tuned.weights),
-                "best": tuned.history.best_score,
-                "seconds": time.process_time() - began,
-                "decoders": {},
+                "seconds": sum(one.seconds for one in tuned.history.rounds),
             }
             if CONDITIONS[name].trainer and not CONDITIONS[name].whole:
                 run["curve"] = self._curve(name, seed, tuned)
             self.runs.add(run)
-        if train_only:
-            return run
-        weights = replace(self.model.weights, values_by_name=run["weights"])
-        parts = [(tuple(OF_LATTICES), self._decide_lattices)]
-        if CONDITIONS[name].trainer:
-            parts += [(tuple(SAMPLED), self._decide_samples), ((SCALED,), self._decide_scaled)]
-        for rules, work in parts:
-            if not set(rules) <= run["decoders"].keys():
-                run["decoders"] |= work(name, seed, weights)
-                self.runs.add(run)
         return run
+
+    def _weights(self, run: Run) -> Weights:
+        return replace(self.model.weights, values_by_name=run["weights"])
+
+    def _store_training(self, run: Run, key: Mapping[str, object]) -> None:
+        """The curve of held-out scores."""
+        kept = [{name: point[name] for name in ("step", *SAMPLED)} for point in run["curve"]]
+        seconds = {"training": run["seconds"]}
+        self.stored.add({**key, "rule": TRAINING}, data=self.files, scores={"curve": kept}, seconds=seconds)
 
     def _checkpoint(self, name: str, seed: int) -> Checkpoint:
         folder = self.work / "checkpoints" / f"{file_name(name)}-{seed}"
@@ -311,39 +329,38 @@ class Bench:
 
     @staticmethod
     def _score(text: Text, words: Sequence[Sequence[str]]) -> float:
-        return BLEU(smooth_method="none").score(text.statistics(words).sum(axis=0))
+        return CORPUS_BLEU.score(text.statistics(words).sum(axis=0))
 
-    def _decide_lattices(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
+    def _decide_lattices(self, run: Run, key: Mapping[str, object]) -> None:
         """What beam search and each rule make of all texts; scales are chosen on the tuning set."""
+        weights = self._weights(run)
         norm = norm_of(weights, self.model.feature_names)
         scales = tuple(sorted({1.0, *(one / norm for one in SHARPNESS)}))
         found = {text: self.lattices(self.texts[text].source, weights) for text in self.texts}
-        results = {}
         for label, rule in OF_LATTICES.items():
             candidates = [
                 Candidate(SHORTER.get(label, rule), scale) for scale in (scales if label != "Viterbi" else (1.0,))
             ]
             references = self.texts[self.pair.tune].references
             best = choose_rule(candidates, found[self.pair.tune], weights, references, threads=self.threads).best
-            results[label] = self._translate(f"{name}-{seed}-{label}", rule, found, weights, best.scale)
-        return results
+            self._store(run, {**key, "rule": label}, rule, found, best.scale)
 
-    def _decide_samples(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
+    def _decide_samples(self, run: Run, key: Mapping[str, object]) -> None:
         """What the rules for samples make of the tests, at scale 1."""
+        weights, seed = self._weights(run), run["seed"]
         found = {
             test: self.sample(self.texts[test].source, weights, self.effort.decoding, seed) for test in self.pair.tests
         }
-        return {
-            label: self._translate(f"{name}-{seed}-{label}", rule, found, weights, 1.0)
-            for label, rule in SAMPLED.items()
-        }
+        for label, rule in SAMPLED.items():
+            self._store(run, {**key, "rule": label}, rule, found, 1.0)
 
-    def _decide_scaled(self, name: str, seed: int, weights: Weights) -> dict[str, dict[str, float]]:
+    def _decide_scaled(self, run: Run, key: Mapping[str, object]) -> None:
         """What MBR makes of samples at the scale that is best on the tuning set."""
-        norm, rule, texts = norm_of(weights, self.model.feature_names), SAMPLED["MBR"], self.texts
+        weights, rule, texts = self._weights(run), SAMPLED["MBR"], self.texts
+        norm = norm_of(weights, self.model.feature_names)
 
         def sampled(text: str, scale: float, iterations: int) -> list[Forest]:
-            return self.sample(texts[text].source, weights, iterations, seed, scale=scale)
+            return self.sample(texts[text].source, weights, iterations, run["seed"], scale=scale)
 
         def score(scale: float) -> float:
             found = sampled(self.pair.tune, scale, self.effort.judging)
@@ -352,28 +369,22 @@ class Bench:
         scores = {one / norm: score(one / norm) for one in OF_SAMPLER}
         best = max(scores, key=lambda scale: scores[scale])
         found = {test: sampled(test, best, self.effort.decoding) for test in self.pair.tests}
-        result = self._translate(f"{name}-{seed}-{SCALED}", rule, found, weights, best)
-        return {SCALED: result | {self.pair.tune: scores[best]}}
+        self._store(run, {**key, "rule": SCALED}, rule, found, best, {self.pair.tune: scores[best]})
 
-    def _translate(
-        self, name: str, rule: Rule, found: dict[str, list[Forest]], weights: Weights, scale: float
-    ) -> dict[str, float]:
-        result = {"scale": scale}
+    def _store(
+        self, run: Run, key: Mapping[str, object], rule: Rule, found: Mapping[str, list[Forest]], scale: float,
+        known: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        scores, statistics = {"scale": scale, **(known or {})}, {}
         for text, forests in found.items():
-            words = self._words(rule, forests, weights, scale)
-            result[text] = self._score(self.texts[text], words)
-            self.runs.write_text(f"{name}.{text}", words)
-        logging.info("  %s: %s", name, ", ".join(f"{key} {value:.2f}" for key, value in result.items()))
-        return result
-
-    def done(self, name: str) -> list[Run]:
-        """The runs of a condition."""
-        return [run for (condition, _), run in sorted(self.runs.all().items()) if condition == name]
-
-    def statistics(self, name: str, label: str, test: str) -> NDArray[np.float64]:
-        """BLEU statistics of a test by segments, as means over runs."""
-        files = [{test: f"{name}-{run['seed']}-{label}.{test}"} for run in self.done(name) if label in run["decoders"]]
-        return self.runs.mean_statistics(files, {test: self.texts[test]})
+            words = self._words(rule, forests, self._weights(run), scale)
+            rows = self.texts[text].statistics(words)
+            scores[text] = CORPUS_BLEU.score(rows.sum(axis=0))
+            if text in self.pair.tests:
+                statistics[text] = rows
+        logging.info("  %s: %s", key["rule"], ", ".join(f"{name} {value:.2f}" for name, value in scores.items()))
+        effort, seconds = asdict(self.effort), {"training": run["seconds"]}
+        self.stored.add(key, data=self.files, options=effort, seconds=seconds, scores=scores, statistics=statistics)
 
 
 def _some(text: Text, chosen: NDArray[np.bool_]) -> Text:
@@ -381,81 +392,56 @@ def _some(text: Text, chosen: NDArray[np.bool_]) -> Text:
     return Text([text.source[i] for i in numbers], [text.references[i] for i in numbers])
 
 
-def print_tables(bench: Bench) -> None:
-    """All that can be printed with the runs that there are."""
-    if any(run["decoders"] for run in bench.done("MERT")):
-        print_baseline(bench)
-        print_comparison(bench)
-    print_decoders(bench)
+def tables(stored: Stored) -> dict[str, str]:
+    """One for each pair: each way to train and all rules."""
+    return {name: table_comparison(stored, name) for name in PAIRS}
 
 
-def print_baseline(bench: Bench) -> None:
-    """Table 1: runs of MERT, by the rules for lattices."""
-    print(
-        f"\n{bench.name}, Table 1: MERT\n\n| test | rule | runs | min | max | mean | σ |\n|---|---|---|---|---|---|---|"
-    )
-    for test in bench.pair.tests:
-        for label in OF_LATTICES:
-            one = spread(_scores(bench.done("MERT"), label, test))
-            cells = (one.minimum, one.maximum, one.mean, one.deviation)
-            print(f"| {test} | {label} | {one.runs} | {' | '.join(f'{value:.2f}' for value in cells)} |")
+def table_comparison(stored: Stored, name: str) -> str:
+    """Table 1 to 3: means over runs, and differences to MERT with its best rule on the tuning set."""
+    pair = PAIRS[name]
+    groups = {
+        f"{condition} | {rule}": runs
+        for condition in CONDITIONS
+        for rule in RULES
+        if (runs := stored.find(pair=name, condition=condition, rule=rule))
+    }
+    lattices = [one for one in (f"MERT | {rule}" for rule in OF_LATTICES) if one in groups]
+    if not lattices:
+        return ""
+    base = max(lattices, key=lambda one: np.mean([run["scores"][pair.tune] for run in groups[one]]))
+    cells = {test: differences(groups, base, [test]) for test in pair.tests}
+    rows = []
+    for label, runs in groups.items():
+        tests = [f"{mean_text([run['scores'][test] for run in runs])} | {cells[test][label]}" for test in pair.tests]
+        tuned = [run["scores"][pair.tune] for run in runs if pair.tune in run["scores"]]
+        seconds = np.mean([run["seconds"]["training"] for run in runs])
+        rows.append([label, len(runs), mean_text(tuned) if tuned else "", *tests, f"{seconds:.0f}"])
+    titles = [cell for test in pair.tests for cell in (test, f"minus {base.replace(' | ', ', ')}", "p")]
+    return markdown(["training", "rule", "runs", pair.tune, *titles, "CPU s"], rows)
 
 
-def print_comparison(bench: Bench) -> None:
-    """Table 2: each way to train and all rules, against the best pipeline of MERT on each test."""
-    tests, baseline = bench.pair.tests, bench.done("MERT")
-    best = {test: max(OF_LATTICES, key=lambda label: np.mean(_scores(baseline, label, test))) for test in tests}
-    print(f"\n{bench.name}, Table 2: mean ± σ, and p against the best pipeline of MERT on each test\n")
-    print(f"| training | rule | runs | {' | '.join(f'{test} | p' for test in tests)} | CPU s |")
-    print("|" + "---|" * (4 + 2 * len(tests)))
-    for name in CONDITIONS:
-        for label in RULES:
-            runs = [run for run in bench.done(name) if label in run["decoders"]]
-            if not runs:
-                continue
-            cells = []
-            for test in tests:
-                rows, base = bench.statistics(name, label, test), bench.statistics("MERT", best[test], test)
-                same = name == "MERT" and label == best[test]
-                cells.append(f"{mean_text(_scores(runs, label, test))} | {'best' if same else compare(rows, base)}")
-            seconds = np.mean([run["seconds"] for run in runs])
-            print(f"| {name} | {label} | {len(runs)} | {' | '.join(cells)} | {seconds:.0f} |")
-
-
-def print_decoders(bench: Bench) -> None:
-    """Table 3: all rules with the weights of one run of each way to train."""
-    print(f"\n{bench.name}, Table 3: the run whose best round scored highest (where rounds were scored)\n")
-    print(f"| training | test | {' | '.join(RULES)} |\n|---|---|" + "---|" * len(RULES))
-    for name in CONDITIONS:
-        if runs := bench.done(name):
-            run = max(runs, key=lambda one: one["best"])
-            for test in bench.pair.tests:
-                scores = [run["decoders"].get(label, {}).get(test) for label in RULES]
-                print(f"| {name} | {test} | {' | '.join('–' if one is None else f'{one:.2f}' for one in scores)} |")
-
-
-def _scores(runs: Sequence[Run], label: str, text: str) -> list[float]:
-    return [run["decoders"][label][text] for run in runs if label in run["decoders"]]
-
-
-def draw_curves(benches: Sequence[Bench], path: Path) -> None:
+def draw_curves(stored: Stored, path: Path) -> None:
     """Figures 2 and 3: held-out BLEU by steps, means over seeds; one row for each pair."""
     names = [name for name, condition in CONDITIONS.items() if condition.trainer and not condition.whole]
-    rows = [[(f"{bench.name}: {name}", _curves(bench, name)) for name in names] for bench in benches]
+    rows = []
+    for pair in PAIRS:
+        found = {name: stored.find(pair=pair, condition=name, rule=TRAINING) for name in names}
+        some = [(f"{pair}: {name}, {len(runs)} runs", draw_lines(runs)) for name, runs in found.items() if runs]
+        rows += [some] if some else []
     save_figure(rows, path, 320)
 
 
-def _curves(bench: Bench, name: str) -> Lines:
+def draw_lines(runs: Sequence[Run]) -> Lines:
     """Scores close to the best of all decoders."""
-    runs = [run["curve"] for run in bench.done(name)]
-    length = min(map(len, runs), default=0)
-    curves = {label: np.mean([[point[label] for point in run[:length]] for run in runs], axis=0) for label in SAMPLED}
-    steps = [point["step"] for point in runs[0][:length]] if runs else []
-    least = max((scores.max() for scores in curves.values() if steps), default=0.0) - CLOSE
+    points = [run["scores"]["curve"] for run in runs]
+    length = min(map(len, points))
+    curves = {label: np.mean([[one[label] for one in own[:length]] for own in points], axis=0) for label in SAMPLED}
+    least = max(scores.max() for scores in curves.values()) - CLOSE
+    steps = [point["step"] for point in points[0][:length]]
     series = [
         Series(label, [(step, score) for step, score in zip(steps, scores.tolist(), strict=True) if score >= least])
         for label, scores in curves.items()
-        if steps
     ]
     return Lines(series, "steps", "held-out BLEU", height=230)
 

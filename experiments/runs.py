@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo.metrics.bleu import BLEU
-from toledo.metrics.significance.sacrebleu import SEED, bootstrap_p, resampled_scores
 from toledo.model import PhraseModel
-from toledo.runs.history import spread
 from toledo.text.corpus import read_parallel
 from toledo.training import train
 from toledo.view.plots import Plot
@@ -74,14 +72,6 @@ class Runs:
         lines = "".join(" ".join(words) + "\n" for words in translations)
         (self.work / file_name(name)).write_text(lines, encoding="utf-8")
 
-    def mean_statistics(self, names: Sequence[Mapping[str, str]], texts: Mapping[str, Text]) -> NDArray[np.float64]:
-        """The statistics of all segments of some texts, as means over runs: `names` has the files of each run."""
-        parts = [
-            np.mean([text.statistics(read_lines(self.work / file_name(run[name]))) for run in names], axis=0)
-            for name, text in texts.items()
-        ]
-        return np.concatenate(parts)
-
 
 def trained_model(folder: Path, language: str, work: Path, threads: int) -> PhraseModel:
     """The model of a set, trained once: with a trigram language model of the English side."""
@@ -89,26 +79,6 @@ def trained_model(folder: Path, language: str, work: Path, threads: int) -> Phra
         logging.info("%s: training", folder.name)
         train(read_parallel(folder / f"train.{language}", folder / "train.en"), threads=threads).save(work / "model")
     return PhraseModel.load(work / "model")
-
-
-def compare(rows: NDArray[np.float64], base: NDArray[np.float64]) -> str:
-    """Whether BLEU is better (+) or worse (−) than that of a baseline, and p of sacreBLEU's paired bootstrap.
-
-    The tables of the pages have its p, which is liberal: see the page on significance.
-    """
-    if np.array_equal(rows, base):
-        return "–"
-    metric = BLEU(smooth_method="none")
-    difference = metric.score(rows.sum(axis=0)) - metric.score(base.sum(axis=0))
-    p_value = bootstrap_p(difference, np.subtract(*resampled_scores(metric, [rows, base], SAMPLES, SEED)))
-    p = "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-    return f"{'+' if difference > 0 else '−'} {p}"
-
-
-def mean_text(values: Sequence[float], digits: int = 2) -> str:
-    """The mean, and σ where there are several."""
-    one = spread(values)
-    return f"{one.mean:.{digits}f}" + (f" ± {one.deviation:.{digits}f}" if one.runs > 1 else "")
 
 
 def save_figure(rows: Sequence[Sequence[tuple[str, Plot]]], path: Path, width: int = 420) -> None:

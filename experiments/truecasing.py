@@ -16,10 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import sacrebleu
+from stored import Stored, add_options, markdown
 
 from toledo.combination.written_text import NOTHING, LatticeTruecaser, RawText, Written, capitalized, count_casings
 from toledo.text.tokens import sentence_starts
 
+WAYS = (
+    "lower case", "most frequent casing", "lattice, no outputs of the segment", "lattice, no language model", "lattice",
+)  # fmt: skip
+MEASURES = ("words right, %", "BLEU against the system's own text", "lines right, %")
 Restore = Callable[[Sequence[str], Sequence[Sequence[str]]], Sequence[str]]  # lower-cased words and others' outputs
 
 
@@ -28,9 +33,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--language", default="en")
+    add_options(parser)
     arguments = parser.parse_args()
-    raw_text = RawText(arguments.language)
-    raw = {path.name: path.read_text("utf-8").splitlines() for path in sorted(arguments.folder.glob("sys.*"))}
+    stored, files = Stored.of(__file__, arguments), sorted(arguments.folder.glob("sys.*"))
+    done = {way: stored.done(way=way) for way in WAYS}
+    if not all(done.values()):
+        run(stored, files, RawText(arguments.language))
+    if not arguments.stale:
+        print("\n".join(tables(stored).values()))
+
+
+def run(stored: Stored, files: Sequence[Path], raw_text: RawText) -> None:
+    """Store the means over systems for each way."""
+    raw = {path.name: path.read_text("utf-8").splitlines() for path in files}
     read = {name: [raw_text.read(line) for line in lines] for name, lines in raw.items()}
     rows: dict[str, list[list[float]]] = {}
     for name, lines in raw.items():
@@ -38,23 +53,24 @@ def main() -> None:
         for way, restore in ways([line.words for outputs in others for line in outputs]).items():
             segments = list(zip(read[name], zip(*others, strict=True), strict=True))
             rows.setdefault(way, []).append(measure(raw_text, lines, segments, restore))
-    print(f"{'':34s} accuracy    BLEU   lines   (means of {len(raw)} systems)")
     for way, figures in rows.items():
-        accuracy, bleu, whole = np.mean(figures, axis=0)
-        print(f"{way:34s} {accuracy:8.2f} {bleu:7.2f} {whole:7.1f}")
+        scores = dict(zip(MEASURES, np.mean(figures, axis=0).tolist(), strict=True))
+        stored.add({"way": way}, data=files, scores={**scores, "systems": len(raw)})
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """A row for each way."""
+    rows = [[run["key"]["way"], *(f"{run['scores'][one]:.2f}" for one in MEASURES)] for run in stored.all()]
+    return {"ways": markdown(["", *MEASURES], rows)}
 
 
 def ways(texts: Sequence[Sequence[str]]) -> dict[str, Restore]:
     """The truecaser with and without its parts, and what to compare it with."""
     truecaser = LatticeTruecaser.train(texts)
     alone = replace(truecaser, model_weight=1.0)
-    return {
-        "lower case": lambda words, _: words,
-        "most frequent casing": most_frequent(texts),
-        "lattice, no outputs of the segment": lambda words, _: alone.restore(words),
-        "lattice, no language model": replace(truecaser, model_weight=0.0).restore,
-        "lattice": truecaser.restore,
-    }
+    found: list[Restore] = [lambda words, _: words, most_frequent(texts), lambda words, _: alone.restore(words)]
+    found += [replace(truecaser, model_weight=0.0).restore, truecaser.restore]
+    return dict(zip(WAYS, found, strict=True))
 
 
 def most_frequent(texts: Sequence[Sequence[str]]) -> Restore:

@@ -101,18 +101,23 @@ def test_xbleu_is_nearly_cobleu(problems: list[CombinationProblem], order: int) 
 
 
 def test_a_system_of_word_salad_does_no_harm(shared_folder: Path) -> None:
+    """On segments that tuning has not seen, against the same combination without it."""
     folder = shared_folder / "data" / "wmt22-syscomb" / "ja-en" / "tune"
     names = ["sys.DLUT", "sys.Online-A", "sys.LanguageX", "broken.AIST"]
-    outputs = [list(own) for own in zip(*(read(folder / f"{name}.en", 30) for name in names), strict=True)]
-    references = [[text] for text in read(folder / "ref.A.en", 30)]
-    combiner = Combiner.tune(
-        outputs, references, names, Vocabulary(), settings=CombinationSettings(entropy=(1.0,), steps=8)
-    )
+    outputs = [list(own) for own in zip(*(read(folder / f"{name}.en", 100) for name in names), strict=True)]
+    references = [[text] for text in read(folder / "ref.A.en", 100)]
+    metric, seen, unseen = BLEU(smooth_method="none"), slice(40), slice(40, None)
 
     def bleu(texts: list[list[str]]) -> float:
-        return BLEU(smooth_method="none").score(
-            BLEU(smooth_method="none").corpus_statistics(texts, references).sum(axis=0)
-        )
+        return metric.score(metric.corpus_statistics(texts, references[unseen]).sum(axis=0))
 
-    combined = bleu([list(one.words) for one in combiner.run(outputs)])
-    assert combined > max(bleu([own[system] for own in outputs]) for system in range(4))
+    def combined(count: int) -> float:
+        some = [own[:count] for own in outputs]
+        settings = CombinationSettings(entropy=(1.0,), steps=8)
+        combiner = Combiner.tune(some[seen], references[seen], names[:count], Vocabulary(), settings=settings)
+        return bleu([list(one.words) for one in combiner.run(some[unseen])])
+
+    salad = bleu([own[3] for own in outputs[unseen]])
+    without, with_salad = combined(3), combined(4)
+    assert salad < 0.5 * min(bleu([own[system] for own in outputs[unseen]]) for system in range(3))
+    assert with_salad > without - 0.5

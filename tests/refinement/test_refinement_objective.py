@@ -302,12 +302,15 @@ def test_growth_transform_of_words_by_hand():
 
 
 @given(seeds, st.sampled_from([0.0, 0.001, 0.1]), st.sampled_from([PHRASE, LEXICON, ALL]), st.booleans())
-def test_objective_never_falls(seed, strength, names, negative):
+def test_a_step_is_plain_where_that_rises_and_more_cautious_elsewhere(seed, strength, names, negative):
+    """That the objective does not fall is no news: `Growth` gives up such steps. It must not give up others."""
     objective = random_objective(seed, strength, names, negative)
     values = prior_values(objective.parameters.families)
     point = objective.at(values)
     for _ in range(4):
+        plain = objective.at(transform(objective, values, point)).value
         step = Growth().step(objective, values, point)
+        assert (step.caution == 1.0) == (plain >= point.value)
         assert step.point.value >= point.value
         assert step.point.value == objective.at(step.values).value
         values, point = step.values, step.point
@@ -336,6 +339,16 @@ def test_growth_goes_uphill_and_the_gradient_agrees(seed, negative):
         change = np.log(new[name]) - np.log(values[name])
         # d/dϑ · Δ log p: log p of a distribution changes by Δϑ plus a constant, along which the slope is 0.
         assert slopes[name] @ change >= -1e-12
+
+
+@given(seeds, st.booleans())
+def test_a_little_growth_raises_the_objective(seed, negative):
+    objective = random_objective(seed, 0.001, negative=negative)
+    values = shaken(objective, seed)
+    point = objective.at(values)
+    new = transform(objective, values, point)
+    near = {name: values[name] + 1e-4 * (new[name] - values[name]) for name in ALL}
+    assert objective.at(near).value > point.value
 
 
 @given(seeds)

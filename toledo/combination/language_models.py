@@ -1,13 +1,13 @@
 """The language model of a combination: components mixed for the tuning set, and a part that knows the outputs.
 
-As in Rosti et al. (2011): components are mixed with the weights of lowest perplexity on the references of the tuning
+After Rosti et al. (2011): components are mixed with the weights of lowest perplexity on the references of the tuning
 set; a *biased* model, estimated from the systems' outputs on the set to be combined, is mixed in,
 
     p(w | h) = (1 − β) p_general(w | h) + β p_biased(w | h),
 
-with β chosen by perplexity on the tuning set. A mixture is a back-off model, too, so a lattice is scored in one pass
-(`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for three million n-grams. The biased model has every
-word of the outputs, so that no word of a lattice is unknown to the mixture.
+with β chosen by perplexity on the tuning set, where the paper takes the best BLEU. A mixture is a back-off model, too,
+so a lattice is scored in one pass (`toledo.forest.ngrams.rescore`), at the price of two CPU seconds for three million
+n-grams. The biased model has every word of the outputs, so that no word of a lattice is unknown to the mixture.
 
 All models share the vocabulary of the lattices. Texts are lower-cased and tokenized as the outputs are.
 """

@@ -11,13 +11,13 @@ baseline.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from toledo import storage
+from toledo.compiled.kernels import working_seconds
 from toledo.model import PhraseModel
 from toledo.progress import Advance, Progress, silent
 from toledo.refinement.ascent import Growth, SoftmaxAscent
@@ -128,11 +128,11 @@ class RefineLoop(Loop[RefineState]):
         values, weights = state.last
         if history.rounds and self._ended(history):
             stage, (values, weights) = stage + 1, state.best
-        began = time.process_time()
+        began = working_seconds()
         objective = self._objective(STAGES[self.settings.parameters][stage], weights)
         before = objective.at(values)
         step = method_of(self.settings).step(objective, values, before)
-        seconds, began = time.process_time() - began, time.process_time()
+        seconds, began = working_seconds() - began, working_seconds()
         point = (dict(step.values), weights)
         model = self.model_at(point)
         if self.settings.tune_every and number % self.settings.tune_every == 0:
@@ -147,7 +147,7 @@ class RefineLoop(Loop[RefineState]):
             score=self.validate(model),
             objective=step.point.value,
             search_seconds=seconds,
-            tuning_seconds=time.process_time() - began,
+            tuning_seconds=working_seconds() - began,
             details=details,
             stage=stage,
             trained=tuple(objective.trainable),

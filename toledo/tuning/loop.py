@@ -13,7 +13,6 @@ tuner does with them. The result depends on the seed, and not on the number of t
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -22,6 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from toledo.compiled.kernels import working_seconds
 from toledo.consensus.decide import Viterbi
 from toledo.consensus.rule import Rule, check_scale
 from toledo.errors import InputError, RunError
@@ -187,13 +187,13 @@ class TuningLoop(Loop[LoopState]):
     def round(self, history: History, state: LoopState) -> tuple[History, LoopState]:
         """Unite what the last search found with the rest, tune, and search with the new weights."""
         number, old = len(history.rounds) + 1, history.weights(len(history.rounds))
-        began = time.process_time()
+        began = working_seconds()
         kept = self.collecting.keep(state.forests, old)
         pool = self.collecting.add(state.pool, kept)
-        seconds = state.seconds + time.process_time() - began
-        began = time.process_time()
+        seconds = state.seconds + working_seconds() - began
+        began = working_seconds()
         tuned = self._tune(pool, old, number)
-        tuning_seconds = time.process_time() - began
+        tuning_seconds = working_seconds() - began
         found = replace(self._search(tuned.weights), kept=kept, pool=pool)
         best = self._score(found, tuned.weights)
         done = Round(
@@ -251,13 +251,13 @@ class TuningLoop(Loop[LoopState]):
         return tuned
 
     def _search(self, weights: Weights) -> LoopState:
-        began = time.process_time()
+        began = working_seconds()
         found = self.tuning.search(weights)
         if len(found) != len(self.tuning.references):
             raise InputError(
                 f"{len(found)} segments, but references for {len(self.tuning.references)}", remedy="give one set each"
             )
-        return LoopState(found, time.process_time() - began)
+        return LoopState(found, working_seconds() - began)
 
     def _score(self, found: LoopState, weights: Weights) -> OneBest:
         return self.settings.judge(found.forests, weights, self.tuning.references)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from toledo.compiled.kernels import working_seconds
 from toledo.compiled.ragged import offsets_of
 from toledo.errors import InputError
 from toledo.forest.linear import dense_rows
@@ -285,10 +285,10 @@ class RankingLoop(Loop[None]):
 
     def round(self, history: History, state: None) -> tuple[History, None]:
         """Search with the weights so far, fit, and score."""
-        number, began = len(history.rounds), time.process_time()
+        number, began = len(history.rounds), working_seconds()
         weights = history.weights(number)
         found = rank_documents(self.pro, self.task, weights, number, self.progress)
-        searched = time.process_time()
+        searched = working_seconds()
         done = replace(
             self._judged(found.weights),
             number=number + 1,
@@ -296,7 +296,7 @@ class RankingLoop(Loop[None]):
             hypotheses=found.states,
             new=found.states,
             change=change(weights, found.weights),
-            search_seconds=time.process_time() - searched,
+            search_seconds=working_seconds() - searched,
             tuning_seconds=searched - began,
             details={"pairs": float(found.pairs), "states": float(found.states)},
         )

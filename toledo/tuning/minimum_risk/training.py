@@ -11,7 +11,6 @@ saw; held-out documents are judged by a search.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toledo import storage
+from toledo.compiled.kernels import working_seconds
 from toledo.errors import InputError, RunError
 from toledo.forest.forest import Forest
 from toledo.metrics.references import References
@@ -279,7 +279,7 @@ class TrainingLoop(Loop[TrainingState]):
         steps, end = interval.steps, interval.steps[-1].state
         averaged = steps if self.trainer.sgd == "adapted" else steps[-1:]
         weights = mean_weights([one.weights for one in averaged])
-        began = time.process_time()
+        began = working_seconds()
         judged = self.source.judge(weights, interval, self.settings)
         derivations = sum(one.derivations for one in steps)
         done = replace(
@@ -289,7 +289,7 @@ class TrainingLoop(Loop[TrainingState]):
             hypotheses=derivations,
             new=derivations,
             change=change(old, weights),
-            search_seconds=interval.sampling_seconds + time.process_time() - began,
+            search_seconds=interval.sampling_seconds + working_seconds() - began,
             tuning_seconds=interval.step_seconds,
             details={
                 "steps": float(end.step),
@@ -352,12 +352,12 @@ class TrainingLoop(Loop[TrainingState]):
         weights = start if state.weights is None else replace(start, values_by_name=dict(state.weights))
         steps, chosen, settings = list[TrainingStep](), list[NDArray[np.float64]](), self.settings
         judged = isinstance(self.source, SegmentSource) and self.source.held_out is not None
-        began, sampling = time.process_time(), 0.0
+        began, sampling = working_seconds(), 0.0
         with self.progress(f"round {number}: steps", count) as advance:
             for left in range(count, 0, -1):
-                before = time.process_time()
+                before = working_seconds()
                 batch = self.source.sample(self._batch(state.step), weights, state.step, settings)
-                sampling += time.process_time() - before
+                sampling += working_seconds() - before
                 if judged and left <= self.batches and isinstance(batch, SegmentBatch):
                     some = batch.examples
                     chosen.append(settings.judge(some.forests, weights, some.references).statistics)
@@ -366,7 +366,7 @@ class TrainingLoop(Loop[TrainingState]):
                 weights, state = steps[-1].weights, steps[-1].state
                 require_finite(steps[-1].value, self.trainer.name, f"step {state.step}")
                 advance(1)
-        spent = time.process_time() - began - sampling
+        spent = working_seconds() - began - sampling
         return TrainingInterval(tuple(steps), tuple(chosen), self.batches, sampling, spent)
 
     def _batch(self, step: int) -> Numbers:
