@@ -22,11 +22,13 @@ from toledo.consensus.lattice_mbr import LatticeMBR
 from toledo.consensus.mbr import MBR
 from toledo.consensus.rule import Rule
 from toledo.consensus.scale import Candidate, choose_rule
+from toledo.consensus.variational import Variational
 from toledo.search.beam.search import BeamSearch
 from toledo.search.settings import Beam
 
 SCALES = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 POP_LIMIT, SIZE = 400, 200
+ORDER_WEIGHTS = ((0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (0.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0))
 PRECISIONS, RATIOS = (0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8)
 
 
@@ -103,6 +105,7 @@ def candidates() -> dict[str, list[Candidate]]:
         "consensus, list": [Consensus(size=size, from_list=True)],
         "consensus, lattice": [Consensus(size=size)],
         "lattice-mbr": [LatticeMBR(precision=p, ratio=r) for p in PRECISIONS for r in RATIOS],
+        "variational": [Variational(order_weights=weights) for weights in ORDER_WEIGHTS],
     }
     return {
         label: [Candidate(rule, scale) for rule in some for scale in ((1.0,) if label == "viterbi" else SCALES)]
@@ -111,7 +114,12 @@ def candidates() -> dict[str, list[Candidate]]:
 
 
 def _settings(rule: Rule) -> str:
-    return f" (p {rule.precision:g}, r {rule.ratio:g})" if isinstance(rule, LatticeMBR) else ""
+    match rule:
+        case LatticeMBR():
+            return f" (p {rule.precision:g}, r {rule.ratio:g})"
+        case Variational():
+            return f" (weights of orders {', '.join(f'{one:g}' for one in rule.order_weights)})"
+    return ""
 
 
 if __name__ == "__main__":

@@ -1,9 +1,4 @@
-"""Is the difference between two groups of runs more than chance? From the stored statistics of their segments.
-
-One run each: a studentized paired bootstrap of segments; it says nothing about other runs. Several runs: a t test with
-the variance over segments and over runs, without their interaction, which both contain. A single run against several
-has the variance of the others over runs.
-"""
+"""Differences between groups of stored runs, tested as `toledo compare` does, as cells of tables."""
 
 from __future__ import annotations
 
@@ -12,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from toledo.metrics.metric import Metric
+from toledo.metrics.significance.paired import measure, studentized_bootstrap
+from toledo.metrics.significance.runs import difference_of_runs
 
 RESAMPLES, SEED, LEVEL = 9_999, 1, 0.95
-ROUNDING = 1e-9
 Rows = NDArray[np.float64]
 
 
@@ -42,69 +37,19 @@ def signed(value: float) -> str:
 
 
 def compare(metric: Metric, runs: Sequence[Rows], base: Sequence[Rows]) -> Difference:
-    """Compare groups of runs, given the statistics of the same segments for each run."""
+    """Compare groups of runs, given the statistics of the same segments for each run.
+
+    One run each: the studentized paired bootstrap of segments, which says nothing about other runs. Several runs: the t
+    test with the variance over segments and over runs.
+    """
     if len({rows.shape for rows in (*runs, *base)}) != 1:
         raise ValueError("runs of different segments cannot be compared")
+    groups = [[measure(metric, rows) for rows in some] for some in (runs, base)]
     if len(runs) == len(base) == 1:
-        return _of_one_run(metric, runs[0], base[0])
-    return _of_several(metric, runs, base)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values for their number (Holm 1979)."""
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
-    return corrected
-
-
-def _effects(metric: Metric, rows: Rows) -> Rows:
-    """The effect of each segment on the score, to first order."""
-    effects: Rows = rows @ metric.gradient(rows.sum(axis=0))
-    return effects - effects.mean()
-
-
-def _of_one_run(metric: Metric, rows: Rows, base: Rows) -> Difference:
-    size = len(rows)
-    effects = _effects(metric, rows) - _effects(metric, base)
-    value = metric.score(rows.sum(axis=0)) - metric.score(base.sum(axis=0))
-    error = np.sqrt(size / (size - 1) * np.sum(effects**2))
-    if error < ROUNDING:
-        return Difference(value, value, value, 1.0 if abs(value) < ROUNDING else 0.0)
-    columns = np.column_stack((rows, base, effects, effects**2))
-    generator, width = np.random.default_rng(SEED), rows.shape[1]
-    draws = (np.bincount(generator.integers(size, size=size), minlength=size) for _ in range(RESAMPLES))
-    sums = np.array([counts @ columns for counts in draws])
-    drawn = metric.scores(sums[:, :width]) - metric.scores(sums[:, width : 2 * width])
-    variances = size / (size - 1) * (sums[:, -1] - sums[:, -2] ** 2 / size)
-    ratios = np.full(RESAMPLES, np.inf)
-    np.divide(np.abs(drawn - value), np.sqrt(np.maximum(variances, 0.0)), out=ratios, where=variances > 0)
-    extreme = int(np.sum(ratios >= abs(value) / error - ROUNDING))
-    half = error * float(np.quantile(ratios, LEVEL))
-    return Difference(value, value - half, value + half, (extreme + 1) / (RESAMPLES + 1))
-
-
-def _of_several(metric: Metric, runs: Sequence[Rows], base: Sequence[Rows]) -> Difference:
-    size, groups = len(runs[0]), (runs, base)
-    scores = [[metric.score(rows.sum(axis=0)) for rows in group] for group in groups]
-    effects = [np.array([_effects(metric, rows) for rows in group]) for group in groups]
-    value = float(np.mean(scores[0]) - np.mean(scores[1]))
-    factor = size / (size - 1)
-    of_segments = factor * np.sum((effects[0].mean(axis=0) - effects[1].mean(axis=0)) ** 2)
-    known = [(float(np.var(own, ddof=1)), len(own)) for own in scores if len(own) > 1]
-    both = factor * sum(
-        np.sum((own - own.mean(axis=0)) ** 2) / (len(own) * (len(own) - 1)) for own in effects if len(own) > 1
-    )
-    of_runs, freedom = 0.0, of_segments**2 / (size - 1)
-    for own in scores:
-        variance, count = (float(np.var(own, ddof=1)), len(own)) if len(own) > 1 else known[0]
-        of_runs += variance / len(own)
-        freedom += (variance / len(own)) ** 2 / (count - 1)
-    total = max(of_segments + of_runs - both, of_segments, of_runs)
-    if total < ROUNDING:
-        return Difference(value, value, value, 1.0 if abs(value) < ROUNDING else 0.0)
-    degrees = total**2 / freedom
-    half = float(student.ppf((1 + LEVEL) / 2, degrees) * np.sqrt(total))
-    p = float(2 * student.sf(abs(value) / np.sqrt(total), degrees))
-    return Difference(value, value - half, value + half, p)
+        both = [groups[0][0], groups[1][0]]
+        made = studentized_bootstrap(metric, both, [(0, 1)], resamples=RESAMPLES, seed=SEED, level=LEVEL)
+        found = made.differences[0]
+    else:
+        found = difference_of_runs(*groups, level=LEVEL)[0]
+    low, high = (found.value, found.value) if found.interval is None else (found.interval.low, found.interval.high)
+    return Difference(found.value, low, high, found.p)

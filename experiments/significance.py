@@ -11,7 +11,6 @@ spoiled copies of the example data. Each repetition has its own seed; the result
 from __future__ import annotations
 
 import argparse
-import csv
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from stored import Stored, add_options, markdown
 
 import toledo
+from toledo.compiled.kernels import working_seconds
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.chrf import CHRF
 from toledo.metrics.metric import Metric
@@ -437,22 +438,61 @@ def _numbers(ids: Sequence[str]) -> Ints:
 
 
 def main() -> None:
-    """Answer questions, print the tables, and write all rows to a file."""
+    """Answer questions, store what is found, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="outputs of WMT22; the example data by default")
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--only", choices=QUESTIONS, action="append", help="answer this question; may be repeated")
-    parser.add_argument("--output", type=Path, help="file for all rows, with tabs")
+    add_options(parser)
     options = parser.parse_args()
-    populations = sample_populations() if options.data is None else read_populations(options.data)
-    rows: list[tuple[str, ...]] = []
-    for question in options.only or QUESTIONS:
-        for row in QUESTIONS[question](populations, options.repetitions):
-            rows.append(row)
-            print("\t".join(row), flush=True)
-    if options.output:
-        with options.output.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, "excel-tab", lineterminator="\n").writerows([HEAD, *rows])
+    stored = Stored.of(__file__, options)
+    data = "example data" if options.data is None else "WMT22"
+    todo = [
+        one for one in options.only or QUESTIONS
+        if not stored.done(question=one, data=data, repetitions=options.repetitions)
+    ]  # fmt: skip
+    populations = [] if not todo else sample_populations() if options.data is None else read_populations(options.data)
+    files = [] if options.data is None else sorted(options.data.glob("*-en/*/raw/*.en"))
+    for question in todo:
+        began = working_seconds()
+        rows = [dict(zip(HEAD, row, strict=True)) for row in QUESTIONS[question](populations, options.repetitions)]
+        key = {"question": question, "data": data, "repetitions": options.repetitions}
+        stored.add(key, data=files, scores={"rows": rows}, seconds={"testing": working_seconds() - began})
+    if not options.stale:
+        print("\n".join(tables(stored).values()))
+
+
+def tables(stored: Stored) -> dict[str, str]:
+    """Rejections at 0.05 in per cent; of coverage, intervals that hold the truth."""
+    rows = [row for run in stored.find(data="WMT22") for row in run["scores"]["rows"]]
+    found = {f"level {name}": _table(rows, "level", "segments", metric=name) for name in METRICS}
+    found["documents"] = _table(rows, "documents", "documents")
+    found["runs"] = _table(rows, "runs", "runs")
+    found["power"] = _table(rows, "power", "segments")
+    found["coverage"] = _table(rows, "coverage", "segments", by_metric=True)
+    found["families"] = _table(rows, "families", "segments")
+    return found
+
+
+def _table(
+    rows: Sequence[dict[str, str]], question: str, unit: str, *, metric: str = "", by_metric: bool = False
+) -> str:
+    """A row for each method, a column for each situation and size."""
+    own = [row for row in rows if row["question"] == question and row["metric"] in (metric or row["metric"])]
+    columns = list(dict.fromkeys((row["situation"], row["size"]) for row in own))
+    methods = list(dict.fromkeys((row["metric"] if by_metric else "", row["method"]) for row in own))
+    cells = {
+        (row["metric"] if by_metric else "", row["method"], row["situation"], row["size"]): row["percent"]
+        for row in own
+    }
+    titles = ["method", *(f"{situation}, {int(size):,} {unit}" for situation, size in columns)]
+    return markdown(
+        titles,
+        [
+            [", ".join(filter(None, method)), *(cells.get((*method, *column), "") for column in columns)]
+            for method in methods
+        ],
+    )
 
 
 if __name__ == "__main__":

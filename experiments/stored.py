@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from differences import compare, holm
+from differences import compare
 from numpy.typing import NDArray
 from origin import ROOT, code_hash, commit, data_hashes
 
 import toledo
 from toledo.metrics.bleu import BLEU
 from toledo.metrics.metric import Metric
+from toledo.metrics.significance.paired import holm
 from toledo.runs.history import spread
 
 FOLDER = ROOT / "experiments" / "results"

@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from differences import compare, holm, signed
+from differences import compare, signed
 from stored import Run, Stored, add_options, markdown, unpack
 
 import toledo
 from toledo.compiled.kernels import working_seconds
+from toledo.metrics.significance.paired import holm
 
 PAIRS, HALVES = ("de-en", "cs-en", "ru-en", "ja-en"), ("tune", "test")
 DRAWS, SIZES, SEED = 6, (50, 200), 1
