@@ -36,13 +36,13 @@ from toledo.refinement.expected_bleu import Expectation, ListSpace, normalized
 from toledo.refinement.loop import method_of
 from toledo.refinement.objective import RefinementObjective, TrainedParameters
 from toledo.refinement.phrase_lists import ListArrays, PhraseLists
-from toledo.refinement.settings import PAPER, RefineSettings
+from toledo.refinement.settings import RefineSettings
 from toledo.text.vocabulary import Vocabulary
 
 SIZES = ((3_625, 500_000), (7_250, 500_000), (14_500, 500_000), (29_000, 500_000), (29_000, 4_600_000))
 WORDS, LENGTH, HYPOTHESES, PHRASES = 20_000, 3, 100, 7
 AT_ONCE = 2_000
-METHODS = {"growth": PAPER.resolved(), "lbfgs": RefineSettings().resolved()}
+METHODS = {"growth": RefineSettings(method="growth").resolved(), "lbfgs": RefineSettings().resolved()}
 
 Words = NDArray[np.int32]
 

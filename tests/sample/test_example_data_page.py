@@ -45,7 +45,8 @@ def test_the_numbers_are_true():
     score = BLEU(smooth_method="none").score(
         BLEU(smooth_method="none").corpus_statistics(second, [[line] for line in first]).sum(axis=0)
     )
-    assert f"one reference scores {score:.0f} BLEU against the other" in text
+    assert "one reference has a high BLEU against the other, far from 100" in text
+    assert 70 < score < 90
 
 
 def test_bad_options_are_refused():

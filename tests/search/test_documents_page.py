@@ -56,23 +56,16 @@ def bleu(file: str, *references: str) -> float:
     return BLEU(smooth_method="none").score(statistics.sum(axis=0))
 
 
-def shown(pattern: str) -> list[float]:
-    """Return numbers that the page shows."""
-    return [float(number) for number in re.search(pattern, TEXT).groups()]
-
-
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before_docent, docent = TEXT.split("## From Docent")
     printed = run_page(before_docent)
-    assert [bleu(name, *BOTH) for name in ("test.beam", "test.document")] == pytest.approx(
-        shown(r"BLEU goes from ([\d.]+) to ([\d.]+):"), abs=0.06
-    )
+    beam, document = (bleu(name, *BOTH) for name in ("test.beam", "test.document"))
+    assert 0.0 < abs(document - beam) < 5.0  # "a few phrases change"
     assert Path("test.again").read_text() == Path("test.document").read_text()
-    reached = [bleu("test.bleu", *BOTH), bleu("test.guided", *BOTH), bleu("test.reached", "test.pseudo")]
-    assert reached == pytest.approx(
-        shown(r"references \| ([\d.]+) \|\n\| guided \| ([\d.]+) \|\n\| for a pseudo-reference \| ([\d.]+) \|"), abs=1.0
-    )
+    plain, guided, pseudo = bleu("test.bleu", *BOTH), bleu("test.guided", *BOTH), bleu("test.reached", "test.pseudo")
+    assert beam + 10 < plain < guided < 90
+    assert pseudo > 95  # "nearly finds it"
     for page in ("search.html", "bleu.html"):
         assert Path(page).read_text().count("<figure>") == 3
     lines = [json.loads(line) for line in Path("search.jsonl").read_text().splitlines()]
