@@ -1,7 +1,6 @@
 """The commands and the Python of the page on documents run as printed, and what it says of them is so."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
