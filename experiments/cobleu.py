@@ -6,9 +6,10 @@
 
 The directory has the sets of PAIRS. A model is trained for each, with a trigram language model of its English side. All
 conditions search with the phrasal ITG. Of the long segments of the Bible those up to 25 words are tuned on, as in the
-paper, and all are translated. Each finished run is a line of experiments/results/cobleu.jsonl for each decoder; what is
-there is not done again. Tuning sees the tuning set alone. There, too, the scale of consensus decoding is chosen, from
-the same ones for all. CoBLEU has no random numbers and runs once, except after MERT.
+paper, and all are translated; pairs whose names end in -25 are tested on segments up to 25 words only, as there. Each
+finished run is a line of experiments/results/cobleu.jsonl for each decoder; what is there is not done again. Tuning
+sees the tuning set alone. There, too, the scale of consensus decoding is chosen, from the same ones for all. CoBLEU has
+no random numbers and runs once, except after MERT.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ DECODERS: dict[str, Rule] = {"consensus": Consensus(size=100), "viterbi": Viterb
 
 @dataclass(frozen=True)
 class Pair:
-    """A set, its languages and texts, the beam of ITG search, and the longest segment to tune on.
+    """A set, its languages and texts, the beam of ITG search, and the longest segment to tune on, and to test on.
 
     `words` and `l2` are those of highest BLEU in cross-validation on the tuning set (cobleu_choices.py --words).
     """
@@ -64,6 +65,7 @@ class Pair:
     references: tuple[str, ...] = ("en",)
     beam: int = 50
     longest: int = 100
+    longest_test: int | None = None
     words: int = 300
     l2: float = 1e-3
 
@@ -74,6 +76,7 @@ PAIRS = {
     "es-en": Pair("bible-es-en", "es", "tune", ("test",), ("en", "refB.en"), beam=30, longest=25, words=0),
     "ja-en": Pair("tanaka-ja-en", "ja", "dev", ("test",)),
 }
+PAIRS |= {f"{name}-25": replace(pair, longest_test=25) for name, pair in PAIRS.items()}  # tests cut as in the paper
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class Bench:
     @cached_property
     def texts(self) -> dict[str, Text]:
         """The tuning set and the tests."""
-        tests = {name: self._text(name) for name in self.pair.tests}
+        tests = {name: self._text(name).up_to(self.pair.longest_test) for name in self.pair.tests}
         return {self.pair.tune: self._text(self.pair.tune).up_to(self.pair.longest), **tests}
 
     def _text(self, name: str) -> Text:

@@ -39,8 +39,10 @@ class Text:
         """From files with a segment per line."""
         return cls(read_lines(source), list(zip(*map(read_lines, references), strict=True)))
 
-    def up_to(self, longest: int) -> Text:
-        """Only segments of at most so many words to translate."""
+    def up_to(self, longest: int | None) -> Text:
+        """Only segments of at most so many words to translate; None keeps all."""
+        if longest is None:
+            return self
         kept = [number for number, words in enumerate(self.source) if len(words) <= longest]
         return Text([self.source[number] for number in kept], [self.references[number] for number in kept])
 
